@@ -1,0 +1,55 @@
+"""Realistic actuators for simulated robots: *delay → controller → clamping*, per joint, read from the USD file.
+
+Public names load on first use, so importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.2.0"
+
+_HOME = {
+    "ActuatorConfig": "pipeline.actuator",
+    "Articulation": "hosts.current",
+    "ArticulationActuators": "articulation_actuators",
+    "ClampingMaxEffort": "components.clamping_max_effort",
+    "ControllerPD": "components.controller_pd",
+    "Delay": "components.delay",
+    "DelayConfig": "specs.configs",
+    "MaxEffortClampingConfig": "specs.configs",
+    "PDControlConfig": "specs.configs",
+    "Simulation": "simulation",
+    "add_actuator": "authoring",
+    "use_host": "hosts.current",
+}
+
+__all__ = list(_HOME)  # noqa: PLE0605  (one table, so that names and homes cannot differ)
+
+if TYPE_CHECKING:
+    from .articulation_actuators import ArticulationActuators as ArticulationActuators
+    from .authoring import add_actuator as add_actuator
+    from .components.clamping_max_effort import ClampingMaxEffort as ClampingMaxEffort
+    from .components.controller_pd import ControllerPD as ControllerPD
+    from .components.delay import Delay as Delay
+    from .hosts.current import Articulation as Articulation
+    from .hosts.current import use_host as use_host
+    from .pipeline.actuator import ActuatorConfig as ActuatorConfig
+    from .simulation import Simulation as Simulation
+    from .specs.configs import DelayConfig as DelayConfig
+    from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
+    from .specs.configs import PDControlConfig as PDControlConfig
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,324 @@
+"""`ArticulationActuators`: the actuators of one articulation, stepped before every physics step."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import warp as wp
+
+from .components.warp_start import quiet_warp
+from .errors import HostError
+from .hosts.current import current_host
+from .hosts.port import ArticulationPort, Buffers, Host, Subscription
+from .hosts.values import broadcast, resolve_indices
+from .lifecycle import forget_drives, release_drives, take_drives
+from .pipeline.actuator import Actuator, ActuatorConfig, actuator_from_config, actuator_from_spec
+from .pipeline.plan import compile_plan
+from .pipeline.warp_engine import Fault, WarpEngine
+from .usd.discover import discover
+
+# the articulation's own handlers run at order 0
+_AFTER_ARTICULATION = 1
+
+
+class ArticulationActuators:
+    """The actuators of one or more equal robots.
+
+    Reads the `NewtonActuator` prims of the robot at the first matched path and steps their pipelines
+    *delay → controller → clamping* for all matched robots. While attached, the drives of the actuated joints have zero
+    gains. May be created before or after physics starts.
+
+    Args:
+        paths: Path of an articulation root or of a prim above it, or several; each segment may be a regular expression.
+        auto_step_pre_physics: Step before every physics step by itself.
+        device: Warp device; None means the articulation's.
+
+    Raises:
+        ActuatorParseError: Actuator prims cannot be used; lists every problem.
+        ValueError: No robot at `paths`, or the robots differ in their joints.
+        HostError: No simulation is open.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+        >>> with Simulation("data/robots/franka_panda.usda") as sim:
+        ...     sim.play()
+        ...     actuators = ArticulationActuators("/World/Panda")
+        ...     sim.step(10)
+        ...     print(actuators.actuated_dof_indices)
+        [0, 1, 2, 3, 4, 5, 6]
+    """
+
+    def __init__(
+        self,
+        paths: str | Sequence[str],
+        *,
+        auto_step_pre_physics: bool = True,
+        device: Any = None,
+        _skip_discovery: bool = False,
+    ) -> None:
+        host = current_host()
+        articulation = host.articulation(paths)
+        actuators: list[Actuator] = []
+        joints: list[str] = []
+        if not _skip_discovery and host.stage is not None:
+            specs = discover(host.stage, articulation.prototype_path, articulation.prototype_dof_paths)
+            place = device or articulation.device
+            actuators = [actuator_from_spec(spec, len(articulation), place) for spec in specs]
+            joints = [target for spec in specs for target in spec.targets]
+        self._attach(host, articulation, actuators, joints, auto_step_pre_physics, device)
+
+    @classmethod
+    def from_actuators(
+        cls,
+        paths: str | Sequence[str],
+        actuators: Sequence[tuple[ActuatorConfig, str]],
+        *,
+        auto_step_pre_physics: bool = True,
+        device: Any = None,
+    ) -> Self:
+        """Return a wrapper with actuators built in Python; prims on the stage are not read.
+
+        Args:
+            paths: As for the constructor.
+            actuators: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
+            auto_step_pre_physics: Step before every physics step by itself.
+            device: Warp device; None means the articulation's.
+
+        Raises:
+            ValueError: An unknown or repeated joint name, or an array of the wrong length.
+            HostError: No simulation is open.
+        """
+        host = current_host()
+        articulation = host.articulation(paths)
+        names = articulation.dof_names
+        for position, (_, name) in enumerate(actuators):
+            if name not in names:
+                raise ValueError(f"joint {name!r}: not in <{articulation.paths[0]}>. Available: {names}.")
+            if name in [other for _, other in actuators[:position]]:
+                raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
+        ordered = sorted(actuators, key=lambda pair: names.index(pair[1]))
+        built = [actuator_from_config(config, name) for config, name in ordered]
+        joints = [articulation.prototype_dof_paths[names.index(name)] for _, name in ordered]
+        self = cls.__new__(cls)
+        self._attach(host, articulation, built, joints, auto_step_pre_physics, device, [name for _, name in ordered])
+        return self
+
+    # what it consists of
+
+    @property
+    def articulation(self) -> ArticulationPort:
+        """The robots."""
+        return self._articulation
+
+    @property
+    def actuators(self) -> list[Actuator]:
+        """The actuators: from USD in stage order, from Python in joint order."""
+        return list(self._actuators)
+
+    @property
+    def actuated_dof_indices(self) -> list[int]:
+        """Columns of the actuated joints, ascending."""
+        return sorted(self._columns)
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Inputs or efforts that were not finite since the last reset, the first of each joint and robot.
+
+        Such a joint gets effort 0 for the step; no other joint is affected.
+        """
+        paths = self._articulation.paths
+        return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._engine.faults()]
+
+    # stepping
+
+    def enable_auto_step_pre_physics(self) -> None:
+        """Step before every physics step from now on."""
+        self._auto_step = True
+        self._subscribe_step()
+
+    def disable_auto_step_pre_physics(self) -> None:
+        """Step only when `step_actuators` is called."""
+        self._auto_step = False
+        self._unsubscribe_step()
+
+    def step_actuators(self, step_dt: float, context: Any = None) -> None:
+        """Compute the efforts of the coming physics step and hand them to the articulation.
+
+        Args:
+            step_dt: Physics step [s].
+            context: Ignored; lets the method serve as a physics callback.
+
+        Raises:
+            HostError: Physics is not running.
+            ValueError: `step_dt` is not a finite number > 0.
+            Exception: What stopped automatic stepping, until `reset`.
+        """
+        if self._error is not None:
+            raise self._error
+        if not self._actuators:
+            return
+        if not (math.isfinite(step_dt) and step_dt > 0):
+            raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
+        if self._buffers is None:
+            raise HostError("physics is not running: call play() before step_actuators().")
+        self._buffers.refresh()
+        self._engine.step()
+        self._buffers.commit()
+
+    def reset(self) -> None:
+        """Forget delays, faults and a stored error, for all robots; feedforward stays."""
+        self._error = None
+        self._engine.reset()
+        if self._auto_step and self._host.bus.ready:
+            self._subscribe_step()
+
+    def set_dof_feedforward_effort_targets(
+        self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None
+    ) -> None:
+        """Set the feedforward efforts; they stay until overwritten, through reset and stop.
+
+        They pass through delay, controller and clamps; on joints without an actuator they have no effect.
+
+        Args:
+            target_feedforward_efforts: Efforts [N·m or N] that broadcast to `(robots, DOFs)` of the indices given.
+            indices: Robot indices or mask; None means all.
+            dof_indices: Columns of the articulation or mask; None means all.
+
+        Raises:
+            ValueError: An index is out of range, the shape does not fit, or a value is not finite.
+        """
+        rows = resolve_indices(indices, len(self._articulation), "robot")
+        columns = resolve_indices(dof_indices, self._articulation.num_dofs, "DOF")
+        values = broadcast(target_feedforward_efforts, (len(rows), len(columns)), "target_feedforward_efforts")
+        self._feedforward[np.ix_(rows, columns)] = values
+        self._feedforward_on_device.assign(self._feedforward)
+
+    # end of life
+
+    def close(self) -> None:
+        """Detach: clear the efforts and restore the drive gains that were set to zero, as far as physics runs.
+
+        Calling it again does nothing.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._unsubscribe_step()
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._buffers = None
+        if self._host.bus.ready and self._columns:
+            release_drives(self, self._host.bus, self._articulation, self.actuated_dof_indices)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        # the interpreter may be going down, the constructor may have failed
+        with contextlib.suppress(Exception):
+            self.close()
+
+    def __repr__(self) -> str:
+        paths = self._articulation.paths
+        where = paths[0] if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
+        return f"<ArticulationActuators of {where}: {len(self._columns)} joints x {len(paths)} robots>"
+
+    # inside
+
+    def _attach(
+        self,
+        host: Host,
+        articulation: ArticulationPort,
+        actuators: list[Actuator],
+        joints: list[str],
+        auto_step: bool,
+        device: Any,
+        names: list[str] | None = None,
+    ) -> None:
+        """Build everything that can fail, then register with the bus."""
+        self._closed = False
+        self._host, self._articulation = host, articulation
+        self._actuators, self._auto_step = actuators, auto_step
+        self._axes = names or [joint.rsplit("/", 1)[1] for joint in joints]
+        self._num_robots = len(articulation)
+        self._columns = self._find_columns()
+        self._error: BaseException | None = None
+        self._buffers: Buffers | None = None
+        self._step_subscription: Subscription | None = None
+        self._subscriptions: list[Subscription] = []
+        place = device or articulation.device
+        self._engine = WarpEngine(compile_plan(actuators, self._num_robots), place)
+        self._feedforward = np.zeros((self._num_robots, articulation.num_dofs), np.float32)
+        self._feedforward_on_device = wp.array(self._feedforward, device=place)
+        bus = host.bus
+        if bus.ready:
+            self._on_ready()
+        self._subscriptions = [
+            bus.on_ready(self._on_ready, order=_AFTER_ARTICULATION),
+            bus.on_stop(self._on_stop),
+            bus.on_reset(self._on_reset, order=_AFTER_ARTICULATION),
+        ]
+
+    def _find_columns(self) -> list[int]:
+        """Column of each slot in the articulation as it is now."""
+        names = self._articulation.dof_names
+        return [names.index(axis) for axis in self._axes]
+
+    def _on_ready(self) -> None:
+        """Physics runs: bind to its arrays, take the drives, start stepping."""
+        if len(self._articulation) != self._num_robots:
+            raise HostError(
+                f"{self!r} was made for {self._num_robots} robots and its paths match {len(self._articulation)} now. "
+                "Close it and make a new one."
+            )
+        missing = [axis for axis in self._axes if axis not in self._articulation.dof_names]
+        if missing:
+            raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
+        self._columns = self._find_columns()
+        buffers = self._articulation.buffers()
+        inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)
+        with quiet_warp():
+            self._engine.bind(self._columns, (*inputs, self._feedforward_on_device), buffers.efforts)
+            self._engine.reset()
+        self._buffers = buffers
+        self._error = None
+        take_drives(self, self._host.bus, self._articulation, self.actuated_dof_indices)
+        if self._auto_step:
+            self._subscribe_step()
+
+    def _on_stop(self) -> None:
+        """Physics is gone, and with it arrays and gains."""
+        self._unsubscribe_step()
+        self._buffers = None
+        forget_drives(self._host.bus)
+
+    def _on_reset(self, env_ids: Sequence[int] | None) -> None:
+        """Environments start over: so does the state of their actuators."""
+        self._engine.reset(None if env_ids is None else self._articulation.envs_to_rows(env_ids))
+
+    def _on_pre_step(self, dt: float, context: Any) -> None:
+        """Step; on an error leave no effort behind, stop stepping and pass the error on."""
+        try:
+            self.step_actuators(dt, context)
+        except Exception as error:
+            self._error = error
+            self._unsubscribe_step()
+            self._articulation.set_dof_efforts(0.0, dof_indices=self.actuated_dof_indices)
+            raise
+
+    def _subscribe_step(self) -> None:
+        if self._step_subscription is None and not self._closed:
+            self._step_subscription = self._host.bus.on_pre_step(self._on_pre_step)
+
+    def _unsubscribe_step(self) -> None:
+        if self._step_subscription is not None:
+            self._step_subscription.close()
+            self._step_subscription = None

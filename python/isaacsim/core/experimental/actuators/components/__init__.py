@@ -1,0 +1,1 @@
+"""The laws: one file each, scalar function first, component class below it."""

@@ -1,0 +1,305 @@
+"""An articulation over plain arrays, with the method names of Isaac Sim.
+
+Hosts keep the state of all joints in flat float32 arrays, robot after robot; an articulation is a selection of robots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import numpy as np
+import warp as wp
+
+from ..errors import HostError
+from ..usd.articulation import match_roots
+from .port import Buffers
+from .values import broadcast, resolve_indices
+
+
+@dataclass(frozen=True)
+class Robot:
+    """One robot in a host's arrays.
+
+    Args:
+        path: Articulation root, unique among the robots of a host.
+        dof_paths: Joint path of each axis.
+        dof_names: Name of each axis.
+        prototype: Robot on the stage that this one is a copy of: its root path and its joint paths.
+        env: Environment the robot lives in.
+        offset: Position of its first joint in the flat arrays.
+    """
+
+    path: str
+    dof_paths: tuple[str, ...]
+    dof_names: tuple[str, ...]
+    prototype: tuple[str, tuple[str, ...]]
+    env: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class DofArrays:
+    """State of all joints of a host, each a flat float32 array."""
+
+    positions: np.ndarray
+    velocities: np.ndarray
+    position_targets: np.ndarray
+    velocity_targets: np.ndarray
+    efforts: np.ndarray
+    stiffnesses: np.ndarray
+    dampings: np.ndarray
+
+    @classmethod
+    def zeros(cls, size: int) -> DofArrays:
+        """Return arrays of `size` zeros."""
+        return cls(**{field.name: np.zeros(size, np.float32) for field in fields(cls)})
+
+
+class DofBackend(Protocol):
+    """What `ArrayArticulation` needs from its host."""
+
+    generation: int
+    """Changes whenever robots or arrays were made anew."""
+
+    def robots(self) -> list[Robot]:
+        """All robots, known before physics runs."""
+        ...
+
+    def arrays(self) -> DofArrays | None:
+        """The arrays, or None while physics does not run."""
+        ...
+
+    def write_state(self) -> None:
+        """Positions or velocities in the arrays were set by a user."""
+        ...
+
+    def write_gains(self) -> None:
+        """Gains in the arrays were set by a user."""
+        ...
+
+
+class ArrayArticulation:
+    """The robots of a host that match some paths; see `Articulation`.
+
+    Getters return new Warp arrays on the CPU, float32, shape `(robots, DOFs)` of the indices asked for. Setters take
+    scalars, lists, NumPy or Warp arrays that broadcast to that shape. Indices are integers or boolean masks; None means
+    all. Everything but paths and names needs running physics and raises `HostError` without.
+    """
+
+    def __init__(self, backend: DofBackend, paths: str | Sequence[str]) -> None:
+        self._backend = backend
+        self._patterns = paths
+        self._resolve()
+
+    # metadata
+
+    def __len__(self) -> int:
+        return len(self._current())
+
+    @property
+    def paths(self) -> list[str]:
+        """Articulation root of each row."""
+        return [robot.path for robot in self._current()]
+
+    @property
+    def prototype_path(self) -> str:
+        """Path on the stage of the robot that all rows are like."""
+        return self._current()[0].prototype[0]
+
+    @property
+    def prototype_dof_paths(self) -> list[str]:
+        """Paths on the stage of the prototype's joints."""
+        return list(self._current()[0].prototype[1])
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of joint axes per row, those of a floating base not counted."""
+        return len(self._current()[0].dof_names)
+
+    @property
+    def dof_names(self) -> list[str]:
+        """Names of the joint axes, breadth-first; an axis of a many-axis joint is named `joint:axis`."""
+        return list(self._current()[0].dof_names)
+
+    @property
+    def dof_paths(self) -> list[list[str]]:
+        """Joint path of each axis of each row."""
+        return [list(robot.dof_paths) for robot in self._current()]
+
+    @property
+    def device(self) -> str:
+        """Device of `buffers()`."""
+        return "cpu"
+
+    def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
+        """Return the columns of the named joints, int32.
+
+        Raises:
+            ValueError: There is no such joint; the message lists those there are.
+        """
+        known = self.dof_names
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            if name not in known:
+                raise ValueError(f"joint {name!r}: not in <{self.paths[0]}>. Available: {known}.")
+        return wp.array([known.index(name) for name in wanted], dtype=wp.int32, device="cpu")
+
+    def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
+        """Rows that belong to the given environments."""
+        wanted = set(env_ids)
+        return [row for row, robot in enumerate(self._current()) if robot.env in wanted]
+
+    # state
+
+    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Positions [rad or m]."""
+        return self._get("positions", indices, dof_indices)
+
+    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set positions [rad or m], and the position targets to the same values."""
+        self._set("positions", positions, indices, dof_indices)
+        self._set("position_targets", positions, indices, dof_indices)
+        self._backend.write_state()
+
+    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Velocities [rad/s or m/s]."""
+        return self._get("velocities", indices, dof_indices)
+
+    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set velocities [rad/s or m/s], and the velocity targets to the same values."""
+        self._set("velocities", velocities, indices, dof_indices)
+        self._set("velocity_targets", velocities, indices, dof_indices)
+        self._backend.write_state()
+
+    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Position targets [rad or m]."""
+        return self._get("position_targets", indices, dof_indices)
+
+    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set position targets [rad or m], of joint drives and actuators alike."""
+        self._set("position_targets", positions, indices, dof_indices)
+
+    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Velocity targets [rad/s or m/s]."""
+        return self._get("velocity_targets", indices, dof_indices)
+
+    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set velocity targets [rad/s or m/s], of joint drives and actuators alike."""
+        self._set("velocity_targets", velocities, indices, dof_indices)
+
+    # efforts and drives
+
+    def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Efforts set for the coming physics step [N·m or N]."""
+        return self._get("efforts", indices, dof_indices)
+
+    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set the efforts of the coming physics step [N·m or N]; they are cleared after it."""
+        self._set("efforts", efforts, indices, dof_indices)
+
+    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
+        return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
+
+    def set_dof_gains(
+        self,
+        stiffnesses: Any = None,
+        dampings: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+        update_default_gains: bool = True,
+    ) -> None:
+        """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
+        for name, values in (("stiffnesses", stiffnesses), ("dampings", dampings)):
+            if values is not None:
+                self._set(name, values, indices, dof_indices)
+        self._backend.write_gains()
+
+    def buffers(self) -> Buffers:
+        """Views of the host's arrays where the selected robots stand evenly spaced, else copies kept in step."""
+        arrays, at = self._live(), self._at
+        pitch = int(at[1, 0] - at[0, 0]) if len(at) > 1 else at.shape[1]
+        start = int(at[0, 0])
+        names = ("positions", "velocities", "position_targets", "velocity_targets", "efforts")
+        if pitch >= at.shape[1] and np.array_equal(at[:, 0], start + pitch * np.arange(len(at))):
+            views = {name: _rows(getattr(arrays, name), start, pitch, at.shape) for name in names}
+            return Buffers(**views, refresh=_nothing, commit=_nothing)
+        copies = {name: getattr(arrays, name)[at] for name in names}
+
+        def refresh() -> None:
+            for name in names:
+                copies[name][:] = getattr(arrays, name)[at]
+
+        def commit() -> None:
+            arrays.efforts[at] = copies["efforts"]
+
+        return Buffers(**copies, refresh=refresh, commit=commit)
+
+    # inside
+
+    def _resolve(self) -> None:
+        """Match the paths against the host's robots as they are now."""
+        self._generation = self._backend.generation
+        robots = self._backend.robots()
+        rows = [robots[i] for i in _match(self._patterns, robots)]
+        for robot in rows[1:]:
+            if robot.dof_names != rows[0].dof_names:
+                raise ValueError(
+                    f"<{robot.path}> has joints {list(robot.dof_names)}, <{rows[0].path}> has "
+                    f"{list(rows[0].dof_names)}: robots of one articulation must have the same. Select them apart."
+                )
+        self._robots = rows
+        self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
+
+    def _current(self) -> list[Robot]:
+        if self._generation != self._backend.generation:
+            self._resolve()
+        return self._robots
+
+    def _live(self) -> DofArrays:
+        arrays = self._backend.arrays()
+        if arrays is None:
+            raise HostError("physics is not running: joints can be read and written between play and stop. Call play().")
+        self._current()
+        return arrays
+
+    def _index(self, indices: Any, dof_indices: Any) -> np.ndarray:
+        rows = resolve_indices(indices, len(self._robots), "robot")
+        columns = resolve_indices(dof_indices, self._at.shape[1], "DOF")
+        return self._at[np.ix_(rows, columns)]
+
+    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+        array = getattr(self._live(), name)
+        return wp.array(array[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
+
+    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+        array = getattr(self._live(), name)
+        at = self._index(indices, dof_indices)
+        array[at] = broadcast(values, at.shape, name)
+
+
+def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:
+    """Rows for the patterns, by the robots' own paths or by that of their prototype."""
+    picked: list[int] = []
+    prototypes = list(dict.fromkeys(robot.prototype[0] for robot in robots))
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        try:
+            hits = match_roots(pattern, [robot.path for robot in robots])
+        except ValueError:
+            wanted = {prototypes[i] for i in match_roots(pattern, prototypes)}
+            hits = [row for row, robot in enumerate(robots) if robot.prototype[0] in wanted]
+        picked += [hit for hit in hits if hit not in picked]
+    return picked
+
+
+def _rows(flat: np.ndarray, start: int, pitch: int, shape: tuple[int, int]) -> np.ndarray:
+    """A writable view of evenly spaced rows of a flat array."""
+    step = flat.itemsize
+    return np.lib.stride_tricks.as_strided(flat[start:], shape, (pitch * step, step))
+
+
+def _nothing() -> None:
+    """Views need no copying."""

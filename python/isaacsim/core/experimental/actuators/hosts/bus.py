@@ -1,0 +1,90 @@
+"""The physics bus of the hosts written here."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+class _Subscription:
+    """One callback in one list; bound methods are held weakly."""
+
+    def __init__(self, entries: list[_Subscription], callback: Callable[..., None], order: int, serial: int) -> None:
+        self._entries = entries
+        self.sort_key = (order, serial)
+        self._get = weakref.WeakMethod(callback) if inspect.ismethod(callback) else lambda: callback
+        entries.append(self)
+        entries.sort(key=lambda entry: entry.sort_key)
+
+    def call(self, *args: Any) -> None:
+        """Call the callback, or drop it when its object is gone."""
+        callback = self._get()
+        if callback is None:
+            self.close()
+        else:
+            callback(*args)
+
+    def close(self) -> None:
+        """Take the callback out; calling it again does nothing."""
+        if self in self._entries:
+            self._entries.remove(self)
+
+
+class EventBus:
+    """Ready, pre-step, reset and stop events, see `PhysicsBus`."""
+
+    def __init__(self) -> None:
+        self.ready = False
+        self._serial = itertools.count()
+        self._ready: list[_Subscription] = []
+        self._pre_step: list[_Subscription] = []
+        self._reset: list[_Subscription] = []
+        self._stop: list[_Subscription] = []
+
+    def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> _Subscription:
+        """Call `callback()` whenever physics becomes ready."""
+        return _Subscription(self._ready, callback, order, next(self._serial))
+
+    def on_pre_step(self, callback: Callable[[float, Any], None], *, order: int = 0) -> _Subscription:
+        """Call `callback(dt, context)` before every physics step."""
+        return _Subscription(self._pre_step, callback, order, next(self._serial))
+
+    def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> _Subscription:
+        """Call `callback(env_ids)` after environments were reset; None means all."""
+        return _Subscription(self._reset, callback, order, next(self._serial))
+
+    def on_stop(self, callback: Callable[[], None], *, order: int = 0) -> _Subscription:
+        """Call `callback()` when physics has stopped."""
+        return _Subscription(self._stop, callback, order, next(self._serial))
+
+    @property
+    def num_callbacks(self) -> int:
+        """Number of registered callbacks of all kinds."""
+        return len(self._ready) + len(self._pre_step) + len(self._reset) + len(self._stop)
+
+    def emit_ready(self) -> None:
+        """Physics is ready: tell everybody."""
+        self.ready = True
+        _emit(self._ready)
+
+    def emit_pre_step(self, dt: float, context: Any = None) -> None:
+        """A physics step of `dt` seconds follows."""
+        _emit(self._pre_step, dt, context)
+
+    def emit_reset(self, env_ids: Sequence[int] | None) -> None:
+        """Environments were reset."""
+        _emit(self._reset, env_ids)
+
+    def emit_stop(self) -> None:
+        """Physics has stopped."""
+        self.ready = False
+        _emit(self._stop)
+
+
+def _emit(entries: list[_Subscription], *args: Any) -> None:
+    # a copy: callbacks may register and unregister
+    for entry in tuple(entries):
+        entry.call(*args)

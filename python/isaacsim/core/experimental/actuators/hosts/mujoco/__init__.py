@@ -1,0 +1,1 @@
+"""MuJoCo as embedded physics: USD read by newton, translated to MjSpec, stepped by `mujoco.batch`."""

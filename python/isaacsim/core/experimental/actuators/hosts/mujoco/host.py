@@ -1,0 +1,311 @@
+"""The MuJoCo host: a stage, `num_envs` copies of its physics, and float32 mirrors of all joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+import warp as wp
+from mujoco.batch import Batch
+
+from ...errors import HostError, SimulationDivergedError
+from ...usd.stage import StageEdits
+from ..articulation import ArrayArticulation, DofArrays, Robot
+from ..bus import EventBus
+from ..values import resolve_indices
+from .model import build_model, initial_state
+from .scene import Scene, read_scene
+
+
+class MujocoArticulation(ArrayArticulation):
+    """Robots on embedded physics: the array surface plus what only physics can tell."""
+
+    _backend: MujocoHost
+
+    def get_dof_drive_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
+        self._live()
+        rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
+        return wp.array(rows, dtype=wp.float32, device="cpu")
+
+    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Efforts [N·m or N] that hold the joints still against gravity at their positions now."""
+        self._live()
+        rows = self._backend.gravity_efforts()[self._index(indices, dof_indices)]
+        return wp.array(rows, dtype=wp.float32, device="cpu")
+
+    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Positions [m], shape `(robots, 3)`, and quaternions (w, x, y, z), `(robots, 4)`, of the root bodies."""
+        self._live()
+        rows = resolve_indices(indices, len(self), "robot")
+        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
+        return tuple(wp.array(part, dtype=wp.float32, device="cpu") for part in (poses[:, :3], poses[:, 3:]))
+
+
+class MujocoHost:
+    """Physics of a USD stage on MuJoCo.
+
+    With `num_envs = 1` the whole stage is one simulation, however many robots it holds. With more, the stage is a
+    prototype of which `num_envs` isolated copies run; robot `/World/Arm` of copy `i` is `/World/envs/env_i/Arm`, and a
+    path that already has a segment `env_0` has it replaced by `env_i`.
+
+    Args:
+        stage: USD stage in metres.
+        dt: Physics step [s].
+        num_envs: Number of copies.
+    """
+
+    def __init__(self, stage: Any, dt: float, num_envs: int) -> None:
+        self.stage, self.dt, self.num_envs = stage, dt, num_envs
+        self.bus = EventBus()
+        self.generation = 0
+        self._edits = StageEdits(stage)
+        self._batch: Batch | None = None
+        self._arrays: DofArrays | None = None
+        self._build()
+
+    # host protocol
+
+    def articulation(self, paths: str | Sequence[str]) -> MujocoArticulation:
+        """The robots at `paths`; each segment may be a regular expression."""
+        return MujocoArticulation(self, paths)
+
+    # simulation
+
+    @property
+    def playing(self) -> bool:
+        """Whether physics runs."""
+        return self._batch is not None
+
+    def play(self) -> None:
+        """Start physics in the state the stage authors; edits made since the last play count."""
+        if self.playing:
+            return
+        if self._edits.pending:
+            self._build()
+        batch = Batch(self.model, self.num_envs, nthread=1 if self.num_envs == 1 else 0)
+        self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
+        self._ctrl, self._applied = batch.bind("ctrl"), batch.bind("qfrc_applied")
+        self._drive = batch.bind("qfrc_actuator")
+        self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
+        self._batch = batch
+        self._arrays = DofArrays.zeros(self.num_envs * self._width)
+        self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
+        self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
+        self.write_gains()
+        self.generation += 1
+        self._initialise(np.arange(self.num_envs))
+        self.bus.emit_ready()
+
+    def step(self) -> None:
+        """Run the pre-step callbacks, then one physics step; efforts are cleared after it.
+
+        Raises:
+            SimulationDivergedError: A joint or base is not finite any more; names the robots.
+        """
+        if self._batch is None:
+            raise HostError("physics is not running: call play() before step().")
+        self.bus.emit_pre_step(self.dt, None)
+        arrays, at = self._arrays, self._address
+        assert arrays is not None
+        self._ctrl[:, at.position_drive] = self._grid(arrays.position_targets)
+        self._ctrl[:, at.velocity_drive] = self._grid(arrays.velocity_targets)
+        self._applied[:, at.velocity] = self._grid(arrays.efforts)
+        # MuJoCo would write its warnings to a log file in the working directory
+        handler = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(_ignore)
+        try:
+            self._batch.step()
+        finally:
+            mujoco.set_mju_user_warning(handler)
+        self._applied[:, at.velocity] = 0.0
+        arrays.efforts[:] = 0.0
+        speeds = np.abs(self._grid(arrays.velocities))
+        self._refresh()
+        if not (np.isfinite(self._qpos).all() and np.isfinite(self._qvel).all()):
+            raise self._divergence(speeds)
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Put environments back to the state and targets the stage authors; the others are not touched."""
+        if self._batch is None:
+            raise HostError("physics is not running: call play() before reset().")
+        envs = resolve_indices(env_ids, self.num_envs, "environment")
+        self._batch.reset(ids=envs, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._initialise(envs)
+        self.bus.emit_reset(None if env_ids is None else envs.tolist())
+
+    def stop(self) -> None:
+        """End physics; its state is lost."""
+        if self._batch is None:
+            return
+        self._batch = self._arrays = None
+        self.bus.emit_stop()
+
+    def data(self, env: int = 0) -> mujoco.MjData:
+        """A copy of one environment's MuJoCo data with all derived quantities computed."""
+        if self._batch is None:
+            raise HostError("physics is not running: call play() first.")
+        data = self._batch.get_data(int(resolve_indices(env, self.num_envs, "environment")[0]))
+        mujoco.mj_forward(self.model, data)
+        return data
+
+    # backend of the articulations
+
+    def robots(self) -> list[Robot]:
+        """All robots: those of environment 0, then those of environment 1, and so on."""
+        return self._robots
+
+    def arrays(self) -> DofArrays | None:
+        """The mirrors, or None while physics does not run."""
+        return self._arrays
+
+    def write_state(self) -> None:
+        """Take positions and velocities over from the mirrors."""
+        arrays, at = self._arrays, self._address
+        assert arrays is not None
+        # only what differs, so that float32 does not coarsen what nobody set
+        for target, index, mirror in (
+            (self._qpos, at.position, arrays.positions),
+            (self._qvel, at.velocity, arrays.velocities),
+        ):
+            values, now = self._grid(mirror), target[:, index]
+            target[:, index] = np.where(values != now.astype(np.float32), values, now)
+
+    def write_gains(self) -> None:
+        """Take drive gains over from the mirrors."""
+        arrays, at = self._arrays, self._address
+        assert arrays is not None
+        stiffness, damping = self._grid(arrays.stiffnesses), self._grid(arrays.dampings)
+        self._gain[:, at.position_drive, 0] = stiffness
+        self._bias[:, at.position_drive, 1] = -stiffness
+        self._gain[:, at.velocity_drive, 0] = damping
+        self._bias[:, at.velocity_drive, 2] = -damping
+
+    def drive_efforts(self) -> np.ndarray:
+        """Efforts of the drives in the last step, in the order of the mirrors."""
+        return self._drive[:, self._address.velocity].reshape(-1)
+
+    def gravity_efforts(self) -> np.ndarray:
+        """Efforts that balance gravity, in the order of the mirrors."""
+        assert self._batch is not None
+        efforts, data = [], mujoco.MjData(self.model)
+        for qpos in self._qpos:
+            data.qpos[:] = qpos
+            mujoco.mj_fwdPosition(self.model, data)
+            mujoco.mj_fwdVelocity(self.model, data)
+            # at rest, the bias force is gravity alone
+            efforts.append(data.qfrc_bias[self._address.velocity])
+        return np.array(efforts).reshape(-1)
+
+    def root_pose(self, robot: Robot) -> np.ndarray:
+        """Position and quaternion (w, x, y, z) of a robot's root body."""
+        body = self.model.body(self._root_body[robot.prototype[0]])
+        joint = int(body.jntadr[0])
+        if joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
+            start = int(self.model.jnt_qposadr[joint])
+            return self._qpos[robot.env, start : start + 7]
+        data = self.data(robot.env)
+        return np.concatenate([data.xpos[body.id], data.xquat[body.id]])
+
+    # inside
+
+    def _build(self) -> None:
+        """Read the stage and compile the model."""
+        self._edits.clear()
+        scene = read_scene(self.stage)
+        self.model, self._address = build_model(scene, self.dt)
+        self._initial = initial_state(scene, self.model)
+        self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
+        self._width = len(self._axes)
+        self._root_body = {a.path: scene.bodies[a.root_body].path for a in scene.articulations}
+        self._robots = _robots(scene, self.num_envs, self._width)
+        self._owners = _dof_owners(scene, self.model)
+        self.generation += 1
+
+    def _initialise(self, envs: np.ndarray) -> None:
+        """Write the authored state and targets of some environments."""
+        arrays = self._arrays
+        assert arrays is not None
+        self._qpos[envs], self._qvel[envs] = self._initial
+        self._applied[envs] = 0.0
+        self._grid(arrays.position_targets)[envs] = [axis.position_target for axis in self._axes]
+        self._grid(arrays.velocity_targets)[envs] = [axis.velocity_target for axis in self._axes]
+        self._grid(arrays.efforts)[envs] = 0.0
+        self._refresh()
+
+    def _refresh(self) -> None:
+        """Copy positions and velocities into the mirrors."""
+        arrays = self._arrays
+        assert arrays is not None
+        with np.errstate(over="ignore"):
+            self._grid(arrays.positions)[:] = self._qpos[:, self._address.position]
+            self._grid(arrays.velocities)[:] = self._qvel[:, self._address.velocity]
+
+    def _grid(self, flat: np.ndarray) -> np.ndarray:
+        """A mirror as (environments, axes)."""
+        return flat.reshape(self.num_envs, self._width)
+
+    def _divergence(self, speeds: np.ndarray) -> SimulationDivergedError:
+        """Name the robots that are not finite; where all of a simulation are, the fastest one just before."""
+        bad = ~np.isfinite(self._qvel)
+        names: list[str] = []
+        for env in np.flatnonzero(bad.any(axis=1) | ~np.isfinite(self._qpos).all(axis=1)):
+            here = [robot for robot in self._robots if robot.env == env]
+            hit = [robot for robot in here if bad[env, self._owners[robot.prototype[0]]].any()]
+            if len(hit) > 1:
+                # MuJoCo spreads one robot's NaN over the whole simulation
+                first = env * self._width
+                hit = [max(hit, key=lambda r: speeds[env, r.offset - first :][: len(r.dof_names)].max(initial=0.0))]
+            names += [robot.path for robot in hit] or [f"a loose body of environment {env}"]
+        return SimulationDivergedError(
+            f"the simulation diverged: {', '.join(names[:5])}{' …' if len(names) > 5 else ''} has positions or "
+            f"velocities that are not finite. Lower the gains or dt = {self.dt:g} s, or raise the joints' armature; "
+            "reset() starts over.",
+            names,
+        )
+
+
+def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
+    """Every robot of every environment, with its place in the mirrors."""
+    robots = []
+    for env in range(num_envs):
+        offset = env * width
+        for articulation in scene.articulations:
+            joints = tuple(axis.joint for axis in articulation.axes)
+            placed = [_path_in_env(path, env, num_envs) for path in (articulation.path, *joints)]
+            names = tuple(axis.name for axis in articulation.axes)
+            robots.append(Robot(placed[0], tuple(placed[1:]), names, (articulation.path, joints), env, offset))
+            offset += len(joints)
+    return robots
+
+
+def _path_in_env(path: str, env: int, num_envs: int) -> str:
+    """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it."""
+    if num_envs == 1:
+        return path
+    segments = path.strip("/").split("/")
+    if "env_0" in segments:
+        segments[segments.index("env_0")] = f"env_{env}"
+    else:
+        at = 1 if len(segments) > 1 else 0
+        segments[at:at] = ["envs", f"env_{env}"]
+    return "/" + "/".join(segments)
+
+
+def _dof_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """Velocity addresses of each articulation, floating base included."""
+    top = list(range(len(scene.bodies)))
+    for number, body in enumerate(scene.bodies):
+        if body.parent >= 0:
+            top[number] = top[body.parent]
+    owners = {}
+    for articulation in scene.articulations:
+        ids = [model.body(b.path).id for n, b in enumerate(scene.bodies) if top[n] == top[articulation.root_body]]
+        owners[articulation.path] = np.flatnonzero(np.isin(model.dof_bodyid, ids))
+    return owners
+
+
+def _ignore(_message: str) -> None:
+    """Divergence is noticed and reported by the host."""

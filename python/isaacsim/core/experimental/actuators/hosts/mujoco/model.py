@@ -1,0 +1,179 @@
+"""Translate a `Scene` into a MuJoCo model and find where each joint axis stands in it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...errors import UnsupportedSceneError
+from .scene import Axis, Body, Scene, Shape
+
+_GEOMETRIES = {
+    "PLANE": mujoco.mjtGeom.mjGEOM_PLANE,
+    "SPHERE": mujoco.mjtGeom.mjGEOM_SPHERE,
+    "CAPSULE": mujoco.mjtGeom.mjGEOM_CAPSULE,
+    "ELLIPSOID": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+    "CYLINDER": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "BOX": mujoco.mjtGeom.mjGEOM_BOX,
+    "MESH": mujoco.mjtGeom.mjGEOM_MESH,
+}
+# half extents [m] at which an infinite plane is drawn
+_PLANE_SIZE = [50.0, 50.0, 0.1]
+
+
+@dataclass(frozen=True)
+class AxisAddress:
+    """Where the axes of a scene stand in MuJoCo's arrays, in the order of the scene's articulations."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    position_drive: np.ndarray
+    velocity_drive: np.ndarray
+
+
+def build_model(scene: Scene, dt: float) -> tuple[mujoco.MjModel, AxisAddress]:
+    """Return the compiled model of `scene`, and where its axes stand.
+
+    Drives are two affine actuators per axis, one on position and one on velocity, even with zero gains, so that gains
+    can be set while physics runs.
+    """
+    spec = mujoco.MjSpec()
+    spec.compiler.degree = False
+    spec.compiler.autolimits = True
+    spec.option.timestep = dt
+    spec.option.gravity = scene.gravity
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    # a diverged state stays visible instead of being reset silently
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    names: dict[int, str] = {}
+    handles = [spec.worldbody]
+    for body in scene.bodies:
+        handles.append(_add_body(spec, handles[body.parent + 1], body, names))
+    for number, shape in enumerate(scene.shapes):
+        _add_shape(spec, handles[shape.body + 1], shape, f"{shape.path}#{number}")
+    for mimic in scene.mimics:
+        spec.add_equality(
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            name1=names[id(mimic.follower)],
+            name2=names[id(mimic.leader)],
+            data=[mimic.offset, mimic.ratio, *[0.0] * 9],
+        )
+    for a, b in scene.no_contact:
+        spec.add_exclude(bodyname1=scene.bodies[a].path, bodyname2=scene.bodies[b].path)
+    _add_look(spec)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise UnsupportedSceneError(f"MuJoCo cannot build this stage: {error}. Correct the prim it names.") from error
+    axes = [axis for articulation in scene.articulations for axis in articulation.axes]
+    return model, _addresses(model, [names[id(axis)] for axis in axes])
+
+
+def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
+    """Return `(qpos, qvel)` as the stage authors them."""
+    qpos, qvel = model.qpos0.copy(), np.zeros(model.nv)
+    for body in scene.bodies:
+        if body.kind == "free":
+            joint = model.joint(body.joint)
+            qvel[joint.dofadr[0] : joint.dofadr[0] + 6] = body.velocity
+        for axis in body.axes:
+            joint = model.joint(_axis_name(body, axis))
+            qpos[joint.qposadr[0]], qvel[joint.dofadr[0]] = axis.position, axis.velocity
+    return qpos, qvel
+
+
+def _axis_name(body: Body, axis: Axis) -> str:
+    """MuJoCo name of an axis, unique in the model."""
+    return body.joint if len(body.axes) == 1 else f"{body.joint}:{axis.name.rsplit(':', 1)[1]}"
+
+
+def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
+    handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion)
+    if body.mass > 0:
+        handle.explicitinertial = True
+        handle.mass, handle.ipos = body.mass, body.com
+        i = body.inertia
+        handle.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+    if body.kind == "free":
+        handle.add_freejoint(name=body.joint)
+    elif body.kind == "ball":
+        handle.add_joint(name=body.joint, type=mujoco.mjtJoint.mjJNT_BALL, pos=body.anchor)
+    for axis in body.axes:
+        names[id(axis)] = _axis_name(body, axis)
+        _add_axis(spec, handle, body, axis, names[id(axis)])
+    return handle
+
+
+def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None:
+    joint = handle.add_joint(
+        name=name,
+        type=mujoco.mjtJoint.mjJNT_SLIDE if axis.linear else mujoco.mjtJoint.mjJNT_HINGE,
+        pos=body.anchor,
+        axis=axis.direction,
+        armature=axis.armature,
+        frictionloss=axis.friction,
+        springref=axis.rest,
+    )
+    joint.damping[0], joint.stiffness[0] = axis.damping, axis.stiffness
+    if math.isfinite(axis.lower) and math.isfinite(axis.upper):
+        joint.range = [axis.lower, axis.upper]
+    elif math.isfinite(axis.lower) or math.isfinite(axis.upper):
+        # one-sided: put the open end out of reach
+        joint.range = [max(axis.lower, -1e6), min(axis.upper, 1e6)]
+    if math.isfinite(axis.drive_limit):
+        joint.actfrcrange = [-axis.drive_limit, axis.drive_limit]
+    for suffix in ("/position", "/velocity"):
+        spec.add_actuator(
+            name=name + suffix,
+            target=name,
+            trntype=mujoco.mjtTrn.mjTRN_JOINT,
+            biastype=mujoco.mjtBias.mjBIAS_AFFINE,
+            gainprm=np.zeros(10),
+            biasprm=np.zeros(10),
+        )
+
+
+def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
+    geometry: dict[str, Any] = {"size": shape.size}
+    if shape.kind == "PLANE":
+        geometry = {"size": _PLANE_SIZE}
+    elif shape.kind == "MESH":
+        assert shape.vertices is not None and shape.faces is not None
+        mesh = spec.add_mesh(name=name, uservert=shape.vertices.ravel(), userface=shape.faces.ravel())
+        # flat and open meshes compile too; inertia is given per body
+        mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+        geometry = {"meshname": name}
+    handle.add_geom(
+        name=name,
+        type=_GEOMETRIES[shape.kind],
+        pos=shape.position,
+        quat=shape.quaternion,
+        contype=int(shape.collides),
+        conaffinity=int(shape.collides),
+        friction=[shape.friction, 0.005, 0.0001],
+        rgba=shape.color,
+        mass=0.0,
+        **geometry,
+    )
+
+
+def _add_look(spec: Any) -> None:
+    """Sky, light and floor pattern for rendered pictures; physics does not see them."""
+    sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
+    spec.add_texture(name="sky", **sky, rgb1=[0.96, 0.97, 0.98], rgb2=[0.72, 0.80, 0.88], width=256, height=256)
+    spec.worldbody.add_light(pos=[2, -2, 6], dir=[-0.3, 0.3, -0.9], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+
+
+def _addresses(model: mujoco.MjModel, names: list[str]) -> AxisAddress:
+    joints = [model.joint(name).id for name in names]
+    return AxisAddress(
+        position=model.jnt_qposadr[joints].astype(np.int64),
+        velocity=model.jnt_dofadr[joints].astype(np.int64),
+        position_drive=np.array([model.actuator(name + "/position").id for name in names], np.int64),
+        velocity_drive=np.array([model.actuator(name + "/velocity").id for name in names], np.int64),
+    )

@@ -1,0 +1,421 @@
+"""Read the physics of a USD stage into plain data, with newton's importer as the parser.
+
+Only the lists of newton's `ModelBuilder` are used: no model is built, no kernel compiled. Everything is SI, rad and m;
+quaternions are (w, x, y, z).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...components.warp_start import quiet_warp
+from ...errors import UnsupportedSceneError
+from ...usd.articulation import acceleration_drives, articulation_roots
+from ...usd.discover import actuator_paths
+from ...usd.stage import require_meters, without_prims
+
+# newton writes these for "no limit"
+_NO_LIMIT = 1e9
+_NO_EFFORT_LIMIT = 1e6
+
+
+@dataclass
+class Axis:
+    """One degree of freedom of a joint."""
+
+    name: str
+    joint: str
+    linear: bool
+    direction: np.ndarray
+    lower: float
+    upper: float
+    armature: float
+    friction: float
+    damping: float
+    stiffness: float
+    rest: float
+    drive_stiffness: float
+    drive_damping: float
+    drive_limit: float
+    position: float
+    velocity: float
+    position_target: float
+    velocity_target: float
+
+
+@dataclass
+class Body:
+    """One rigid body and the joint that carries it.
+
+    `kind` is fixed, free, ball or axes; `position` and `quaternion` place it in its parent at joint position zero;
+    `anchor` is the joint's origin in the body frame.
+    """
+
+    path: str
+    joint: str
+    parent: int
+    kind: str
+    position: np.ndarray
+    quaternion: np.ndarray
+    anchor: np.ndarray
+    axes: list[Axis]
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+    velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
+
+
+@dataclass
+class Shape:
+    """One geometry, fixed to body `body` (-1 is the world)."""
+
+    path: str
+    body: int
+    kind: str
+    size: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    collides: bool
+    friction: float
+    color: tuple[float, float, float, float]
+    vertices: np.ndarray | None = None
+    faces: np.ndarray | None = None
+
+
+@dataclass
+class Mimic:
+    """A joint that follows another: `follower = offset + ratio · leader`."""
+
+    follower: Axis
+    leader: Axis
+    offset: float
+    ratio: float
+
+
+@dataclass
+class Articulation:
+    """One robot: its root prim, its bodies' root and its axes, breadth-first."""
+
+    path: str
+    root_body: int
+    axes: list[Axis]
+
+
+@dataclass
+class Scene:
+    """Everything the embedded physics needs to know of a stage."""
+
+    gravity: np.ndarray
+    bodies: list[Body]
+    shapes: list[Shape]
+    mimics: list[Mimic]
+    articulations: list[Articulation]
+    no_contact: list[tuple[int, int]]
+
+
+def read_scene(stage: Any) -> Scene:
+    """Return the physics of `stage`.
+
+    Raises:
+        UnsupportedSceneError: Not in metres, loop joints, or collision shapes MuJoCo lacks; the message names them.
+    """
+    require_meters(stage)
+    builder = _import(stage)
+    bodies, axes_of = _read_bodies(builder)
+    shapes = _read_shapes(builder)
+    if accelerated := acceleration_drives(stage):
+        warnings.warn(
+            f"joint drives of type 'acceleration' act as force drives here: {', '.join(accelerated)}. "
+            "Author drive type 'force' with gains in N·m.",
+            stacklevel=2,
+        )
+    return Scene(
+        gravity=np.array(builder.gravity, float),
+        bodies=bodies,
+        shapes=shapes,
+        mimics=_read_mimics(builder, axes_of),
+        articulations=_read_articulations(builder, axes_of, set(articulation_roots(stage))),
+        no_contact=_read_no_contact(builder),
+    )
+
+
+def _import(stage: Any) -> Any:
+    """Let newton read the stage; actuator prims and mesh approximation are left to us."""
+    with quiet_warp(), warnings.catch_warnings():
+        import newton
+
+        # newton asks for joint states under its own names first and warns about that
+        warnings.filterwarnings("ignore", ".*is a non-schema attribute")
+        builder = newton.ModelBuilder()
+        builder.add_usd(
+            # newton would read actuator prims, weights included, and refuse the whole stage when one of them is wrong
+            without_prims(stage, actuator_paths(stage)),
+            joint_ordering="bfs",
+            apply_up_axis_from_stage=True,
+            skip_mesh_approximation=True,
+            schema_resolvers=[newton.usd.SchemaResolverNewton(), newton.usd.SchemaResolverPhysx()],
+        )
+    return builder
+
+
+def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
+    """Bodies with parents before children, and the axes of each newton joint."""
+    import newton
+
+    bodies: dict[int, Body] = {}
+    order: list[int] = []
+    axes_of: dict[int, list[Axis]] = {}
+    waiting = list(range(len(builder.joint_type)))
+    loops = []
+    while waiting:
+        ready = [j for j in waiting if builder.joint_parent[j] == -1 or builder.joint_parent[j] in bodies]
+        if not ready:
+            raise UnsupportedSceneError(
+                f"joints {[builder.joint_label[j] for j in waiting]} form a closed loop that hangs on nothing. "
+                "Closed loops are not simulated here: deactivate one of the joint prims or use another simulator."
+            )
+        for j in ready:
+            waiting.remove(j)
+            child = builder.joint_child[j]
+            if child in bodies:
+                loops.append(builder.joint_label[j])
+                continue
+            kind = newton.JointType(builder.joint_type[j]).name
+            axes_of[j] = _read_axes(builder, j) if kind in ("REVOLUTE", "PRISMATIC", "D6") else []
+            bodies[child] = _read_body(builder, j, kind, axes_of[j])
+            order.append(child)
+    if loops:
+        raise UnsupportedSceneError(
+            f"loop joints {loops}: their child body already hangs on another joint, and closed loops are not simulated "
+            "here. Deactivate the joint prims or use another simulator."
+        )
+    # newton's body numbers become positions in the list; the world stays -1
+    position = {number: at for at, number in enumerate(order)}
+    if missing := [path for number, path in enumerate(builder.body_label) if number not in position]:
+        raise UnsupportedSceneError(f"rigid bodies without a joint: {missing}. Report this asset.")
+    if order != sorted(order):
+        _renumber_shapes(builder, position)
+    for body in bodies.values():
+        body.parent = position.get(body.parent, -1)
+    return [bodies[number] for number in order], axes_of
+
+
+def _renumber_shapes(builder: Any, position: dict[int, int]) -> None:
+    builder.shape_body[:] = [position.get(body, -1) for body in builder.shape_body]
+    builder.joint_child[:] = [position[body] for body in builder.joint_child]
+
+
+def _read_body(builder: Any, j: int, kind: str, axes: list[Axis]) -> Body:
+    """The body that joint `j` carries."""
+    child = builder.joint_child[j]
+    parent_frame, child_frame = _transform(builder.joint_X_p[j]), _transform(builder.joint_X_c[j])
+    position, quaternion = _compose(parent_frame, _inverse(child_frame))
+    velocity = np.zeros(6)
+    label = builder.joint_label[j]
+    if kind == "FREE":
+        q, qd = builder.joint_q_start[j], builder.joint_qd_start[j]
+        position, quaternion = _transform(builder.joint_q[q : q + 7])
+        velocity = _free_velocity(builder.joint_qd[qd : qd + 6], quaternion, builder.body_com[child])
+        label = builder.body_label[child] + "/freejoint"
+    kinds = {"FIXED": "fixed", "FREE": "free", "BALL": "ball", "REVOLUTE": "axes", "PRISMATIC": "axes", "D6": "axes"}
+    if kind not in kinds:
+        raise UnsupportedSceneError(f"<{label}> is a {kind.lower()} joint: not simulated here. Replace the joint.")
+    return Body(
+        path=builder.body_label[child],
+        joint=label,
+        parent=builder.joint_parent[j],
+        kind=kinds[kind],
+        position=position,
+        quaternion=quaternion,
+        anchor=child_frame[0],
+        axes=axes,
+        mass=float(builder.body_mass[child]),
+        com=np.array(builder.body_com[child], float),
+        inertia=np.array(builder.body_inertia[child], float).reshape(3, 3),
+        velocity=velocity,
+    )
+
+
+def _read_axes(builder: Any, j: int) -> list[Axis]:
+    """The axes of joint `j`, linear ones first."""
+    linear, angular = builder.joint_dof_dim[j]
+    label = builder.joint_label[j]
+    turn = _transform(builder.joint_X_c[j])[1]
+    axes = []
+    for i in range(linear + angular):
+        dof, q = builder.joint_qd_start[j] + i, builder.joint_q_start[j] + i
+        axis = np.array(builder.joint_axis[dof], float)
+        name = label.rsplit("/", 1)[-1]
+        if linear + angular > 1:
+            name += f":{'trans' if i < linear else 'rot'}{'XYZ'[int(np.abs(axis).argmax())]}"
+        axes.append(
+            Axis(
+                name=name,
+                joint=label,
+                linear=i < linear,
+                direction=_rotate(turn, axis),
+                lower=_limit(builder.joint_limit_lower[dof]),
+                upper=_limit(builder.joint_limit_upper[dof]),
+                armature=float(builder.joint_armature[dof]),
+                friction=float(builder.joint_friction[dof]),
+                damping=float(builder.joint_damping[dof]),
+                stiffness=float(builder.joint_stiffness[dof]),
+                rest=float(builder.joint_rest_q[q]),
+                drive_stiffness=float(builder.joint_target_ke[dof]),
+                drive_damping=float(builder.joint_target_kd[dof]),
+                drive_limit=_limit(builder.joint_effort_limit[dof], _NO_EFFORT_LIMIT),
+                position=float(builder.joint_q[q]),
+                velocity=float(builder.joint_qd[dof]),
+                position_target=float(builder.joint_target_q[q]),
+                velocity_target=float(builder.joint_target_qd[dof]),
+            )
+        )
+    return axes
+
+
+def _read_shapes(builder: Any) -> list[Shape]:
+    """Geometries MuJoCo can hold; a collider of another kind is refused."""
+    import newton
+
+    kinds = {"PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH", "CONVEX_MESH"}
+    collide, site = int(newton.ShapeFlags.COLLIDE_SHAPES), int(newton.ShapeFlags.SITE)
+    shapes, refused, hulls = [], [], []
+    for i, flags in enumerate(builder.shape_flags):
+        kind, path = newton.GeoType(builder.shape_type[i]).name, builder.shape_label[i]
+        collides = bool(flags & collide) and builder.shape_collision_group[i] != 0
+        if flags & site or (kind not in kinds and not collides):
+            continue
+        if kind not in kinds:
+            refused.append(f"<{path}> ({kind.lower()})")
+            continue
+        position, quaternion = _transform(builder.shape_transform[i])
+        color = builder.shape_color[i] if builder.shape_color[i] is not None else (0.5, 0.5, 0.5)
+        shape = Shape(
+            path=path,
+            body=builder.shape_body[i],
+            kind="MESH" if kind == "CONVEX_MESH" else kind,
+            size=np.array(builder.shape_scale[i], float),
+            position=position,
+            quaternion=quaternion,
+            collides=collides,
+            friction=float(builder.shape_material_mu[i]),
+            color=(*(float(c) for c in color[:3]), 1.0),
+        )
+        if shape.kind == "MESH":
+            mesh = builder.shape_source[i]
+            shape.vertices = np.array(mesh.vertices, float).reshape(-1, 3) * shape.size
+            shape.faces = np.array(mesh.indices, np.int32).reshape(-1, 3)
+            if len(shape.vertices) < 4:
+                refused += [f"<{path}> (mesh of {len(shape.vertices)} points)"] if collides else []
+                continue
+            if collides and not _is_convex(shape.vertices, shape.faces):
+                hulls.append(path)
+        shapes.append(shape)
+    if refused:
+        raise UnsupportedSceneError(
+            f"collision shapes MuJoCo lacks: {', '.join(refused)}. Use a capsule, cylinder, box, sphere or mesh."
+        )
+    if hulls:
+        warnings.warn(
+            f"meshes that are not convex collide as their convex hull: {', '.join(hulls)}. "
+            "Split them into convex parts where that matters.",
+            stacklevel=3,
+        )
+    return shapes
+
+
+def _read_mimics(builder: Any, axes_of: dict[int, list[Axis]]) -> list[Mimic]:
+    """Joints that follow another one."""
+    mimics = []
+    for i, enabled in enumerate(builder.constraint_mimic_enabled):
+        follower, leader = (axes_of[builder.constraint_mimic_joint0[i]], axes_of[builder.constraint_mimic_joint1[i]])
+        if not enabled:
+            continue
+        if len(follower) != 1 or len(leader) != 1:
+            raise UnsupportedSceneError(
+                f"mimic joint <{builder.constraint_mimic_label[i]}>: only joints with one axis can follow or lead."
+            )
+        offset, ratio = float(builder.constraint_mimic_coef0[i]), float(builder.constraint_mimic_coef1[i])
+        mimics.append(Mimic(follower[0], leader[0], offset, ratio))
+    return mimics
+
+
+def _read_articulations(builder: Any, axes_of: dict[int, list[Axis]], roots: set[str]) -> list[Articulation]:
+    """Robots in stage order; newton makes an articulation of every loose body too."""
+    found = []
+    for number, path in enumerate(builder.articulation_label):
+        joints = [j for j in axes_of if builder.joint_articulation[j] == number]
+        if path in roots:
+            found.append(Articulation(path, builder.joint_child[min(joints)], [a for j in joints for a in axes_of[j]]))
+    return found
+
+
+def _read_no_contact(builder: Any) -> list[tuple[int, int]]:
+    """Pairs of moving bodies none of whose colliders may touch."""
+    import newton
+
+    collide = int(newton.ShapeFlags.COLLIDE_SHAPES)
+    colliders = Counter(
+        body for body, flags in zip(builder.shape_body, builder.shape_flags, strict=True) if flags & collide
+    )
+    filtered = Counter(
+        tuple(sorted((builder.shape_body[a], builder.shape_body[b])))
+        for a, b in {tuple(sorted(pair)) for pair in builder.shape_collision_filter_pairs}
+    )
+    return [
+        (a, b) for (a, b), count in filtered.items() if a != b and a >= 0 and count >= colliders[a] * colliders[b]
+    ]
+
+
+def _is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
+    """Whether no vertex lies in front of a face, within a thousandth of the mesh's size."""
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    keep = lengths > 0
+    normals = normals[keep] / lengths[keep, None]
+    tolerance = 1e-3 * np.ptp(vertices, axis=0).max()
+    heights = (vertices @ normal - corner @ normal for normal, corner in zip(normals, corners[keep, 0], strict=True))
+    # faces may be wound either way
+    return all((height <= tolerance).all() or (height >= -tolerance).all() for height in heights)
+
+
+def _free_velocity(values: Any, quaternion: np.ndarray, com: Any) -> np.ndarray:
+    """Newton's free velocity (centre of mass, then angular, both in the world) as MuJoCo has it: origin, body frame."""
+    linear, angular = np.array(values[:3], float), np.array(values[3:], float)
+    origin = linear - np.cross(angular, _rotate(quaternion, np.array(com, float)))
+    return np.concatenate([origin, _rotate(quaternion * [1, -1, -1, -1], angular)])
+
+
+def _limit(value: float, none: float = _NO_LIMIT) -> float:
+    """A limit, or ±inf where newton has none."""
+    return float(value) if abs(value) < none else float(np.copysign(np.inf, value))
+
+
+def _transform(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's (x, y, z, qx, qy, qz, qw) as position and (w, x, y, z)."""
+    v = np.array([float(value) for value in values])
+    return v[:3], v[[6, 3, 4, 5]]
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    (w, *_), u, v = a, a[1:], b[1:]
+    return np.array([w * b[0] - u @ v, *(w * v + b[0] * u + np.cross(u, v))])
+
+
+def _rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return v + 2 * np.cross(q[1:], np.cross(q[1:], v) + q[0] * v)
+
+
+def _compose(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    return a[0] + _rotate(a[1], b[0]), _product(a[1], b[1])
+
+
+def _inverse(a: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    q = a[1] * [1, -1, -1, -1]
+    return -_rotate(q, a[0]), q

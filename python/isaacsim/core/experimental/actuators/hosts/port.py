@@ -1,0 +1,154 @@
+"""What a simulator offers to actuators: the current stage, articulations by path, and physics events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The arrays of an articulation that a plan reads and writes in place, float32, shape `(num_robots, num_dofs)`.
+
+    NumPy arrays in CPU memory or Warp arrays; rows may have any pitch.
+
+    Args:
+        positions: [rad or m].
+        velocities: [rad/s or m/s].
+        position_targets: [rad or m].
+        velocity_targets: [rad/s or m/s].
+        efforts: Efforts of the coming physics step [N·m or N].
+        refresh: Call before reading.
+        commit: Call after writing efforts.
+    """
+
+    positions: Any
+    velocities: Any
+    position_targets: Any
+    velocity_targets: Any
+    efforts: Any
+    refresh: Callable[[], None]
+    commit: Callable[[], None]
+
+
+class Subscription(Protocol):
+    """A registered callback."""
+
+    def close(self) -> None:
+        """Take the callback out; calling it again does nothing."""
+
+
+class PhysicsBus(Protocol):
+    """Physics events. Callbacks run by ascending `order`, then in the order of registration.
+
+    Bound methods are held weakly: a callback never keeps its object alive.
+    """
+
+    @property
+    def ready(self) -> bool:
+        """Whether physics runs, so that articulations can be read and written."""
+        ...
+
+    def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> Subscription:
+        """Call `callback()` whenever physics becomes ready."""
+        ...
+
+    def on_pre_step(self, callback: Callable[[float, Any], None], *, order: int = 0) -> Subscription:
+        """Call `callback(dt, context)` before every physics step; efforts written there act in that step."""
+        ...
+
+    def on_stop(self, callback: Callable[[], None], *, order: int = 0) -> Subscription:
+        """Call `callback()` when physics has stopped; articulations can no longer be written."""
+        ...
+
+    def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> Subscription:
+        """Call `callback(env_ids)` when environments were put back to their initial state; None means all."""
+        ...
+
+
+class ArticulationPort(Protocol):
+    """The robots matched by one or more paths: `num_robots` rows with the same joints."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def paths(self) -> list[str]:
+        """Articulation root of each row."""
+        ...
+
+    @property
+    def prototype_path(self) -> str:
+        """Path on the stage of the robot that all rows are like; actuator prims are read there."""
+        ...
+
+    @property
+    def prototype_dof_paths(self) -> list[str]:
+        """Paths on the stage of the prototype's joints."""
+        ...
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of joint axes per row, those of a floating base not counted."""
+        ...
+
+    @property
+    def dof_names(self) -> list[str]:
+        """Names of the joint axes."""
+        ...
+
+    @property
+    def dof_paths(self) -> list[list[str]]:
+        """Joint path of each axis of each row."""
+        ...
+
+    @property
+    def device(self) -> str:
+        """Device of `buffers()`, as Warp names it."""
+        ...
+
+    def buffers(self) -> Buffers:
+        """The arrays a plan binds to; valid until physics stops."""
+        ...
+
+    def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
+        """Rows that belong to the given environments."""
+        ...
+
+    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[Any, Any]:
+        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
+        ...
+
+    def set_dof_gains(
+        self,
+        stiffnesses: Any = None,
+        dampings: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+        update_default_gains: bool = True,
+    ) -> None:
+        """Set the gains of the joint drives."""
+        ...
+
+    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set the efforts [N·m or N] of the coming physics step."""
+        ...
+
+
+class Host(Protocol):
+    """One simulator."""
+
+    @property
+    def stage(self) -> Any:
+        """The current USD stage, or None when the simulator has none."""
+        ...
+
+    @property
+    def bus(self) -> PhysicsBus:
+        """The simulator's physics events."""
+        ...
+
+    def articulation(self, paths: str | Sequence[str]) -> ArticulationPort:
+        """The robots at `paths`; each path segment may be a regular expression."""
+        ...

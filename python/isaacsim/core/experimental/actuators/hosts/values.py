@@ -1,0 +1,54 @@
+"""Turn what users pass to setters into float32 rows and checked indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def as_numpy(values: Any) -> np.ndarray:
+    """Return scalars, lists, NumPy or Warp arrays as a NumPy array."""
+    return np.asarray(values.numpy() if hasattr(values, "numpy") else values)
+
+
+def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
+    """Return indices as int64; None means all, a boolean array of length `count` is a mask.
+
+    Raises:
+        ValueError: An index is no integer or not in `0 … count - 1`; the message names it.
+    """
+    if indices is None:
+        return np.arange(count)
+    array = np.atleast_1d(as_numpy(indices))
+    if array.dtype == bool:
+        if array.shape != (count,):
+            raise ValueError(f"{what} mask has shape {array.shape}: must be ({count},). Give one flag per entry.")
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{what} indices = {indices!r}: must be integers, a list of them, or a boolean mask.")
+    wrong = array[(array < 0) | (array >= count)]
+    if wrong.size:
+        raise ValueError(f"{what} index {wrong[0]}: must be in 0 … {count - 1}. There are {count}.")
+    return array.astype(np.int64)
+
+
+def broadcast(values: Any, shape: tuple[int, int], what: str) -> np.ndarray:
+    """Return finite float32 values of the given shape, broadcast as NumPy does.
+
+    Raises:
+        ValueError: The values do not fit the shape or one is not finite.
+    """
+    array = as_numpy(values)
+    try:
+        array = np.broadcast_to(array.astype(np.float32), shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{what} has shape {array.shape}: must fit {shape}, (robots, DOFs) of the indices given ({error})."
+        ) from None
+    if not np.isfinite(array).all():
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{what}[{at[0]}, {at[1]}] = {array[at]}: must be finite. Correct the value.")
+    return array

@@ -1,0 +1,141 @@
+"""Open a USD stage with embedded physics."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, Self
+
+from .hosts import current
+from .hosts.port import PhysicsBus
+from .usd.stage import open_stage
+
+
+class Simulation:
+    """A USD stage simulated with MuJoCo, here and now: no Kit, no GPU, no display.
+
+    It is the current simulation of `Articulation`, `ArticulationActuators` and `add_actuator` until it is closed.
+    Use it as a context manager, or call `close`.
+
+    Args:
+        source: Path of a USD file, or a stage. Lengths in metres.
+        dt: Physics step [s].
+        num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
+            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: `dt` or `num_envs` is out of range, or the stage cannot be simulated; the message names the prims.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+        >>> with Simulation("data/robots/pendulum.usda") as sim:
+        ...     robot = Articulation("/World/Pendulum")
+        ...     actuators = ArticulationActuators("/World/Pendulum")
+        ...     sim.play()
+        ...     robot.set_dof_position_targets(0.5)
+        ...     sim.step(480)
+    """
+
+    def __init__(self, source: str | os.PathLike[str] | Any, dt: float = 1 / 240, num_envs: int = 1) -> None:
+        if not (math.isfinite(dt) and dt > 0):
+            raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
+        if num_envs != int(num_envs) or num_envs < 1:
+            raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
+        from .hosts.mujoco.host import MujocoHost
+
+        self._host = MujocoHost(open_stage(source), float(dt), int(num_envs))
+        self.step_count = 0
+        current.enter(self)
+
+    @property
+    def stage(self) -> Any:
+        """The USD stage."""
+        return self._host.stage
+
+    @property
+    def bus(self) -> PhysicsBus:
+        """Physics events, see `PhysicsBus`."""
+        return self._host.bus
+
+    @property
+    def dt(self) -> float:
+        """Physics step [s]."""
+        return self._host.dt
+
+    @property
+    def num_envs(self) -> int:
+        """Number of environments."""
+        return self._host.num_envs
+
+    @property
+    def time(self) -> float:
+        """Simulated time since play [s]."""
+        return self.step_count * self.dt
+
+    @property
+    def playing(self) -> bool:
+        """Whether physics runs."""
+        return self._host.playing
+
+    def articulation(self, paths: str | Sequence[str]) -> Any:
+        """The robots at `paths`, see `Articulation`."""
+        return self._host.articulation(paths)
+
+    def play(self) -> None:
+        """Start physics in the state the stage authors; stage edits made while stopped count. No effect while playing."""
+        if not self.playing:
+            self.step_count = 0
+            self._host.play()
+
+    def step(self, steps: int = 1) -> None:
+        """Advance physics by `steps` steps of `dt`; actuators run before each of them.
+
+        Raises:
+            HostError: Called before `play`.
+            SimulationDivergedError: A robot's state is not finite any more; the message names it.
+        """
+        for _ in range(steps):
+            self._host.step()
+            self.step_count += 1
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Put environments back to the state and targets the stage authors, and their actuators' state with them.
+
+        Args:
+            env_ids: Environment indices or a boolean mask; None means all.
+
+        Raises:
+            HostError: Called before `play`.
+            ValueError: An index is out of range.
+        """
+        self._host.reset(env_ids)
+
+    def stop(self) -> None:
+        """End physics; the next `play` starts from the stage again."""
+        self._host.stop()
+
+    def close(self) -> None:
+        """Stop and cease to be the current simulation; calling it again does nothing."""
+        self._host.stop()
+        current.leave(self)
+
+    def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
+        """Return a picture, uint8, shape `(height, width, 3)`.
+
+        Args:
+            width: Pixels.
+            height: Pixels.
+            env: Which environment to show.
+            camera: `lookat` (x, y, z) [m], `distance` [m], `azimuth` and `elevation` [deg] of the camera.
+        """
+        from .hosts.mujoco.picture import render
+
+        return render(self._host.model, self._host.data(env), width, height, **camera)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

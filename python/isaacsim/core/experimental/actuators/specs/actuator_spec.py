@@ -1,0 +1,26 @@
+"""What one actuator prim says, as plain data: the hand-over from USD to the pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .configs import DelayConfig, MaxEffortClampingConfig, PDControlConfig
+
+
+@dataclass(frozen=True)
+class ActuatorSpec:
+    """One actuator of a robot file.
+
+    Args:
+        path: Path of the `NewtonActuator` prim.
+        targets: Paths of the joint prims it drives, in authored order; each gets the whole pipeline.
+        controller: The control law.
+        clamping: Effort limits in authored order.
+        delay: Command delay, or None.
+    """
+
+    path: str
+    targets: tuple[str, ...]
+    controller: PDControlConfig
+    clamping: tuple[MaxEffortClampingConfig, ...] = ()
+    delay: DelayConfig | None = None

@@ -1,0 +1,1 @@
+"""The only folder that knows pxr: stages, actuator prims, articulation roots and joints."""

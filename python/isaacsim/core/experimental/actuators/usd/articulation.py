@@ -1,0 +1,104 @@
+"""Find articulation roots and joints on a stage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from pxr import Sdf, Usd, UsdPhysics
+
+AXIS_JOINTS = (UsdPhysics.RevoluteJoint, UsdPhysics.PrismaticJoint)
+
+
+def every_prim(root: Usd.Prim) -> Usd.PrimRange:
+    """`root` and everything active and loaded below it, instances included."""
+    return Usd.PrimRange(root, Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate))
+
+
+def is_single_axis_joint(prim: Usd.Prim) -> bool:
+    """Whether `prim` is a revolute or prismatic joint."""
+    return any(prim.IsA(joint) for joint in AXIS_JOINTS)
+
+
+def joints_by_name(root: Usd.Prim) -> dict[str, list[str]]:
+    """Paths of all joint prims below `root`, keyed by their last path segment."""
+    found: dict[str, list[str]] = {}
+    for prim in every_prim(root):
+        if prim != root and prim.IsA(UsdPhysics.Joint):
+            found.setdefault(prim.GetName(), []).append(str(prim.GetPath()))
+    return found
+
+
+def articulation_roots(stage: Usd.Stage) -> list[str]:
+    """Paths of every prim with `PhysicsArticulationRootAPI`, in stage order."""
+    return [
+        str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if prim.HasAPI(UsdPhysics.ArticulationRootAPI)
+    ]
+
+
+def matches(pattern: str, path: str) -> bool:
+    """Whether `path` is matched by `pattern`, segment by segment, each a regular expression."""
+    expected, actual = pattern.strip("/").split("/"), path.strip("/").split("/")
+    return len(expected) == len(actual) and all(
+        re.fullmatch(segment, name) for segment, name in zip(expected, actual, strict=True)
+    )
+
+
+def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int]:
+    """Positions in `roots` of the articulations that the patterns stand for, pattern by pattern.
+
+    A pattern may name the articulation root itself or a prim above it: then the first root at or below each matching
+    prim is meant.
+
+    Raises:
+        ValueError: A pattern is no regular expression, or matches no articulation.
+    """
+    known = list(roots)
+    picked: list[int] = []
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        hits = _first_root_at_or_below(pattern, known)
+        if not hits:
+            raise ValueError(
+                f"articulation path {pattern!r} matches none of the articulations here: {known or 'there are none'}. "
+                "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
+                "each path segment may be a regular expression."
+            )
+        picked += [hit for hit in hits if hit not in picked]
+    return picked
+
+
+def _first_root_at_or_below(pattern: str, roots: Sequence[str]) -> list[int]:
+    """Positions of the first root at or below each prim that `pattern` matches."""
+    depth = len(pattern.strip("/").split("/"))
+    first: dict[str, int] = {}
+    for position, root in enumerate(roots):
+        above = "/" + "/".join(root.strip("/").split("/")[:depth])
+        try:
+            if above not in first and matches(pattern, above):
+                first[above] = position
+        except re.error as error:
+            raise ValueError(f"articulation path {pattern!r}: no regular expression ({error}).") from error
+    return list(first.values())
+
+
+def scope_of(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
+    """The smallest prim path that holds an articulation and all its joints, but no other articulation."""
+    common = Sdf.Path(root)
+    for joint in joints:
+        common = common.GetCommonPrefix(Sdf.Path(joint))
+    others = [Sdf.Path(other) for other in articulation_roots(stage) if other != root]
+    if common == Sdf.Path.absoluteRootPath or any(other.HasPrefix(common) for other in others):
+        return root
+    return str(common)
+
+
+def acceleration_drives(stage: Usd.Stage) -> list[str]:
+    """Paths of joints with a drive of type `acceleration` that has gains."""
+    found = []
+    for prim in every_prim(stage.GetPseudoRoot()):
+        for axis in ("angular", "linear"):
+            drive = UsdPhysics.DriveAPI.Get(prim, axis)
+            if drive and drive.GetTypeAttr().Get() == "acceleration":
+                if drive.GetStiffnessAttr().Get() or drive.GetDampingAttr().Get():
+                    found.append(str(prim.GetPath()))
+    return found

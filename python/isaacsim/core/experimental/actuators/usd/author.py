@@ -1,0 +1,151 @@
+"""Write one actuator prim: everything is checked first, then written in one change block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pxr import Sdf, Tf, Usd
+
+from ..specs.configs import CONFIGS
+from ..specs.fields import parameters_of, violations
+from .articulation import is_single_axis_joint, joints_by_name
+from .schema import ACTUATOR_TYPE, TARGETS
+
+_VALUE_TYPES = {"float": Sdf.ValueTypeNames.Float, "int": Sdf.ValueTypeNames.Int}
+_KIND_WORDS = {"controller": "a control config", "clamping": "a clamping config", "delay": "a DelayConfig"}
+
+
+def author_actuator(
+    stage: Usd.Stage,
+    articulation_root: str,
+    target_names: str | Sequence[str],
+    name: str,
+    controller: Any,
+    *,
+    clamping: Sequence[Any] | None,
+    delay: Any,
+    overwrite_existing: bool,
+) -> Usd.Prim:
+    """Define `<articulation_root>/Actuators/<name>`; see `add_actuator` for the contract."""
+    root = _root_prim(stage, str(articulation_root))
+    _require_identifier(name)
+    configs = _check_configs(controller, clamping, delay)
+    targets = _resolve_targets(root, target_names)
+    path = root.GetPath().AppendChild("Actuators").AppendChild(name)
+    _check_place(stage, path, overwrite_existing)
+    _write(stage, path, configs, targets)
+    return stage.GetPrimAtPath(path)
+
+
+def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
+    root = stage.GetPrimAtPath(path) if Sdf.Path.IsValidPathString(path) else None
+    if not root or root.IsPseudoRoot():
+        raise ValueError(f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim.")
+    if root.IsInstance() or root.IsInstanceProxy():
+        raise ValueError(
+            f"articulation_root = <{path}> is instanced and cannot be edited here. "
+            "Author the actuator in the referenced file, or make the prim uninstanceable first."
+        )
+    return root
+
+
+def _require_identifier(name: str) -> None:
+    if not isinstance(name, str) or not Tf.IsValidIdentifier(name):
+        raise ValueError(f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit).")
+
+
+def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) -> list[Any]:
+    """The configs in apply order: controller, clamps as given, delay."""
+    if clamping is not None and not isinstance(clamping, list | tuple):
+        raise TypeError(f"clamping = {clamping!r}: must be a list of clamping configs. Write clamping=[...].")
+    clamps = list(clamping or ())
+    _require_kind("controller", controller, "controller")
+    for clamp in clamps:
+        _require_kind("clamping", clamp, "clamping")
+        if sum(type(other) is type(clamp) for other in clamps) > 1:
+            raise ValueError(
+                f"clamping holds {type(clamp).__name__} twice: each schema can be applied once. Keep one of them."
+            )
+    if delay is not None:
+        _require_kind("delay", delay, "delay")
+    configs = [controller, *clamps, *([] if delay is None else [delay])]
+    problems = [message for config in configs for message in violations(config, type(config).__name__)]
+    if problems:
+        raise ValueError("\n".join(problems))
+    return configs
+
+
+def _require_kind(argument: str, config: Any, kind: str) -> None:
+    if type(config) not in CONFIGS or type(config).KIND != kind:
+        known = ", ".join(known.__name__ for known in CONFIGS if known.KIND == kind)
+        raise TypeError(f"{argument} = {config!r}: must be {_KIND_WORDS[kind]} ({known}).")
+
+
+def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[str]:
+    """Paths of the named joints below `root`, in the order given."""
+    names = [target_names] if isinstance(target_names, str) else list(target_names)
+    joints = joints_by_name(root)
+    targets: list[str] = []
+    if not names:
+        raise ValueError("target_names is empty: an actuator drives a joint. Name at least one.")
+    for joint in names:
+        paths = joints.get(joint, [])
+        if not paths:
+            raise ValueError(f"joint {joint!r}: not below <{root.GetPath()}>. Available: {sorted(joints)}.")
+        if len(paths) > 1:
+            raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Joint names must be unique.")
+        prim = root.GetStage().GetPrimAtPath(paths[0])
+        if not is_single_axis_joint(prim):
+            raise ValueError(
+                f"joint {joint!r} is a {prim.GetTypeName()}: only revolute and prismatic joints can be driven."
+            )
+        if paths[0] in targets:
+            raise ValueError(f"joint {joint!r} is named twice in target_names. Name each joint once.")
+        targets.append(paths[0])
+    return targets
+
+
+def _check_place(stage: Usd.Stage, path: Sdf.Path, overwrite_existing: bool) -> None:
+    """Refuse what could not be written whole: a taken path, a prim of a weaker layer, a locked layer."""
+    layer = stage.GetEditTarget().GetLayer()
+    if not layer.permissionToEdit:
+        raise ValueError(f"layer {layer.GetDisplayName()} is locked. Set another edit target or unlock it.")
+    existing = stage.GetPrimAtPath(path)
+    if not existing:
+        return
+    if not overwrite_existing:
+        raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
+    here = stage.GetEditTarget().MapToSpecPath(path)
+    elsewhere = [spec.layer for spec in existing.GetPrimStack() if spec.layer != layer or spec.path != here]
+    if elsewhere:
+        raise ValueError(
+            f"<{path}> is also defined in layer {elsewhere[0].GetDisplayName()}, which the edit target "
+            f"{layer.GetDisplayName()} cannot remove. Overwrite it there: set that layer as the edit target."
+        )
+
+
+def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[str]) -> None:
+    """Write the prim spec into the edit target; nothing here can fail on checked input."""
+    target = stage.GetEditTarget()
+    layer = target.GetLayer()
+    spec_path = target.MapToSpecPath(path)
+    has_scope = bool(stage.GetPrimAtPath(path.GetParentPath()))
+    with Sdf.ChangeBlock():
+        old = layer.GetPrimAtPath(spec_path)
+        if old is not None:
+            del old.nameParent.nameChildren[old.name]
+        spec = Sdf.CreatePrimInLayer(layer, spec_path)
+        if not has_scope:
+            scope = layer.GetPrimAtPath(spec_path.GetParentPath())
+            scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
+        spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
+        spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[config.SCHEMA for config in configs]))
+        for config in configs:
+            for field, described in parameters_of(config).items():
+                attribute = Sdf.AttributeSpec(spec, described.attribute, _VALUE_TYPES[described.type])
+                attribute.custom = True
+                value = getattr(config, field)
+                attribute.default = float(value) if described.type == "float" else int(value)
+        relationship = Sdf.RelationshipSpec(spec, TARGETS)
+        relationship.targetPathList.explicitItems = [Sdf.Path(joint) for joint in targets]

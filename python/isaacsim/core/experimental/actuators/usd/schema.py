@@ -1,0 +1,83 @@
+"""Read configs from applied API schemas, with or without the schema plugin of newton-usd-schemas.
+
+Values, types, ranges and fallbacks come from the field descriptions in `specs`, so both cases give the same result.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from pxr import Usd
+
+from ..specs.configs import CONFIGS
+from ..specs.fields import Parameter, parameters_of
+
+ACTUATOR_TYPE = "NewtonActuator"
+TARGETS = "newton:targets"
+CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
+
+
+def applied_schemas(prim: Usd.Prim) -> list[str]:
+    """Applied API schemas in authored order, registered with a plugin or not."""
+    # Usd.Prim.GetAppliedSchemas drops tokens of unregistered schemas
+    return list(prim.GetPrimTypeInfo().GetAppliedAPISchemas())
+
+
+def is_actuator(prim: Usd.Prim) -> bool:
+    """Whether `prim` is a `NewtonActuator`."""
+    return prim.GetTypeName() == ACTUATOR_TYPE
+
+
+def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
+    """Return `config_type` filled from `prim`; what is wrong is appended to `issues`."""
+    values = {
+        name: _read_value(prim, described, issues) for name, described in parameters_of(config_type).items()
+    }
+    return config_type(**values)
+
+
+def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
+    """Why an applied schema cannot be used, or None when it can be or does not concern us."""
+    known = sorted(CONFIG_BY_SCHEMA)
+    if schema in CONFIG_BY_SCHEMA or not schema.startswith("Newton") or not schema.endswith("API"):
+        return None
+    hint = difflib.get_close_matches(schema, known, n=1)
+    meant = f" Did you mean {hint[0]}?" if hint else ""
+    return (
+        f"<{prim.GetPath()}> applies {schema}: this version knows {', '.join(known)}.{meant} "
+        "Use one of these or deactivate the prim."
+    )
+
+
+def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
+    """Return the authored value, or the schema's fallback when nothing is authored or the value is unusable."""
+    attribute = prim.GetAttribute(described.attribute)
+    if not attribute or not attribute.HasAuthoredValue():
+        return described.fallback
+    where = f"<{prim.GetPath()}>.{described.attribute}"
+    value = attribute.Get(Usd.TimeCode.Default())
+    if attribute.GetNumTimeSamples() and not _has_default(attribute):
+        issues.append(
+            f"{where} ({_layer_of(attribute)}) has time samples only: actuator parameters do not change over time. "
+            "Author a default value."
+        )
+        return described.fallback
+    if not described.accepts(value):
+        issues.append(
+            f"{where} = {value!r} ({_layer_of(attribute)}): {described.rule}. "
+            "Author a value in that range or deactivate the prim."
+        )
+        return described.fallback
+    return float(value) if described.type == "float" else int(value)
+
+
+def _has_default(attribute: Usd.Attribute) -> bool:
+    """Whether any layer authors a default value, not only time samples."""
+    return any(spec.HasDefaultValue() for spec in attribute.GetPropertyStack(Usd.TimeCode.Default()))
+
+
+def _layer_of(attribute: Usd.Attribute) -> str:
+    """Name of the strongest layer that authors the attribute."""
+    stack = attribute.GetPropertyStack(Usd.TimeCode.Default())
+    return f"layer {stack[0].layer.GetDisplayName()}" if stack else "no layer"

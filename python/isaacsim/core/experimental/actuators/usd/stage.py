@@ -1,0 +1,75 @@
+"""Open a stage and notice when it is edited."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+
+from pxr import Sdf, Tf, Usd, UsdGeom
+
+from ..errors import UnsupportedSceneError
+
+
+def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
+    """Return the stage of a USD file, or `source` itself when it is a stage already.
+
+    Raises:
+        FileNotFoundError: No file at that path.
+        ValueError: USD cannot read the file.
+    """
+    if isinstance(source, Usd.Stage):
+        return source
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file.")
+    try:
+        return Usd.Stage.Open(str(path))
+    except Tf.ErrorException as error:
+        raise ValueError(f"{path}: USD cannot read this file ({error}). Check it with usdchecker.") from error
+
+
+def require_meters(stage: Usd.Stage) -> None:
+    """Refuse a stage whose length unit is not the metre: physics would be wrong by powers of the scale."""
+    unit = UsdGeom.GetStageMetersPerUnit(stage) if UsdGeom.StageHasAuthoredMetersPerUnit(stage) else 1.0
+    if abs(unit - 1.0) > 1e-9:
+        raise UnsupportedSceneError(
+            f"{stage.GetRootLayer().identifier}: metersPerUnit = {unit:g}: the embedded physics reads lengths in "
+            "metres. Convert the asset to metres (usdfix/asset converter) and set metersPerUnit = 1."
+        )
+
+
+def without_prims(stage: Usd.Stage, paths: Sequence[str]) -> Usd.Stage:
+    """Return a second view of the stage with the given prims deactivated; the stage itself is not touched."""
+    if not paths:
+        return stage
+    session = Sdf.Layer.CreateAnonymous("without_prims")
+    session.subLayerPaths.append(stage.GetSessionLayer().identifier)
+    with Sdf.ChangeBlock():
+        for path in paths:
+            Sdf.CreatePrimInLayer(session, path).active = False
+    view = Usd.Stage.OpenMasked(stage.GetRootLayer(), session, stage.GetPopulationMask(), load=Usd.Stage.LoadNone)
+    view.SetLoadRules(stage.GetLoadRules())
+    return view
+
+
+class StageEdits:
+    """Tells whether a stage was edited since the last `clear`."""
+
+    def __init__(self, stage: Usd.Stage) -> None:
+        self.pending = False
+        # the notice must not keep its listener alive
+        listener = weakref.ref(self)
+
+        def mark(_notice: object, _sender: object) -> None:
+            if (edits := listener()) is not None:
+                edits.pending = True
+
+        # USD holds callbacks weakly
+        self._callback = mark
+        self._key = Tf.Notice.Register(Usd.Notice.ObjectsChanged, mark, stage)
+
+    def clear(self) -> None:
+        """Forget the edits so far."""
+        self.pending = False
