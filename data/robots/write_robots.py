@@ -67,11 +67,12 @@ ACTUATORS: dict[str, dict[str, Gains]] = {
         "panda_joint[1-4]": Gains(kp=400.0, kd=40.0, max_effort=87.0),
         "panda_joint[5-7]": Gains(kp=100.0, kd=10.0, max_effort=12.0, delay_steps=2),
     },
-    "anymal_c": {".*": Gains(kp=300.0, kd=8.0, max_effort=80.0)},
+    "anymal_c": {".*": Gains(kp=600.0, kd=20.0, max_effort=80.0)},
 }
 
 ROBOTS = (robot_pendulum.ROBOT, robot_arm_2dof.ROBOT, robot_franka_panda.ROBOT, robot_anymal_c.ROBOT)
 
+ORIGIN_NOTE = "Written by data/robots/write_robots.py from the tables beside it; change those, not this file."
 GRAVITY = 9.81
 """[m/s²]."""
 GROUND_COLOR: Vec3 = (0.42, 0.44, 0.47)
@@ -99,6 +100,7 @@ def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
     root = UsdGeom.Xform.Define(stage, f"/World/{robot.name}").GetPrim()
     path = str(root.GetPath())
     UsdPhysics.ArticulationRootAPI.Apply(root)
+    # only a robot that walks has colliders; its links touch each other at the joints
     if robot.ground_friction is not None:
         _author_ground(stage, path, robot.ground_friction)
         _turn_self_collision_off(root)
@@ -120,7 +122,7 @@ def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
 
 def _new_stage(documentation: str) -> Usd.Stage:
     stage = Usd.Stage.CreateInMemory()
-    stage.GetRootLayer().documentation = f"{documentation}\nWritten by data/robots/write_robots.py; edit that instead."
+    stage.GetRootLayer().documentation = f"{documentation}\n{ORIGIN_NOTE}"
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)

@@ -25,7 +25,7 @@ _HOME = {
     "use_host": "hosts.current",
 }
 
-__all__ = list(_HOME)  # noqa: PLE0605  (one table, so that names and homes cannot differ)
+__all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from .articulation_actuators import ArticulationActuators as ArticulationActuators

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 try:
-    import omni.ext
+    from omni.ext import IExt  # pyright: ignore[reportMissingImports]
+except ImportError:
+    # outside Kit there is no extension manager to talk to
+    IExt = object
 
-    _Base = omni.ext.IExt
-except ImportError:  # outside Kit there is no extension manager to talk to
-    _Base = object
 
-
-class Extension(_Base):
+class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     """Started and stopped by Kit's extension manager; the package itself needs neither."""
 
     def on_startup(self, ext_id: str) -> None:

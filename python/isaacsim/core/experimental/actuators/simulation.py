@@ -84,7 +84,7 @@ class Simulation:
         return self._host.articulation(paths)
 
     def play(self) -> None:
-        """Start physics in the state the stage authors; stage edits made while stopped count. No effect while playing."""
+        """Start physics in the state the stage authors; stage edits made while stopped count."""
         if not self.playing:
             self.step_count = 0
             self._host.play()

@@ -7,6 +7,9 @@ Edges: max = inf is no limit, max = 0 switches the actuator off. The effort must
 Source: NewtonMaxEffortClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingMaxEffort.
 """
 
+# kernels read arrays as numbers
+# pyright: reportArgumentType=false, reportIndexIssue=false
+
 from __future__ import annotations
 
 from typing import Any, ClassVar

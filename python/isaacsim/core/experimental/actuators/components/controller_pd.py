@@ -8,6 +8,9 @@ which the plan's guard turns into zero. Terms are summed from left to right in f
 Source: NewtonPDControlAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ControllerPD.
 """
 
+# kernels read arrays as numbers
+# pyright: reportArgumentType=false, reportIndexIssue=false
+
 from __future__ import annotations
 
 from typing import Any, ClassVar
@@ -58,10 +61,10 @@ def _pd_kernel(
     slot = wp.tid()
 
     # bias and feedforward are optional
-    bias = float(0.0)
+    bias = wp.float32(0.0)
     if const_effort:
         bias = const_effort[slot]
-    forward = float(0.0)
+    forward = wp.float32(0.0)
     if feedforward:
         forward = feedforward[velocity_target_indices[slot]]
 
@@ -118,11 +121,13 @@ class ControllerPD(Controller):
         device: Any = None,
     ) -> None:
         """Write the PD efforts [N·m or N] into `forces`, shape `(N,)`; `state` and `dt` are not used."""
+        parameters = (self.kp, self.kd, self.const_effort)
+        signals = (positions, velocities, target_pos, target_vel, feedforward)
+        indices = (pos_indices, vel_indices, target_pos_indices, target_vel_indices)
         wp.launch(
             _pd_kernel,
             dim=len(forces),
-            inputs=[self.kp, self.kd, self.const_effort, positions, velocities, target_pos, target_vel, feedforward]
-            + [pos_indices, vel_indices, target_pos_indices, target_vel_indices],
+            inputs=[*parameters, *signals, *indices],
             outputs=[forces],
             device=device or forces.device,
         )

@@ -262,7 +262,7 @@ class ArrayArticulation:
     def _live(self) -> DofArrays:
         arrays = self._backend.arrays()
         if arrays is None:
-            raise HostError("physics is not running: joints can be read and written between play and stop. Call play().")
+            raise HostError("physics is not running: joints are read and written between play and stop. Call play().")
         self._current()
         return arrays
 

@@ -63,7 +63,7 @@ def current_stage() -> Any:
     return stage
 
 
-def Articulation(paths: str | Sequence[str]) -> ArticulationPort:  # noqa: N802  (the name Isaac Sim users know)
+def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
     """Return the robots at `paths` in the current simulation.
 
     Args:

@@ -121,7 +121,9 @@ def _copy_in(actuator: Actuator, parameters: dict[str, np.ndarray], lag: np.ndar
     steps = _values(actuator, "delay_steps", actuator.delay.delay_steps, stop - start)
     if (steps < 0).any() or (steps > actuator.delay.max_delay).any():
         wrong = steps[(steps < 0) | (steps > actuator.delay.max_delay)][0]
-        raise ValueError(_out_of_range(actuator, "delay_steps", wrong, f"in 0 … max_delay = {actuator.delay.max_delay}"))
+        raise ValueError(
+            _out_of_range(actuator, "delay_steps", wrong, f"in 0 … max_delay = {actuator.delay.max_delay}")
+        )
     lag[start:stop] = steps
     return actuator.delay.max_delay + 1
 

@@ -5,6 +5,9 @@ store. A slot with an input that is not finite gets effort 0 for that step, keep
 other slot sees it.
 """
 
+# Warp structs and kernels are no Python types
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,14 +20,12 @@ import warp as wp
 from ..components.clamping_max_effort import max_effort_clamp
 from ..components.controller_pd import pd_effort
 from ..components.delay import ring_row
-from ..components.warp_start import quiet_warp as _quiet_warp  # noqa: F401  (starts Warp)
 from .plan import Plan
 
 wp.set_module_options({"enable_backward": False})
 
 # bits of the fault code, in the order of FAULT_INPUTS
 FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
-
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def _step_kernel(
     ff = feedforward[robot, column]
     fault = _bad(q, 1) | _bad(qd, 2) | _bad(q_target, 4) | _bad(qd_target, 8) | _bad(ff, 16)
 
-    effort = float(0.0)
+    effort = wp.float32(0.0)
     if fault == 0:
         # delay: write the newest command, read the one `lag` steps older; the first after a reset fills the ring
         newest = (state.newest[i] + 1) % params.depth

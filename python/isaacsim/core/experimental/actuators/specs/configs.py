@@ -30,9 +30,7 @@ class PDControlConfig:
     """Proportional gain (stiffness) [N·m/rad or N/m]."""
     kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
     """Derivative gain (damping) [N·m·s/rad or N·s/m]."""
-    const_effort: float = parameter(
-        0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0
-    )
+    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
     """Effort added at every step [N·m or N]."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pxr import Sdf, Usd, UsdPhysics
 
-AXIS_JOINTS = (UsdPhysics.RevoluteJoint, UsdPhysics.PrismaticJoint)
+AXIS_JOINTS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
 
 
 def every_prim(root: Usd.Prim) -> Usd.PrimRange:
@@ -24,7 +24,7 @@ def joints_by_name(root: Usd.Prim) -> dict[str, list[str]]:
     """Paths of all joint prims below `root`, keyed by their last path segment."""
     found: dict[str, list[str]] = {}
     for prim in every_prim(root):
-        if prim != root and prim.IsA(UsdPhysics.Joint):
+        if prim != root and prim.IsA("PhysicsJoint"):
             found.setdefault(prim.GetName(), []).append(str(prim.GetPath()))
     return found
 
@@ -32,7 +32,7 @@ def joints_by_name(root: Usd.Prim) -> dict[str, list[str]]:
 def articulation_roots(stage: Usd.Stage) -> list[str]:
     """Paths of every prim with `PhysicsArticulationRootAPI`, in stage order."""
     return [
-        str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if prim.HasAPI(UsdPhysics.ArticulationRootAPI)
+        str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if prim.HasAPI("PhysicsArticulationRootAPI")
     ]
 
 

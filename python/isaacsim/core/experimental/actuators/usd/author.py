@@ -52,7 +52,9 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
 
 def _require_identifier(name: str) -> None:
     if not isinstance(name, str) or not Tf.IsValidIdentifier(name):
-        raise ValueError(f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit).")
+        raise ValueError(
+            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit)."
+        )
 
 
 def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) -> list[Any]:
@@ -132,9 +134,8 @@ def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[s
     spec_path = target.MapToSpecPath(path)
     has_scope = bool(stage.GetPrimAtPath(path.GetParentPath()))
     with Sdf.ChangeBlock():
-        old = layer.GetPrimAtPath(spec_path)
-        if old is not None:
-            del old.nameParent.nameChildren[old.name]
+        if old := layer.GetPrimAtPath(spec_path):
+            del old.nameParent.nameChildren[old.name]  # pyright: ignore[reportIndexIssue]
         spec = Sdf.CreatePrimInLayer(layer, spec_path)
         if not has_scope:
             scope = layer.GetPrimAtPath(spec_path.GetParentPath())

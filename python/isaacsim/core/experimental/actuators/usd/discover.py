@@ -62,7 +62,9 @@ def _target_issues(
     for target in targets:
         joint = stage.GetPrimAtPath(target)
         if not joint:
-            issues.append(f"<{path}>.{TARGETS} = <{target}>: no such prim. Correct the path or deactivate the actuator.")
+            issues.append(
+                f"<{path}>.{TARGETS} = <{target}>: no such prim. Correct the path or deactivate the actuator."
+            )
         elif not is_single_axis_joint(joint):
             issues.append(
                 f"<{path}>.{TARGETS} = <{target}>: a {joint.GetTypeName() or 'typeless prim'}, must be a "

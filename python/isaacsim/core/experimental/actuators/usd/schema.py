@@ -31,9 +31,7 @@ def is_actuator(prim: Usd.Prim) -> bool:
 
 def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
     """Return `config_type` filled from `prim`; what is wrong is appended to `issues`."""
-    values = {
-        name: _read_value(prim, described, issues) for name, described in parameters_of(config_type).items()
-    }
+    values = {name: _read_value(prim, described, issues) for name, described in parameters_of(config_type).items()}
     return config_type(**values)
 
 

@@ -1,5 +1,8 @@
 """The MuJoCo host: a stage, `num_envs` copies of its physics, and float32 mirrors of all joints."""
 
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -41,7 +44,8 @@ class MujocoArticulation(ArrayArticulation):
         self._live()
         rows = resolve_indices(indices, len(self), "robot")
         poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
-        return tuple(wp.array(part, dtype=wp.float32, device="cpu") for part in (poses[:, :3], poses[:, 3:]))
+        positions = wp.array(poses[:, :3], dtype=wp.float32, device="cpu")
+        return positions, wp.array(poses[:, 3:], dtype=wp.float32, device="cpu")
 
 
 class MujocoHost:

@@ -1,5 +1,8 @@
 """Translate a `Scene` into a MuJoCo model and find where each joint axis stands in it."""
 
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import math

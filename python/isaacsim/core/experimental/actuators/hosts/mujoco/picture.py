@@ -1,5 +1,8 @@
 """Render one environment to an image, without a display."""
 
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import os

@@ -304,7 +304,7 @@ def _read_shapes(builder: Any) -> list[Shape]:
             quaternion=quaternion,
             collides=collides,
             friction=float(builder.shape_material_mu[i]),
-            color=(*(float(c) for c in color[:3]), 1.0),
+            color=(float(color[0]), float(color[1]), float(color[2]), 1.0),
         )
         if shape.kind == "MESH":
             mesh = builder.shape_source[i]
@@ -367,9 +367,7 @@ def _read_no_contact(builder: Any) -> list[tuple[int, int]]:
         tuple(sorted((builder.shape_body[a], builder.shape_body[b])))
         for a, b in {tuple(sorted(pair)) for pair in builder.shape_collision_filter_pairs}
     )
-    return [
-        (a, b) for (a, b), count in filtered.items() if a != b and a >= 0 and count >= colliders[a] * colliders[b]
-    ]
+    return [(a, b) for (a, b), count in filtered.items() if a != b and a >= 0 and count >= colliders[a] * colliders[b]]
 
 
 def _is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:
