@@ -67,7 +67,7 @@ ACTUATORS: dict[str, dict[str, Gains]] = {
         "panda_joint[1-4]": Gains(kp=400.0, kd=40.0, max_effort=87.0),
         "panda_joint[5-7]": Gains(kp=100.0, kd=10.0, max_effort=12.0, delay_steps=2),
     },
-    "anymal_c": {".*": Gains(kp=600.0, kd=20.0, max_effort=80.0)},
+    "anymal_c": {".*": Gains(kp=900.0, kd=25.0, max_effort=80.0)},
 }
 
 ROBOTS = (robot_pendulum.ROBOT, robot_arm_2dof.ROBOT, robot_franka_panda.ROBOT, robot_anymal_c.ROBOT)

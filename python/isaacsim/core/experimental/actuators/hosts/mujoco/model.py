@@ -169,6 +169,9 @@ def _add_look(spec: Any) -> None:
     """Sky, light and floor pattern for rendered pictures; physics does not see them."""
     sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
     spec.add_texture(name="sky", **sky, rgb1=[0.96, 0.97, 0.98], rgb2=[0.72, 0.80, 0.88], width=256, height=256)
+    spec.visual.quality.shadowsize = 8192
+    spec.visual.quality.offsamples = 8
+    spec.visual.headlight.ambient = [0.3, 0.3, 0.3]
     spec.worldbody.add_light(pos=[2, -2, 6], dir=[-0.3, 0.3, -0.9], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 import mujoco
@@ -23,9 +22,7 @@ def render(
     azimuth: float = 135.0,
     elevation: float = -20.0,
 ) -> np.ndarray:
-    """Return an RGB image, uint8, shape `(height, width, 3)`; without a display set `MUJOCO_GL=egl` or `osmesa`."""
-    if not os.environ.get("DISPLAY"):
-        os.environ.setdefault("MUJOCO_GL", "egl")
+    """Return an RGB image, uint8, shape `(height, width, 3)`."""
     camera = mujoco.MjvCamera()
     mujoco.mjv_defaultFreeCamera(model, camera)
     camera.azimuth, camera.elevation = azimuth, elevation

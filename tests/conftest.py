@@ -1,0 +1,51 @@
+"""What every test shares: the robot files, a random generator, and no traces left behind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+REPOSITORY = Path(__file__).parent.parent
+ROBOTS = REPOSITORY / "data" / "robots"
+
+with warnings.catch_warnings():
+    # the first import of Warp and newton on a machine may warn about what it lacks; that is not ours
+    warnings.simplefilter("ignore")
+    import warp
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A seeded random generator."""
+    return np.random.default_rng(20261121)
+
+
+@pytest.fixture(autouse=True)
+def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run each test in an empty folder and require that MuJoCo leaves no log there."""
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not (tmp_path / "MUJOCO_LOG.TXT").exists()
+
+
+@pytest.fixture(autouse=True)
+def _no_open_simulation() -> Iterator[None]:
+    """No test inherits another one's simulation."""
+    from isaacsim.core.experimental.actuators.hosts import current
+
+    current._open.clear()
+    yield
+    current._open.clear()
+
+
+@pytest.fixture
+def robots() -> Path:
+    """The folder of the robot files."""
+    return ROBOTS
+
+
+__all__ = ["REPOSITORY", "ROBOTS", "warp"]
