@@ -211,8 +211,8 @@ class ArticulationActuators:
         self._unsubscribe_step()
         for subscription in self._subscriptions:
             subscription.close()
-        self._buffers = None
-        if self._host.bus.ready and self._columns:
+        attached, self._buffers = self._buffers is not None, None
+        if attached and self._columns:
             release_drives(self, self._host.bus, self._articulation, self.actuated_dof_indices)
 
     def __enter__(self) -> Self:

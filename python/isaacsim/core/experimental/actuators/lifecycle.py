@@ -62,29 +62,25 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
 def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero."""
     drives = _taken.get(bus, {})
-    now = [as_numpy(gains) for gains in articulation.get_dof_gains()]
-    free: list[tuple[int, int, _Drive]] = []
+    stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
+    efforts = as_numpy(articulation.buffers().efforts).copy()
     for row, paths in enumerate(_axis_paths(articulation)):
         for column in columns:
             drive = drives.get(paths[column])
             if drive is None:
                 continue
             drive.owners.discard(owner)
-            if not drive.owners:
-                del drives[paths[column]]
-                free.append((row, column, drive))
-    stiffnesses, dampings = (np.array(gains) for gains in now)
-    efforts = as_numpy(articulation.buffers().efforts).copy()
-    for row, column, drive in free:
-        efforts[row, column] = 0.0
-        if now[0][row, column] == 0 and now[1][row, column] == 0:
-            stiffnesses[row, column], dampings[row, column] = drive.stiffness, drive.damping
-    if free:
-        picked = sorted({column for _, column, _ in free})
-        articulation.set_dof_efforts(efforts[:, picked], dof_indices=picked)
-        articulation.set_dof_gains(
-            stiffnesses[:, picked], dampings[:, picked], dof_indices=picked, update_default_gains=False
-        )
+            if drive.owners:
+                continue
+            del drives[paths[column]]
+            efforts[row, column] = 0.0
+            # gains that are not zero any more were set by somebody who wants them
+            if stiffnesses[row, column] == 0 and dampings[row, column] == 0:
+                stiffnesses[row, column], dampings[row, column] = drive.stiffness, drive.damping
+    articulation.set_dof_efforts(efforts[:, columns], dof_indices=columns)
+    articulation.set_dof_gains(
+        stiffnesses[:, columns], dampings[:, columns], dof_indices=columns, update_default_gains=False
+    )
 
 
 def forget_drives(bus: PhysicsBus) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from typing import Any, Literal
 
 FLOAT32_MAX = 3.4028234663852886e38
@@ -40,20 +41,21 @@ class Parameter:
             bounds.append(f">= {self.lower:g}")
         if self.upper < math.inf:
             bounds.append(f"<= {self.upper:g}")
-        return f"must be {' and '.join([kind, *bounds])}" + (" (inf switches it off)" if self.infinite else "")
+        precision = " in single precision" if self.type == "float" else ""
+        off = " (inf switches it off)" if self.infinite else ""
+        return f"must be {' and '.join([kind, *bounds])}{precision}{off}"
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` has the right type and lies in the range; NaN never does."""
-        if isinstance(value, bool) or not hasattr(value, "__float__" if self.type == "float" else "__index__"):
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.type == "int" else numbers.Real):
             return False
-        if not isinstance(value, int | float) and getattr(value, "shape", ()) != ():
-            return False
-        number = float(value)
-        if math.isnan(number) or not self.lower <= number <= self.upper:
+        try:
+            number = float(value)
+        except OverflowError:
             return False
         if math.isinf(number):
             return self.infinite and number > 0
-        return abs(number) <= FLOAT32_MAX
+        return self.lower <= number <= self.upper and abs(number) <= FLOAT32_MAX
 
 
 def parameter(default: Any = dataclasses.MISSING, /, **description: Any) -> Any:

@@ -76,20 +76,29 @@ def _first_root_at_or_below(pattern: str, roots: Sequence[str]) -> list[int]:
         try:
             if above not in first and matches(pattern, above):
                 first[above] = position
-        except re.error as error:
-            raise ValueError(f"articulation path {pattern!r}: no regular expression ({error}).") from error
+        except (re.error, OverflowError) as error:
+            raise ValueError(
+                f"articulation path {pattern!r}: no regular expression ({error}). Correct the segment or escape it."
+            ) from error
     return list(first.values())
 
 
 def scope_of(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
-    """The smallest prim path that holds an articulation and all its joints, but no other articulation."""
+    """The smallest prim path that holds an articulation, its joints and bodies, but no other articulation."""
     common = Sdf.Path(root)
     for joint in joints:
-        common = common.GetCommonPrefix(Sdf.Path(joint))
+        for path in (Sdf.Path(joint), *_bodies_of(stage.GetPrimAtPath(joint))):
+            common = common.GetCommonPrefix(path)
     others = [Sdf.Path(other) for other in articulation_roots(stage) if other != root]
     if common == Sdf.Path.absoluteRootPath or any(other.HasPrefix(common) for other in others):
         return root
     return str(common)
+
+
+def _bodies_of(joint: Usd.Prim) -> list[Sdf.Path]:
+    """Paths of the bodies a joint connects; a side left empty stands for the world."""
+    sides = [joint.GetRelationship(f"physics:body{side}") for side in (0, 1)]
+    return [path for side in sides if side for path in side.GetForwardedTargets()]
 
 
 def acceleration_drives(stage: Usd.Stage) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pxr import Sdf, Tf, Usd
@@ -33,7 +33,7 @@ def author_actuator(
     configs = _check_configs(controller, clamping, delay)
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
-    _check_place(stage, path, overwrite_existing)
+    _check_place(stage, path, targets, overwrite_existing)
     _write(stage, path, configs, targets)
     return stage.GetPrimAtPath(path)
 
@@ -86,21 +86,25 @@ def _require_kind(argument: str, config: Any, kind: str) -> None:
 
 def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[str]:
     """Paths of the named joints below `root`, in the order given."""
-    names = [target_names] if isinstance(target_names, str) else list(target_names)
-    joints = joints_by_name(root)
-    targets: list[str] = []
+    single = isinstance(target_names, str) or not isinstance(target_names, Iterable)
+    names: list[Any] = [target_names] if single else list(target_names)
     if not names:
         raise ValueError("target_names is empty: an actuator drives a joint. Name at least one.")
+    if not all(isinstance(joint, str) for joint in names):
+        raise TypeError(f"target_names = {target_names!r}: must be the name of a joint or a list of names.")
+    joints = joints_by_name(root)
+    targets: list[str] = []
     for joint in names:
         paths = joints.get(joint, [])
         if not paths:
             raise ValueError(f"joint {joint!r}: not below <{root.GetPath()}>. Available: {sorted(joints)}.")
         if len(paths) > 1:
-            raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Joint names must be unique.")
+            raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Rename all but one of them.")
         prim = root.GetStage().GetPrimAtPath(paths[0])
         if not is_single_axis_joint(prim):
             raise ValueError(
-                f"joint {joint!r} is a {prim.GetTypeName()}: only revolute and prismatic joints can be driven."
+                f"joint {joint!r} is a {prim.GetTypeName()}: only revolute and prismatic joints can be driven. "
+                "Name another joint."
             )
         if paths[0] in targets:
             raise ValueError(f"joint {joint!r} is named twice in target_names. Name each joint once.")
@@ -108,18 +112,33 @@ def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[
     return targets
 
 
-def _check_place(stage: Usd.Stage, path: Sdf.Path, overwrite_existing: bool) -> None:
-    """Refuse what could not be written whole: a taken path, a prim of a weaker layer, a locked layer."""
-    layer = stage.GetEditTarget().GetLayer()
+def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[str], overwrite_existing: bool) -> None:
+    """Refuse what could not be written whole: a locked layer, a hidden or taken path, a prim of a weaker layer."""
+    target = stage.GetEditTarget()
+    layer = target.GetLayer()
     if not layer.permissionToEdit:
         raise ValueError(f"layer {layer.GetDisplayName()} is locked. Set another edit target or unlock it.")
+    for needed in (path, *targets):
+        if target.MapToSpecPath(needed).isEmpty:
+            raise ValueError(
+                f"<{needed}> is out of reach of the edit target {layer.GetDisplayName()}. "
+                "Set an edit target that covers the robot."
+            )
+    scope = stage.GetPrimAtPath(path.GetParentPath())
+    if scope and (scope.IsInstance() or not scope.IsActive()):
+        raise ValueError(
+            f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
+            "no effect. Make it uninstanceable and active first."
+        )
+    here = target.MapToSpecPath(path)
     existing = stage.GetPrimAtPath(path)
-    if not existing:
+    # a variant that is not selected is not on the stage
+    if not existing and not layer.GetPrimAtPath(here):
         return
     if not overwrite_existing:
         raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
-    here = stage.GetEditTarget().MapToSpecPath(path)
-    elsewhere = [spec.layer for spec in existing.GetPrimStack() if spec.layer != layer or spec.path != here]
+    stack = existing.GetPrimStack() if existing else []
+    elsewhere = [spec.layer for spec in stack if spec.layer != layer or spec.path != here]
     if elsewhere:
         raise ValueError(
             f"<{path}> is also defined in layer {elsewhere[0].GetDisplayName()}, which the edit target "
@@ -132,7 +151,9 @@ def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[s
     target = stage.GetEditTarget()
     layer = target.GetLayer()
     spec_path = target.MapToSpecPath(path)
-    has_scope = bool(stage.GetPrimAtPath(path.GetParentPath()))
+    # a mere over would hide what lies below it
+    above = stage.GetPrimAtPath(path.GetParentPath())
+    has_scope = bool(above) and above.IsDefined()
     with Sdf.ChangeBlock():
         if old := layer.GetPrimAtPath(spec_path):
             del old.nameParent.nameChildren[old.name]  # pyright: ignore[reportIndexIssue]
@@ -149,4 +170,6 @@ def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[s
                 value = getattr(config, field)
                 attribute.default = float(value) if described.type == "float" else int(value)
         relationship = Sdf.RelationshipSpec(spec, TARGETS)
-        relationship.targetPathList.explicitItems = [Sdf.Path(joint) for joint in targets]
+        relationship.targetPathList.explicitItems = [
+            target.MapToSpecPath(joint).StripAllVariantSelections() for joint in targets
+        ]

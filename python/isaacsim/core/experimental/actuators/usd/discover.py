@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pxr import Sdf, Usd
+from pxr import Sdf, Tf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
@@ -39,7 +39,7 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
     for prim in every_prim(stage.GetPseudoRoot()):
         if not is_actuator(prim):
             continue
-        targets = [str(path) for path in prim.GetRelationship(TARGETS).GetForwardedTargets()]
+        targets = _targets_of(prim)
         if not owned.intersection(targets) and not prim.GetPath().HasPrefix(scope):
             continue
         path = str(prim.GetPath())
@@ -50,6 +50,14 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
     if issues:
         raise ActuatorParseError(issues)
     return specs
+
+
+def _targets_of(prim: Usd.Prim) -> list[str]:
+    """Paths the prim targets; none when `newton:targets` is no relationship."""
+    try:
+        return [str(path) for path in prim.GetRelationship(TARGETS).GetForwardedTargets()]
+    except Tf.ErrorException:
+        return []
 
 
 def _target_issues(

@@ -38,7 +38,7 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     """Why an applied schema cannot be used, or None when it can be or does not concern us."""
     known = sorted(CONFIG_BY_SCHEMA)
-    if schema in CONFIG_BY_SCHEMA or not schema.startswith("Newton") or not schema.endswith("API"):
+    if schema in CONFIG_BY_SCHEMA or not schema.startswith("Newton") or not schema.partition(":")[0].endswith("API"):
         return None
     hint = difflib.get_close_matches(schema, known, n=1)
     meant = f" Did you mean {hint[0]}?" if hint else ""
@@ -54,13 +54,14 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
     if not attribute or not attribute.HasAuthoredValue():
         return described.fallback
     where = f"<{prim.GetPath()}>.{described.attribute}"
-    value = attribute.Get(Usd.TimeCode.Default())
-    if attribute.GetNumTimeSamples() and not _has_default(attribute):
+    # Get would return the plugin's fallback for values over time only
+    if attribute.GetResolveInfo(Usd.TimeCode.Default()).GetSource() != Usd.ResolveInfoSourceDefault:
         issues.append(
-            f"{where} ({_layer_of(attribute)}) has time samples only: actuator parameters do not change over time. "
-            "Author a default value."
+            f"{where} ({_layer_of(attribute)}) has time samples or a spline, but no default value: actuator parameters "
+            "do not change over time. Author a default value."
         )
         return described.fallback
+    value = attribute.Get(Usd.TimeCode.Default())
     if not described.accepts(value):
         issues.append(
             f"{where} = {value!r} ({_layer_of(attribute)}): {described.rule}. "
@@ -70,12 +71,8 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
     return float(value) if described.type == "float" else int(value)
 
 
-def _has_default(attribute: Usd.Attribute) -> bool:
-    """Whether any layer authors a default value, not only time samples."""
-    return any(spec.HasDefaultValue() for spec in attribute.GetPropertyStack(Usd.TimeCode.Default()))
-
-
 def _layer_of(attribute: Usd.Attribute) -> str:
-    """Name of the strongest layer that authors the attribute."""
+    """Name of the layer the value comes from, or else of the strongest one that authors the attribute."""
     stack = attribute.GetPropertyStack(Usd.TimeCode.Default())
-    return f"layer {stack[0].layer.GetDisplayName()}" if stack else "no layer"
+    origin = next((spec for spec in stack if spec.HasDefaultValue()), stack[0])
+    return f"layer {origin.layer.GetDisplayName()}"

@@ -33,7 +33,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
 def require_meters(stage: Usd.Stage) -> None:
     """Refuse a stage whose length unit is not the metre: physics would be wrong by powers of the scale."""
     unit = UsdGeom.GetStageMetersPerUnit(stage) if UsdGeom.StageHasAuthoredMetersPerUnit(stage) else 1.0
-    if abs(unit - 1.0) > 1e-9:
+    if not abs(unit - 1.0) <= 1e-9:
         raise UnsupportedSceneError(
             f"{stage.GetRootLayer().identifier}: metersPerUnit = {unit:g}: the embedded physics reads lengths in "
             "metres. Convert the asset to metres (usdfix/asset converter) and set metersPerUnit = 1."
@@ -45,12 +45,20 @@ def without_prims(stage: Usd.Stage, paths: Sequence[str]) -> Usd.Stage:
     if not paths:
         return stage
     session = Sdf.Layer.CreateAnonymous("without_prims")
-    session.subLayerPaths.append(stage.GetSessionLayer().identifier)
+    if (own_session := stage.GetSessionLayer()) is not None:
+        session.subLayerPaths.append(own_session.identifier)
     with Sdf.ChangeBlock():
         for path in paths:
+            for above in Sdf.Path(path).GetPrefixes():
+                # nothing inside an instance can be edited
+                if stage.GetPrimAtPath(above).IsInstance():
+                    Sdf.CreatePrimInLayer(session, above).instanceable = False
             Sdf.CreatePrimInLayer(session, path).active = False
-    view = Usd.Stage.OpenMasked(stage.GetRootLayer(), session, stage.GetPopulationMask(), load=Usd.Stage.LoadNone)
+    view = Usd.Stage.OpenMasked(
+        stage.GetRootLayer(), session, stage.GetPathResolverContext(), stage.GetPopulationMask(), Usd.Stage.LoadNone
+    )
     view.SetLoadRules(stage.GetLoadRules())
+    view.MuteAndUnmuteLayers(stage.GetMutedLayers(), [])
     return view
 
 

@@ -101,7 +101,12 @@ class MujocoHost:
         self.write_gains()
         self.generation += 1
         self._initialise(np.arange(self.num_envs))
-        self.bus.emit_ready()
+        try:
+            self.bus.emit_ready()
+        except BaseException:
+            # play is all or nothing: what became ready is told of the stop
+            self.stop()
+            raise
 
     def step(self) -> None:
         """Run the pre-step callbacks, then one physics step; efforts are cleared after it.

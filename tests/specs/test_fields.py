@@ -1,0 +1,175 @@
+"""A value enters a config through one gate, and the gate says what the USD schema says."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import inspect
+import math
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.specs.configs import (
+    CONFIGS,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+)
+from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Parameter, parameters_of, violations
+from pxr import Sdf
+
+GAIN = parameters_of(PDControlConfig)["kp"]
+BIAS = parameters_of(PDControlConfig)["const_effort"]
+LIMIT = parameters_of(MaxEffortClampingConfig)["max_effort"]
+STEPS = parameters_of(DelayConfig)["delay_steps"]
+FIELDS = [(config, name, described) for config in CONFIGS for name, described in parameters_of(config).items()]
+every_field = pytest.mark.parametrize(
+    ("config", "name", "described"), FIELDS, ids=[f"{config.__name__}.{name}" for config, name, _ in FIELDS]
+)
+
+
+def value_id(value: object) -> str:
+    return value.attribute if isinstance(value, Parameter) else f"{type(value).__name__}:{str(value)[:12]}"
+
+
+@pytest.mark.parametrize(
+    ("described", "value"),
+    [
+        *((GAIN, value) for value in (0, 0.0, -0.0, 1, 5.5, 1e-60, FLOAT32_MAX, 10**38, Fraction(1, 3))),
+        *((GAIN, value) for value in (np.float16(2), np.float32(2), np.float64(2), np.int8(2), np.uint64(2))),
+        *((BIAS, value) for value in (-1, -1.5, -FLOAT32_MAX, np.float32(-3))),
+        *((LIMIT, value) for value in (0, 3.0, math.inf, np.float32("inf"), np.float64("inf"))),
+        *((STEPS, value) for value in (0, 1, 4096, np.int32(3), np.int64(4096), np.uint8(0))),
+    ],
+    ids=value_id,
+)
+def test_accepts_numbers_in_range(described, value):
+    """Accept every kind of real number that lies in the range, bounds included."""
+    assert described.accepts(value)
+
+
+@pytest.mark.parametrize("described", [GAIN, BIAS, LIMIT, STEPS], ids=value_id)
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(math.nan, np.float16("nan"), np.float32("nan"), np.float64("nan"), Decimal("nan"), Decimal("snan")),
+        *(-math.inf, np.float32("-inf"), 1e308, -1e308, 10**400, -(10**400), math.nextafter(FLOAT32_MAX, math.inf)),
+        *(True, False, np.bool_(True), np.bool_(False)),
+        *(None, "1", "abc", b"1", np.str_("1"), np.bytes_(b"1"), 1j, np.complex64(1), object(), int),
+        *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.timedelta64(3), np.datetime64("2020-01-01")),
+    ],
+    ids=value_id,
+)
+def test_refuses_what_no_parameter_may_be(described, value):
+    """Refuse NaN, -inf, what float32 cannot hold, and everything that is not a number, without an exception."""
+    assert not described.accepts(value)
+
+
+@pytest.mark.parametrize(
+    ("described", "value"),
+    [
+        *((GAIN, value) for value in (-1, -1e-30, -5e-324, np.float32(-1), np.int8(-1), math.inf, np.float32("inf"))),
+        *((BIAS, value) for value in (math.inf, np.float64("inf"))),
+        *((LIMIT, value) for value in (-1, -1e-30, np.float64(-1))),
+        *((STEPS, value) for value in (-1, 4097, 2**31, 2**64, 1.0, 2.5, Fraction(2), np.float32(1), math.inf)),
+    ],
+    ids=value_id,
+)
+def test_refuses_numbers_out_of_range(described, value):
+    """Refuse numbers beyond a bound, infinity where it has no meaning, and fractions for counts."""
+    assert not described.accepts(value)
+
+
+@pytest.mark.parametrize(
+    ("described", "rule"),
+    [
+        (GAIN, "must be finite and >= 0 in single precision"),
+        (BIAS, "must be finite in single precision"),
+        (LIMIT, "must be a number and >= 0 in single precision (inf switches it off)"),
+        (STEPS, "must be an integer and >= 0 and <= 4096"),
+    ],
+    ids=value_id,
+)
+def test_words_the_rule(described, rule):
+    """Say the whole rule in words."""
+    assert described.rule == rule
+
+
+def test_violation_names_field_value_rule_and_remedy():
+    """Word a violation as subject, value, rule, remedy."""
+    assert violations(PDControlConfig(math.nan, 1.0), "knee") == [
+        "knee.kp = nan: must be finite and >= 0 in single precision. Give a value in that range."
+    ]
+
+
+def test_violations_are_all_reported():
+    """Report every bad field of a config, in declaration order."""
+    found = violations(PDControlConfig(-1.0, "stiff", math.inf), "knee")
+    assert [message.split(":")[0] for message in found] == ["knee.kp = -1.0", "knee.kd = 'stiff'", "knee.const_effort = inf"]
+
+
+@pytest.mark.parametrize("config", [PDControlConfig(20, 2), MaxEffortClampingConfig(math.inf), DelayConfig(0)])
+def test_good_config_has_no_violations(config):
+    """Find nothing wrong with a good config."""
+    assert violations(config, "knee") == []
+
+
+@every_field
+def test_fallback_obeys_the_rule(config, name, described):
+    """Accept the value used when nothing is authored."""
+    assert described.accepts(described.fallback)
+
+
+@every_field
+def test_field_says_what_the_schema_says(config, name, described):
+    """Agree with newton-usd-schemas on type, fallback and lower bound."""
+    origin = importlib.util.find_spec("newton_usd_schemas").origin
+    schema = Sdf.Layer.FindOrOpen(str(Path(origin).with_name("generatedSchema.usda")))
+    attribute = schema.GetAttributeAtPath(f"/{config.SCHEMA}.{described.attribute}")
+    hard = (attribute.GetInfo("limits") or {}).get("hard", {})
+    assert (described.type, described.fallback, described.lower) == (
+        attribute.typeName,
+        attribute.default,
+        hard.get("minimum", -math.inf),
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "schema"),
+    [(config, config.SCHEMA) for config in CONFIGS],
+    ids=[config.__name__ for config in CONFIGS],
+)
+def test_config_describes_every_attribute_of_its_schema(config, schema):
+    """Leave out no attribute of the schema."""
+    origin = importlib.util.find_spec("newton_usd_schemas").origin
+    layer = Sdf.Layer.FindOrOpen(str(Path(origin).with_name("generatedSchema.usda")))
+    names = {attribute.name for attribute in layer.GetPrimAtPath(f"/{schema}").attributes}
+    assert {described.attribute for described in parameters_of(config).values()} == names
+
+
+@pytest.mark.parametrize(
+    ("config", "signature"),
+    [
+        (PDControlConfig, {"kp": inspect.Parameter.empty, "kd": inspect.Parameter.empty, "const_effort": 0.0}),
+        (MaxEffortClampingConfig, {"max_effort": inspect.Parameter.empty}),
+        (DelayConfig, {"delay_steps": inspect.Parameter.empty}),
+    ],
+)
+def test_config_keeps_its_documented_signature(config, signature):
+    """Keep positional order and defaults."""
+    assert {name: p.default for name, p in inspect.signature(config).parameters.items()} == signature
+
+
+def test_constructor_does_not_validate():
+    """Build a config from any value, as documented; the gate is later."""
+    assert PDControlConfig("stiff", None).kp == "stiff"
+
+
+def test_config_is_mutable():
+    """Let a caller change a value after construction."""
+    config = PDControlConfig(1.0, 2.0)
+    config.kp = 7.0
+    assert dataclasses.astuple(config) == (7.0, 2.0, 0.0)

@@ -1,0 +1,301 @@
+"""The wrapper on the memory host: construction, stepping, feedforward, faults, end of life."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    ClampingMaxEffort,
+    ControllerPD,
+    Delay,
+    Simulation,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from stages import stage_of
+
+NAMES = ["shoulder", "elbow", "wrist"]
+ROBOTS = 4
+DT = 0.01
+
+
+def full(value: float, dtype=wp.float32) -> wp.array:
+    return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
+
+
+def config(kp: float = 10.0, kd: float = 1.0, limit: float | None = None, delay: int | None = None) -> ActuatorConfig:
+    return ActuatorConfig(
+        ControllerPD(full(kp), full(kd)),
+        [] if limit is None else [ClampingMaxEffort(full(limit))],
+        None if delay is None else Delay(full(delay, wp.int32), delay),
+    )
+
+
+@pytest.fixture
+def host():
+    """Four robots of three joints, drives with gains, physics running."""
+    made = MemoryHost(NAMES, ROBOTS)
+    with use_host(made):
+        made.play()
+        made.arrays().stiffnesses[:] = np.arange(12) + 1
+        made.arrays().dampings[:] = (np.arange(12) + 1) / 8
+        yield made
+
+
+@pytest.fixture
+def wrapper(host: MemoryHost):
+    """Actuators on wrist and shoulder; the elbow is left to its drive."""
+    with ArticulationActuators.from_actuators(
+        "/Robot_.*", [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
+    ) as made:
+        yield made
+
+
+def efforts(host: MemoryHost) -> np.ndarray:
+    return host.arrays().efforts.reshape(ROBOTS, 3).copy()
+
+
+def test_from_actuators_are_in_joint_order(wrapper: ArticulationActuators) -> None:
+    """Whatever the order given."""
+    assert [actuator.label for actuator in wrapper.actuators] == ["shoulder", "wrist"]
+    assert wrapper.actuated_dof_indices == [0, 2]
+
+
+def test_step_writes_owned_columns_only(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """Efforts of other joints, set by somebody else, stay."""
+    host.arrays().efforts[:] = 7.0
+    host.arrays().position_targets[:] = 0.1
+    host.step(DT)
+    np.testing.assert_allclose(efforts(host), np.tile([1.0, 7.0, 2.0], (ROBOTS, 1)), rtol=1e-6)
+
+
+def test_clamp_limits_the_effort(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """kp · error = 60, limit 5."""
+    host.arrays().position_targets[:] = 3.0
+    host.step(DT)
+    assert (efforts(host)[:, 2] == 5.0).all()
+
+
+def test_delay_counts_physics_steps(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """Targets 1, 2, 3, 4, 5 act as 1, 1, 1, 2, 3 under a delay of two steps."""
+    acting = []
+    for target in range(1, 6):
+        host.arrays().position_targets[:] = target
+        host.step(DT)
+        acting.append(float(efforts(host)[0, 0]) / 10)
+    assert acting == pytest.approx([1, 1, 1, 2, 3])
+
+
+def test_reset_of_environments_resets_their_actuators(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """The delay of the robots that were reset starts over; that of the others goes on."""
+    for target in (1.0, 2.0):
+        host.arrays().position_targets[:] = target
+        host.step(DT)
+    host.bus.emit_reset([1])
+    host.arrays().position_targets[:] = 3.0
+    host.step(DT)
+    np.testing.assert_allclose(efforts(host)[:, 0] / 10, [1, 3, 1, 1])
+
+
+def test_disable_stops_automatic_steps(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """After disabling, only explicit steps write efforts; enabling turns them on again."""
+    host.arrays().position_targets[:] = 0.1
+    wrapper.disable_auto_step_pre_physics()
+    wrapper.disable_auto_step_pre_physics()
+    host.step(DT)
+    assert not efforts(host).any()
+    wrapper.step_actuators(DT)
+    assert efforts(host).any()
+    host.arrays().efforts[:] = 0.0
+    wrapper.enable_auto_step_pre_physics()
+    host.step(DT)
+    assert efforts(host).any()
+
+
+def test_enabling_twice_steps_once(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """The delay advances by one per physics step however often auto-step was enabled."""
+    before = host.bus.num_callbacks
+    wrapper.enable_auto_step_pre_physics()
+    assert host.bus.num_callbacks == before
+
+
+def test_feedforward_takes_subsets_and_stays(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """Robot and joint subsets, lists, masks and Warp arrays; values stay through reset."""
+    wrapper.set_dof_feedforward_effort_targets([1.5], indices=2, dof_indices=[2])
+    wrapper.set_dof_feedforward_effort_targets(
+        wp.array([[2.5]], dtype=wp.float32, device="cpu"), indices=np.array([True, False, False, False]), dof_indices=2
+    )
+    wrapper.reset()
+    host.step(DT)
+    np.testing.assert_array_equal(efforts(host)[:, 2], [2.5, 0, 1.5, 0])
+
+
+def test_feedforward_passes_delay_and_clamp(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """A step of feedforward arrives two steps later on the delayed joint, limited on the clamped one."""
+    host.step(DT)
+    wrapper.set_dof_feedforward_effort_targets(8.0)
+    seen = []
+    for _ in range(3):
+        host.step(DT)
+        seen.append(efforts(host)[0].tolist())
+    assert seen == [[0, 0, 5], [0, 0, 5], [8, 0, 5]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"target_feedforward_efforts": 1.0, "dof_indices": [3]}, ["DOF index 3", "0 … 2"]),
+        ({"target_feedforward_efforts": 1.0, "indices": -1}, ["robot index -1", "0 … 3"]),
+        ({"target_feedforward_efforts": np.nan}, ["nan", "finite"]),
+        ({"target_feedforward_efforts": [1.0, 2.0]}, ["shape (2,)", "(4, 3)"]),
+        ({"target_feedforward_efforts": 1.0, "indices": 0.5}, ["0.5", "integers"]),
+    ],
+)
+def test_bad_feedforward_changes_nothing(
+    arguments: dict, words: list[str], host: MemoryHost, wrapper: ArticulationActuators
+) -> None:
+    """One error that names the value, and the feedforward is as before."""
+    with pytest.raises(ValueError) as error:
+        wrapper.set_dof_feedforward_effort_targets(**arguments)
+    assert all(word in str(error.value) for word in words), error.value
+    host.step(DT)
+    assert not efforts(host).any()
+
+
+def test_faults_name_robot_and_joint(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """A velocity that is not finite is reported with robot path, joint, step and input."""
+    host.step(DT)
+    host.arrays().velocities[2 * 3 + 2] = np.nan
+    host.step(DT)
+    (fault,) = wrapper.faults
+    assert (fault.robot_path, fault.dof_name, fault.step, fault.inputs) == ("/Robot_2", "wrist", 1, ("velocity",))
+    wrapper.reset()
+    assert wrapper.faults == []
+
+
+@pytest.mark.parametrize("dt", [0.0, -1.0, np.nan, np.inf])
+def test_bad_time_step_is_refused(dt: float, wrapper: ArticulationActuators) -> None:
+    """dt must be a finite number of seconds above 0."""
+    with pytest.raises(ValueError, match="step_dt"):
+        wrapper.step_actuators(dt)
+
+
+def test_error_in_the_callback_leaves_no_effort(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """Efforts are 0, stepping stops, the error is raised again by the next explicit step and cleared by reset."""
+    host.arrays().position_targets[:] = 0.1
+    host.step(DT)
+    before = host.bus.num_callbacks
+    with pytest.raises(ValueError, match="step_dt"):
+        host.step(-1.0)
+    assert not efforts(host)[:, [0, 2]].any()
+    assert host.bus.num_callbacks == before - 1
+    host.step(DT)
+    assert not efforts(host).any()
+    with pytest.raises(ValueError, match="step_dt"):
+        wrapper.step_actuators(DT)
+    wrapper.reset()
+    host.step(DT)
+    assert efforts(host).any()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"),
+    [
+        ([(config(), "hip")], ["'hip'", "/Robot_0", "shoulder"]),
+        ([(config(), "wrist"), (config(), "wrist")], ["'wrist'", "two"]),
+        (
+            [(ActuatorConfig(ControllerPD(*[wp.zeros(2, dtype=float, device="cpu")] * 2)), "wrist")],
+            ["wrist", "(2,)", "(4,)"],
+        ),
+    ],
+)
+def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], host: MemoryHost) -> None:
+    """The error names the joint; no callback is registered, no gain touched."""
+    gains = host.arrays().stiffnesses.copy()
+    with pytest.raises(ValueError) as error:
+        ArticulationActuators.from_actuators("/Robot_.*", pairs)
+    assert all(word in str(error.value) for word in words), error.value
+    assert host.bus.num_callbacks == 0
+    np.testing.assert_array_equal(host.arrays().stiffnesses, gains)
+
+
+def test_no_host_is_one_clear_error() -> None:
+    """Without a simulation the message says how to open one."""
+    with pytest.raises(HostError, match=r"Simulation\("):
+        ArticulationActuators("/World/Robot")
+
+
+def test_step_before_play_says_so() -> None:
+    """A wrapper made before play steps only once physics runs."""
+    host = MemoryHost(NAMES, ROBOTS)
+    with use_host(host):
+        wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(config(), "wrist")])
+        with pytest.raises(HostError, match="play"):
+            wrapper.step_actuators(DT)
+        host.play()
+        host.step(DT)
+
+
+def test_empty_wrapper_is_legal(host: MemoryHost) -> None:
+    """No actuators: nothing is taken, a step does nothing."""
+    with ArticulationActuators.from_actuators("/Robot_.*", []) as wrapper:
+        wrapper.step_actuators(DT)
+        assert wrapper.actuated_dof_indices == []
+        assert host.arrays().stiffnesses.all()
+
+
+def test_skipping_discovery_makes_an_empty_wrapper(robots: Path) -> None:
+    """`_skip_discovery` is part of the documented constructor."""
+    with Simulation(robots / "pendulum.usda"):
+        assert ArticulationActuators("/World/Pendulum", _skip_discovery=True).actuators == []
+
+
+def test_one_config_serves_several_joints(host: MemoryHost) -> None:
+    """Components given to two joints do not share state or parameters."""
+    shared = config(delay=1)
+    with ArticulationActuators.from_actuators("/Robot_.*", [(shared, "wrist"), (shared, "elbow")]) as wrapper:
+        first, second = wrapper.actuators
+        first.controller.kp.fill_(99.0)
+        assert (second.controller.kp.numpy() == 10.0).all()
+
+
+def test_component_parameters_are_live(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """Writing one robot's gain acts at the next step, on that robot alone."""
+    host.arrays().position_targets[:] = 0.1
+    wrapper.actuators[1].controller.kp.numpy()[3] = 40.0
+    host.step(DT)
+    np.testing.assert_allclose(efforts(host)[:, 2], [2, 2, 2, 4], rtol=1e-6)
+
+
+def test_a_prim_with_several_targets_drives_each(robots: Path) -> None:
+    """One actuator, the whole pipeline on every target."""
+    stage = stage_of(robots / "arm_2dof.usda")
+    arm = stage.GetPrimAtPath("/World/Arm")
+    for prim in arm.GetChild("Actuators").GetChildren():
+        prim.SetActive(prim.GetName() == "shoulder")
+    paths = ["/World/Arm/joints/shoulder", "/World/Arm/joints/extension"]
+    arm.GetPrimAtPath("Actuators/shoulder").GetRelationship("newton:targets").SetTargets(paths)
+    with Simulation(stage, num_envs=2) as sim:
+        sim.play()
+        wrapper = ArticulationActuators("/World/Arm")
+        (actuator,) = wrapper.actuators
+        assert actuator.dof_names == ("shoulder", "extension")
+        wrapper.articulation.set_dof_position_targets([[0.01, 0.02], [0.03, 0.04]])
+        sim.bus.emit_pre_step(DT)
+        np.testing.assert_allclose(wrapper.articulation.get_dof_efforts().numpy(), [[2.0, 4.0], [6.0, 8.0]], rtol=1e-5)
+
+
+def test_garbage_collection_closes(host: MemoryHost) -> None:
+    """A wrapper nobody holds leaves no callback and gives the drives back."""
+    gains = host.arrays().stiffnesses.copy()
+    ArticulationActuators.from_actuators("/Robot_.*", [(config(), "wrist")])
+    gc.collect()
+    assert host.bus.num_callbacks == 0
+    np.testing.assert_array_equal(host.arrays().stiffnesses, gains)

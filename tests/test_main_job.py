@@ -1,0 +1,304 @@
+"""The main job on real physics: robots driven by the actuators in their own USD files."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pytest
+from closeness import assert_close
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Simulation,
+    add_actuator,
+)
+from pxr import Usd, UsdPhysics
+from stages import stage_of
+
+PANDA, ANYMAL, PENDULUM = "/World/Panda", "/World/Anymal", "/World/Pendulum"
+HOME = np.array([0.0, -0.4, 0.0, -2.0, 0.0, 1.6, 0.785])
+# at least 0.5 rad away from home on every joint, within the published limits
+REACH = [
+    HOME + [0.6, 0.6, -0.6, 0.6, 0.6, 0.6, 0.6],
+    HOME + [-1.0, 0.9, 0.8, -0.55, -0.7, -0.9, -1.5],
+    HOME + [1.5, -0.5, 1.2, 1.2, 1.4, 1.2, 1.1],
+]
+
+
+def deactivate(stage: Usd.Stage, *actuators: str) -> None:
+    for path in actuators:
+        prim = stage.GetPrimAtPath(path)
+        assert prim
+        prim.SetActive(False)
+
+
+@pytest.mark.parametrize("targets", REACH)
+def test_arm_reaches_its_targets(robots: Path, targets: np.ndarray) -> None:
+    """PD and effort limits from the file, gravity as feedforward: 0.01 rad on every joint after 3 s."""
+    with Simulation(robots / "franka_panda.usda") as sim:
+        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+        sim.play()
+        assert (np.abs(targets - arm.get_dof_positions().numpy()[0]) >= 0.5 - 1e-6).all()
+        arm.set_dof_position_targets(targets)
+        for _ in range(720):
+            actuators.set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())
+            sim.step()
+        np.testing.assert_allclose(arm.get_dof_positions().numpy()[0], targets, atol=0.01)
+        assert np.abs(arm.get_dof_velocities().numpy()).max() < 0.01
+        assert actuators.faults == []
+
+
+@pytest.mark.parametrize("targets", REACH)
+def test_arm_misses_its_targets_without_actuators(robots: Path, targets: np.ndarray) -> None:
+    """The soft drives of the file alone stay more than 0.1 rad away."""
+    with Simulation(robots / "franka_panda.usda") as sim:
+        arm = Articulation(PANDA)
+        sim.play()
+        arm.set_dof_position_targets(targets)
+        sim.step(1440)
+        assert np.abs(arm.get_dof_positions().numpy()[0] - targets).max() > 0.1
+
+
+def test_arm_has_the_published_figures(robots: Path) -> None:
+    """Gravity 9.81, armature at most 0.1, effort limits 87 and 12 N·m on every actuator."""
+    stage = stage_of(robots / "franka_panda.usda")
+    assert UsdPhysics.Scene.Get(stage, "/World/physicsScene").GetGravityMagnitudeAttr().Get() == pytest.approx(9.81)
+    for number in range(1, 8):
+        joint = stage.GetPrimAtPath(f"{PANDA}/joints/panda_joint{number}")
+        actuator = stage.GetPrimAtPath(f"{PANDA}/Actuators/panda_joint{number}")
+        assert joint.GetAttribute("newton:armature").Get() <= 0.1 + 1e-6
+        assert actuator.GetAttribute("newton:maxEffort").Get() == (87 if number < 5 else 12)
+
+
+def contacts(sim: Simulation) -> set[str]:
+    """Names of the shapes that touch the ground."""
+    data, model = sim._host.data(), sim._host.model
+    names = {model.geom(geom).name for contact in data.contact for geom in (contact.geom1, contact.geom2)}
+    return {name for name in names if "ground" not in name}
+
+
+def heights(sim: Simulation, steps: int) -> np.ndarray:
+    """Height of the base [m] after every step."""
+    robot, found = Articulation(ANYMAL), []
+    for _ in range(steps):
+        sim.step()
+        found.append(robot.get_world_poses()[0].numpy()[0, 2])
+    return np.array(found)
+
+
+def test_quadruped_stands(robots: Path) -> None:
+    """Free base, four feet on the ground and nothing else: the height stays within 2 cm for 5 s."""
+    with Simulation(robots / "anymal_c.usda") as sim:
+        actuators = ArticulationActuators(ANYMAL)
+        sim.play()
+        start = Articulation(ANYMAL).get_world_poses()[0].numpy()[0, 2]
+        assert np.abs(heights(sim, 1200) - start).max() < 0.02
+        touching = contacts(sim)
+        assert len(touching) == 4 and all("SHANK" in name for name in touching)
+        assert len(actuators.actuated_dof_indices) == 12
+
+
+def test_quadruped_collapses_with_its_actuators_deactivated(robots: Path) -> None:
+    """It is the prims that hold it up."""
+    stage = stage_of(robots / "anymal_c.usda")
+    deactivate(stage, *[str(prim.GetPath()) for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()])
+    with Simulation(stage) as sim:
+        actuators = ArticulationActuators(ANYMAL)
+        sim.play()
+        assert actuators.actuators == []
+        assert heights(sim, 480)[-1] < 0.3
+
+
+def first_efforts(path: Path) -> np.ndarray:
+    """Efforts [N·m] of the first step towards a small displacement."""
+    with Simulation(path) as sim:
+        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+        sim.play()
+        arm.set_dof_position_targets(HOME + 0.01)
+        actuators.step_actuators(sim.dt)
+        return arm.get_dof_efforts().numpy()[0]
+
+
+def test_the_file_decides(robots: Path, tmp_path: Path) -> None:
+    """`kp` of one joint, changed in the saved file with a text editor, changes that joint's effort alone."""
+    text = (robots / "franka_panda.usda").read_text()
+    head, tail = text.split('def NewtonActuator "panda_joint3"')
+    edited = tmp_path / "edited.usda"
+    edited.write_text(
+        head + 'def NewtonActuator "panda_joint3"' + tail.replace("newton:kp = 400", "newton:kp = 800", 1)
+    )
+    before, after = first_efforts(robots / "franka_panda.usda"), first_efforts(edited)
+    expected = before.copy()
+    expected[2] *= 2
+    np.testing.assert_allclose(after, expected, rtol=1e-5)
+    assert before[2] == pytest.approx(4.0, rel=1e-3)
+
+
+def test_logged_states_through_the_oracle_give_the_applied_efforts(robots: Path, rng: np.random.Generator) -> None:
+    """Record what the actuators saw and what physics got, over a motion with moving targets and feedforward."""
+    log: list[tuple[np.ndarray, ...]] = []
+    with Simulation(robots / "franka_panda.usda") as sim:
+        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+        sim.play()
+        getters = (arm.get_dof_positions, arm.get_dof_velocities, arm.get_dof_position_targets)
+        feedforward = np.zeros(7, np.float32)
+
+        def record(dt: float, context: object) -> None:
+            signals = [get().numpy()[0] for get in (*getters, arm.get_dof_velocity_targets)]
+            log.append((*signals, feedforward.copy(), arm.get_dof_efforts().numpy()[0]))
+
+        subscription = sim.bus.on_pre_step(record, order=1)
+        for _ in range(300):
+            arm.set_dof_position_targets(HOME + rng.normal(size=7) * 0.3)
+            arm.set_dof_velocity_targets(rng.normal(size=7) * 0.1)
+            feedforward[:] = rng.normal(size=7) * 5
+            actuators.set_dof_feedforward_effort_targets(feedforward)
+            sim.step()
+        subscription.close()
+    strong = np.arange(7) < 4
+    law = oracle.Pipeline(
+        kp=np.where(strong, 400.0, 100.0),
+        kd=np.where(strong, 40.0, 10.0),
+        max_effort=np.where(strong, 87.0, 12.0),
+        delay_steps=np.where(strong, 0, 2),
+    )
+    limited = 0
+    for *signals, effort in log:
+        expected = law.step(*signals)
+        limited += int((np.abs(expected) == law.max_effort).any())
+        assert_close(effort, expected, law.kp * 4, law.kd * 20)
+    assert 0 < limited < len(log)
+
+
+def test_drive_is_off_on_owned_joints_and_on_elsewhere(robots: Path) -> None:
+    """The host's own drive effort is exactly 0 on owned joints at every step and not 0 on the others."""
+    stage = stage_of(robots / "franka_panda.usda")
+    deactivate(stage, f"{PANDA}/Actuators/panda_joint2", f"{PANDA}/Actuators/panda_joint6")
+    owned = np.array([0, 2, 3, 4, 6])
+    with Simulation(stage) as sim:
+        arm, actuators = Articulation(PANDA), ArticulationActuators(PANDA)
+        sim.play()
+        assert actuators.actuated_dof_indices == owned.tolist()
+        arm.set_dof_position_targets(HOME + 0.2)
+        for _ in range(300):
+            sim.step()
+            drive = arm.get_dof_drive_efforts().numpy()[0]
+            assert (drive[owned] == 0).all()
+            assert (np.delete(drive, owned) != 0).all()
+
+
+def test_close_gives_the_drives_back(robots: Path) -> None:
+    """Gains bit-equal to before, no effort left, and the arm comes to rest on its drives where it did before."""
+    with Simulation(robots / "franka_panda.usda") as sim:
+        arm = Articulation(PANDA)
+        sim.play()
+        sim.step(1440)
+        resting = arm.get_dof_positions().numpy()
+        before = [gains.numpy().tobytes() for gains in arm.get_dof_gains()]
+        actuators = ArticulationActuators(PANDA)
+        assert not any(gains.numpy().any() for gains in arm.get_dof_gains())
+        sim.step(200)
+        actuators.close()
+        assert [gains.numpy().tobytes() for gains in arm.get_dof_gains()] == before
+        assert not arm.get_dof_efforts().numpy().any()
+        sim.step(1440)
+        np.testing.assert_allclose(arm.get_dof_positions().numpy(), resting, atol=1e-3)
+        assert arm.get_dof_drive_efforts().numpy().any()
+
+
+def pendulum_without_gravity(robots: Path) -> Usd.Stage:
+    stage = stage_of(robots / "pendulum.usda")
+    UsdPhysics.Scene.Get(stage, "/World/physicsScene").GetGravityMagnitudeAttr().Set(0.0)
+    return stage
+
+
+# mass 1 kg at 0.5 m, 0.01 kg·m² about its own centre; gains of the file
+INERTIA, KP, KD = 0.26, 20.0, 2.0
+
+
+def test_pendulum_follows_the_closed_form(robots: Path) -> None:
+    """Step response of `I·θ̈ + kd·θ̇ + kp·(θ − θ*) = 0`, within the first-order error of the time step."""
+    target, dt = 0.3, 1 / 2000
+    decay = KD / (2 * INERTIA)
+    frequency = math.sqrt(KP / INERTIA - decay**2)
+    with Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
+        robot, _actuators = Articulation(PENDULUM), ArticulationActuators(PENDULUM)
+        sim.play()
+        robot.set_dof_position_targets(target)
+        for _ in range(40):
+            sim.step(50)
+            t = sim.time
+            swing = math.cos(frequency * t) + decay / frequency * math.sin(frequency * t)
+            expected = target * (1 - math.exp(-decay * t) * swing)
+            assert robot.get_dof_positions().numpy()[0, 0] == pytest.approx(expected, abs=target * frequency * dt)
+
+
+def test_pendulum_follows_the_discrete_solution(robots: Path) -> None:
+    """The same law sampled once per step, as a linear recurrence: equal to float32 rounding."""
+    target, dt = 0.3, 1 / 240
+    angle = speed = 0.0
+    with Simulation(pendulum_without_gravity(robots), dt=dt) as sim:
+        robot, _actuators = Articulation(PENDULUM), ArticulationActuators(PENDULUM)
+        sim.play()
+        robot.set_dof_position_targets(target)
+        for _ in range(240):
+            sim.step()
+            speed += dt * (KP * (target - angle) - KD * speed) / INERTIA
+            angle += dt * speed
+            assert robot.get_dof_positions().numpy()[0, 0] == pytest.approx(angle, abs=1e-6)
+
+
+def test_pendulum_rests_where_gravity_balances_the_spring(robots: Path) -> None:
+    """At rest `kp·(θ* − θ) = m·g·L·sin θ`."""
+    with Simulation(robots / "pendulum.usda") as sim:
+        robot, _actuators = Articulation(PENDULUM), ArticulationActuators(PENDULUM)
+        sim.play()
+        robot.set_dof_position_targets(0.8)
+        sim.step(2400)
+        angle = float(robot.get_dof_positions().numpy()[0, 0])
+        assert KP * (0.8 - angle) == pytest.approx(1.0 * 9.81 * 0.5 * math.sin(angle), rel=1e-4)
+
+
+WHEEL = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "assets"
+
+
+@pytest.mark.parametrize(
+    ("file", "root"), [("ant.usda", "/ant"), ("humanoid.usda", "/nv_humanoid"), ("cartpole.usda", "/cartPole")]
+)
+def test_robots_nobody_here_wrote(file: str, root: str) -> None:
+    """Every revolute and prismatic joint gets an actuator and moves; axes of D6 joints are named and left alone."""
+    if not (WHEEL / file).exists():
+        pytest.skip(f"this newton does not ship {file}")
+    stage = stage_of(WHEEL / file)
+    joints = [
+        prim.GetName()
+        for prim in stage.Traverse()
+        if prim.IsA(UsdPhysics.RevoluteJoint) or prim.IsA(UsdPhysics.PrismaticJoint)
+    ]
+    for name in joints:
+        config = PDControlConfig(kp=5.0, kd=0.2)
+        add_actuator(root, name, name, config, clamping=[MaxEffortClampingConfig(20.0)], stage=stage)
+    with Simulation(stage, dt=1 / 1000) as sim:
+        robot, actuators = Articulation(root), ArticulationActuators(root)
+        names = robot.dof_names
+        sim.play()
+        owned = actuators.actuated_dof_indices
+        assert sorted(names[column] for column in owned) == sorted(joints)
+        others = [column for column in range(len(names)) if column not in owned]
+        assert all(names[column].count(":") == 1 for column in others)
+        before, gains = robot.get_dof_positions().numpy(), robot.get_dof_gains()[0].numpy()
+        robot.set_dof_position_targets(before + 0.2)
+        sim.step(100)
+        moved = np.abs(robot.get_dof_positions().numpy() - before)[0]
+        assert (moved[owned] > 1e-3).all()
+        assert not robot.get_dof_gains()[0].numpy()[:, owned].any()
+        assert actuators.faults == []
+        if others:
+            assert file == "humanoid.usda"
+            np.testing.assert_array_equal(robot.get_dof_gains()[0].numpy()[:, others], gains[:, others])

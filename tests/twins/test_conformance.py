@@ -1,0 +1,231 @@
+"""Every law of the catalogue in all its forms against the float64 oracle, on random inputs and on every edge."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import warp as wp
+from closeness import assert_close
+from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
+from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.components.clamping_max_effort import max_effort_clamp
+from isaacsim.core.experimental.actuators.components.controller_pd import pd_effort
+from isaacsim.core.experimental.actuators.components.delay import ring_row
+from isaacsim.core.experimental.actuators.pipeline.actuator import Actuator
+from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
+from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
+from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, PDControlConfig
+
+EDGES = [0.0, -0.0, 1.0, -1.0, 1e-30, 3.5e12, -3.5e12]
+GAINS = [0.0, 1e-20, 1.0, 1e6]
+
+
+@wp.kernel
+def _call_pd(table: wp.array2d[float], out: wp.array[float]):
+    i = wp.tid()
+    out[i] = pd_effort(
+        table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4], table[i, 5], table[i, 6], table[i, 7]
+    )
+
+
+@wp.kernel
+def _call_max_effort(table: wp.array2d[float], out: wp.array[float]):
+    i = wp.tid()
+    out[i] = max_effort_clamp(table[i, 0], table[i, 1])
+
+
+@wp.kernel
+def _call_ring_row(table: wp.array2d[int], out: wp.array[int]):
+    i = wp.tid()
+    out[i] = ring_row(table[i, 0], table[i, 1], table[i, 2])
+
+
+def run(kernel: Any, table: np.ndarray) -> np.ndarray:
+    """Return what a scalar law gives for every row of `table`."""
+    dtype = wp.int32 if table.dtype == np.int32 else wp.float32
+    out = wp.zeros(len(table), dtype=dtype, device="cpu")
+    wp.launch(kernel, dim=len(table), inputs=[wp.array(table, dtype=dtype, device="cpu")], outputs=[out], device="cpu")
+    return out.numpy()
+
+
+def random_table(rng: np.random.Generator, columns: int, gains: int) -> np.ndarray:
+    """Rows of signals over many magnitudes, then gains that are not negative."""
+    table = rng.normal(size=(20_000, columns)) * 10.0 ** rng.integers(-3, 4, size=(20_000, columns))
+    table[:, columns - gains :] = np.abs(table[:, columns - gains :])
+    return table.astype(np.float32)
+
+
+def edge_table(signals: int, gains: list[list[float]]) -> np.ndarray:
+    """Every combination of gain edges with signal edges, one signal at an edge at a time."""
+    rows = []
+    for picked in itertools.product(*gains):
+        for at, edge in itertools.product(range(signals), EDGES):
+            row = [0.5] * signals
+            row[at] = edge
+            rows.append([*row, *picked])
+    return np.array(rows, np.float32)
+
+
+def pd_terms(t: np.ndarray) -> list[np.ndarray]:
+    """The summands of the PD law, which set the size of its rounding error."""
+    return [t[:, 7], t[:, 4], t[:, 5] * np.abs(t[:, [0, 2]]).max(axis=1), t[:, 6] * np.abs(t[:, [1, 3]]).max(axis=1)]
+
+
+def check_pd(rng: np.random.Generator) -> None:
+    """The scalar law and the component."""
+    for table in (random_table(rng, 8, 3), edge_table(5, [GAINS, GAINS, [0.0, -2.0, 1e9]])):
+        wide = table.astype(np.float64)
+        q, qd, q_target, qd_target, ff, kp, kd, const = wide.T
+        expected = oracle.pd_effort(q, qd, q_target, qd_target, ff, kp, kd, const)
+        assert_close(run(_call_pd, table), expected, *pd_terms(wide))
+
+        n = len(table)
+        columns = [wp.array(np.ascontiguousarray(column), dtype=wp.float32, device="cpu") for column in table.T]
+        every = wp.array(np.arange(n), dtype=wp.uint32, device="cpu")
+        efforts = wp.zeros(n, dtype=wp.float32, device="cpu")
+        ControllerPD(*columns[5:]).compute(*columns[:5], every, every, every, every, efforts, None, 0.01)
+        assert_close(efforts.numpy(), expected, *pd_terms(wide))
+
+
+def check_max_effort(rng: np.random.Generator) -> None:
+    """The scalar law and the component; exact, for a clamp rounds nothing."""
+    for table in (random_table(rng, 2, 1), edge_table(1, [[0.0, 1e-30, 1.0, np.inf]])):
+        expected = oracle.max_effort_clamp(*table.T)
+        np.testing.assert_array_equal(run(_call_max_effort, table), expected)
+        efforts = wp.array(np.ascontiguousarray(table[:, 0]), dtype=wp.float32, device="cpu")
+        out = wp.zeros_like(efforts)
+        limit = wp.array(np.ascontiguousarray(table[:, 1]), dtype=wp.float32, device="cpu")
+        ClampingMaxEffort(limit).modify_forces(efforts, out, None, None, None, None)
+        np.testing.assert_array_equal(out.numpy(), expected)
+
+
+def check_delay(rng: np.random.Generator) -> None:
+    """The ring index; what the ring does over time is checked with the plan."""
+    depth = rng.integers(1, 50, size=5000)
+    table = np.stack([rng.integers(0, depth), rng.integers(0, depth), depth], axis=1).astype(np.int32)
+    np.testing.assert_array_equal(run(_call_ring_row, table), (table[:, 0] - table[:, 1]) % table[:, 2])
+
+
+TWINS: dict[type, Callable[[np.random.Generator], None]] = {
+    ControllerPD: check_pd,
+    ClampingMaxEffort: check_max_effort,
+    Delay: check_delay,
+}
+
+
+@pytest.mark.parametrize("component", list(catalogue.entries().values()), ids=lambda c: c.__name__)
+def test_law_agrees_with_the_oracle(component: type, rng: np.random.Generator) -> None:
+    """Run the twin of every catalogue entry; an entry without one fails."""
+    assert component in TWINS, f"{component.__name__} has no twin in TWINS: add one."
+    TWINS[component](rng)
+
+
+def test_every_config_has_a_component() -> None:
+    """Let no config be authored that nothing carries out."""
+    assert set(catalogue.entries()) == set(CONFIGS)
+
+
+def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[Actuator], dict[str, np.ndarray]]:
+    """One to three joints per actuator with all, some or none of delay, bias and limit; and the same as `(N, A)`."""
+    actuators: list[Actuator] = []
+    columns: dict[str, list[np.ndarray]] = {
+        name: [] for name in ("kp", "kd", "const_effort", "max_effort", "delay_steps")
+    }
+    for number in range(5):
+        width = int(rng.integers(1, 4))
+        values = {
+            "kp": rng.uniform(0, 500, (robots, width)),
+            "kd": rng.uniform(0, 50, (robots, width)),
+            "const_effort": rng.normal(size=(robots, width)) * (number % 2),
+            "max_effort": rng.uniform(0, 300, (robots, width)) if number != 1 else np.full((robots, width), np.inf),
+            "delay_steps": rng.integers(0, 6, (robots, width)) if number != 2 else np.zeros((robots, width), int),
+        }
+        flat = {
+            name: wp.array(value.ravel(), dtype=wp.int32 if name == "delay_steps" else wp.float32, device="cpu")
+            for name, value in values.items()
+        }
+        actuators.append(
+            Actuator(
+                label=f"a{number}",
+                dof_names=tuple(f"j{number}_{i}" for i in range(width)),
+                controller=ControllerPD(flat["kp"], flat["kd"], flat["const_effort"] if number % 2 else None),
+                clamping=[] if number == 1 else [ClampingMaxEffort(flat["max_effort"])],
+                delay=None if number == 2 else Delay(flat["delay_steps"], 6),
+            )
+        )
+        for name, column in columns.items():
+            column.append(values[name].astype(np.int64 if name == "delay_steps" else np.float32))
+    return actuators, {name: np.concatenate(column, axis=1) for name, column in columns.items()}
+
+
+@pytest.mark.parametrize("robots", [1, 2, 7])
+def test_plan_agrees_with_the_oracle(robots: int, rng: np.random.Generator) -> None:
+    """Step a mixed plan on permuted columns of wider arrays, with resets in between."""
+    actuators, parameters = random_actuators(rng, robots)
+    slots = parameters["kp"].shape[1]
+    width = slots + 4
+    columns = rng.permutation(width)[:slots]
+    reference = oracle.Pipeline(**{k: v.astype(np.float64) for k, v in parameters.items()})
+    engine = WarpEngine(compile_plan(actuators, robots), "cpu")
+    arrays = [np.zeros((robots, width), np.float32) for _ in range(5)]
+    efforts = np.full((robots, width), 777.0, np.float32)
+    engine.bind(columns, arrays, efforts)
+    others = np.setdiff1d(np.arange(width), columns)
+    for step in range(40):
+        for array in arrays:
+            array[:] = rng.normal(size=array.shape)
+        if step in (11, 12, 25):
+            picked = np.flatnonzero(rng.random(robots) < 0.5)
+            engine.reset(picked)
+            mask = np.zeros((robots, slots), bool)
+            mask[picked] = True
+            reference.reset(mask.ravel())
+        engine.step()
+        expected = reference.step(*(array[:, columns] for array in arrays))
+        terms = parameters["kp"] * 8, parameters["kd"] * 8
+        assert_close(efforts[:, columns], expected, *terms)
+        assert (efforts[:, others] == 777.0).all()
+
+
+def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> None:
+    """A limit of inf, a bias of 0 and a delay of 0 change no bit."""
+    kp, kd = (wp.array(rng.uniform(1, 9, 3), dtype=wp.float32, device="cpu") for _ in range(2))
+    bare = Actuator("bare", ("j",), ControllerPD(kp, kd), [], None)
+    neutral = Actuator(
+        "neutral",
+        ("j",),
+        ControllerPD(kp, kd, wp.zeros(3, dtype=wp.float32, device="cpu")),
+        [ClampingMaxEffort(wp.full(3, np.inf, dtype=wp.float32, device="cpu"))],
+        Delay(wp.zeros(3, dtype=wp.int32, device="cpu"), 0),
+    )
+    inputs = [rng.normal(size=(3, 1)).astype(np.float32) for _ in range(5)]
+    results = []
+    for actuator in (bare, neutral):
+        engine = WarpEngine(compile_plan([actuator], 3), "cpu")
+        efforts = np.zeros((3, 1), np.float32)
+        engine.bind([0], inputs, efforts)
+        engine.step()
+        results.append(efforts)
+    np.testing.assert_array_equal(*results)
+
+
+def test_twin_check_can_fail(rng: np.random.Generator) -> None:
+    """A gain that is off by one part in a thousand is noticed."""
+    table = random_table(rng, 8, 3)
+    wide = table.astype(np.float64)
+    q, qd, q_target, qd_target, ff, kp, kd, const = wide.T
+    expected = oracle.pd_effort(q, qd, q_target, qd_target, ff, kp * 1.001, kd, const)
+    with pytest.raises(AssertionError):
+        assert_close(run(_call_pd, table), expected, *pd_terms(wide))
+
+
+def test_config_fields_are_component_parameters() -> None:
+    """A component takes what its config holds, under the same names."""
+    fields = tuple(field.name for field in dataclasses.fields(PDControlConfig))
+    assert fields == ControllerPD.PARAMETERS

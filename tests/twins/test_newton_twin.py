@@ -1,0 +1,104 @@
+"""newton reading the same robot file with its own parser gives the same efforts."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
+from isaacsim.core.experimental.actuators.components.warp_start import quiet_warp
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from pxr import Usd
+
+with warnings.catch_warnings(), quiet_warp():
+    warnings.simplefilter("ignore")
+    peer = pytest.importorskip("newton.actuators", reason="newton is not installed")
+
+STEPS, TOLERANCE = 500, 1e-5
+
+
+def peer_actuators(stage: Usd.Stage, columns: dict[str, int], robots: int) -> list[tuple]:
+    """One newton actuator per prim, as newton's own parser and classes make it, with its two states."""
+    made = []
+    for prim in stage.Traverse():
+        parsed = peer.parse_actuator_prim(prim)
+        if parsed is None:
+            continue
+        dofs = len(columns)
+        indices = wp.array(np.arange(robots) * dofs + columns[parsed.target_path], dtype=wp.uint32, device="cpu")
+        parts: dict = {"clamping": []}
+        for spec in [(parsed.drive_class, parsed.drive_kwargs), *parsed.component_specs]:
+            component_class, kwargs = spec[0], dict(spec[1])
+            resolved = component_class.resolve_arguments(kwargs)
+            if component_class is peer.Delay:
+                steps = resolved["delay_steps"]
+                parts["delay"] = peer.Delay(wp.full(robots, steps, dtype=wp.int32, device="cpu"), steps)
+                continue
+            arrays = {name: wp.full(robots, value, dtype=wp.float32, device="cpu") for name, value in resolved.items()}
+            if component_class is parsed.drive_class:
+                parts["drive"] = component_class(**arrays)
+            else:
+                parts["clamping"].append(component_class(**arrays))
+        actuator = peer.Actuator(indices, parts["drive"], delay=parts.get("delay"), clamping=parts["clamping"])
+        made.append((actuator, [actuator.state(), actuator.state()]))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("file", "root"),
+    [("franka_panda", "/World/Panda"), ("anymal_c", "/World/Anymal"), ("arm_2dof", "/World/Arm")],
+)
+def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rng: np.random.Generator) -> None:
+    """500 random steps, two robots, moving targets and feedforward: within 1e-5 of the effort limit."""
+    count = 2
+    stage = Usd.Stage.Open(str(robots / f"{file}.usda"))
+    joints = [
+        str(prim.GetPath())
+        for prim in stage.GetPrimAtPath(f"{root}/joints").GetChildren()
+        if prim.IsA("PhysicsRevoluteJoint") or prim.IsA("PhysicsPrismaticJoint")
+    ]
+    names = [path.rsplit("/", 1)[1] for path in joints]
+    host = MemoryHost(names, count, path=root, stage=stage, dof_paths=joints)
+    with use_host(host), quiet_warp():
+        host.play()
+        wrapper = ArticulationActuators(f"{root}_.*")
+        assert len(wrapper.actuated_dof_indices) == len(wrapper.actuators) > 1
+        theirs = peer_actuators(stage, {path: column for column, path in enumerate(joints)}, count)
+        assert len(theirs) == len(wrapper.actuators)
+        articulation = wrapper.articulation
+        arrays = host.arrays()
+        limits = np.zeros(len(names))
+        for actuator in wrapper.actuators:
+            limits[names.index(actuator.dof_names[0])] = actuator.clamping[0].max_effort.numpy()[0]
+        limits = np.tile(limits, count)
+        device = {"dtype": wp.float32, "device": "cpu"}
+        limited = 0
+        for _ in range(STEPS):
+            q, qd, q_target, qd_target, ff = (rng.normal(size=count * len(names)).astype(np.float32) for _ in range(5))
+            q_target = q + 0.3 * q_target
+            for name, values in (("positions", q), ("velocities", qd)):
+                getattr(arrays, name)[:] = values
+            arrays.position_targets[:], arrays.velocity_targets[:] = q_target, qd_target
+            wrapper.set_dof_feedforward_effort_targets(ff.reshape(count, -1))
+            host.step(0.01)
+            ours = articulation.get_dof_efforts().numpy().ravel()
+
+            state = SimpleNamespace(joint_q=wp.array(q, **device), joint_qd=wp.array(qd, **device))
+            control = SimpleNamespace(
+                joint_target_q=wp.array(q_target, **device),
+                joint_target_qd=wp.array(qd_target, **device),
+                joint_act=wp.array(ff, **device),
+                joint_f=wp.zeros(count * len(names), **device),
+            )
+            for actuator, states in theirs:
+                actuator.step(state, control, *states, dt=0.01)
+                states.reverse()
+            efforts = control.joint_f.numpy()
+            limited += int((np.abs(efforts) == limits).sum())
+            assert (np.abs(ours - efforts) <= TOLERANCE * limits).all()
+        assert 0 < limited < STEPS * len(limits)
+        wrapper.close()
