@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-REPOSITORY = Path(__file__).parent.parent
-ROBOTS = REPOSITORY / "data" / "robots"
-
-with warnings.catch_warnings():
-    # the first import of Warp and newton on a machine may warn about what it lacks; that is not ours
-    warnings.simplefilter("ignore")
-    import warp
+from isaacsim.core.experimental.actuators.hosts import current
+from places import ROBOTS
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A seeded random generator."""
     return np.random.default_rng(20261121)
+
+
+@pytest.fixture
+def robots() -> Path:
+    """The folder of the robot files."""
+    return ROBOTS
 
 
 @pytest.fixture(autouse=True)
@@ -35,17 +34,6 @@ def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 @pytest.fixture(autouse=True)
 def _no_open_simulation() -> Iterator[None]:
     """No test inherits another one's simulation."""
-    from isaacsim.core.experimental.actuators.hosts import current
-
     current._open.clear()
     yield
     current._open.clear()
-
-
-@pytest.fixture
-def robots() -> Path:
-    """The folder of the robot files."""
-    return ROBOTS
-
-
-__all__ = ["REPOSITORY", "ROBOTS", "warp"]

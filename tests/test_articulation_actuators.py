@@ -14,11 +14,14 @@ from isaacsim.core.experimental.actuators import (
     ClampingMaxEffort,
     ControllerPD,
     Delay,
+    PDControlConfig,
     Simulation,
+    add_actuator,
     use_host,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from pxr import Usd, UsdPhysics
 from stages import stage_of
 
 NAMES = ["shoulder", "elbow", "wrist"]
@@ -299,3 +302,33 @@ def test_garbage_collection_closes(host: MemoryHost) -> None:
     gc.collect()
     assert host.bus.num_callbacks == 0
     np.testing.assert_array_equal(host.arrays().stiffnesses, gains)
+
+
+def test_step_after_close_says_so(wrapper: ArticulationActuators) -> None:
+    """A closed wrapper does not step."""
+    wrapper.close()
+    with pytest.raises(HostError, match="closed"):
+        wrapper.step_actuators(DT)
+
+
+def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
+    """Two joints named alike under different parents: each actuator drives the one its prim targets."""
+    stage = Usd.Stage.CreateInMemory()
+    root = stage.DefinePrim("/Robot", "Xform")
+    UsdPhysics.ArticulationRootAPI.Apply(root)
+    paths = ["/Robot/left/knee", "/Robot/right/knee"]
+    for path, kp in zip(paths, (1.0, 2.0), strict=True):
+        UsdPhysics.RevoluteJoint.Define(stage, path)
+        side = path.split("/")[2]
+        prim = add_actuator(f"/Robot/{side}", "knee", "motor", PDControlConfig(kp, 0.0), stage=stage)
+        assert str(prim.GetPath()) == f"/Robot/{side}/Actuators/motor"
+    host = MemoryHost(["knee", "knee"], stage=stage, dof_paths=paths)
+    with use_host(host):
+        wrapper = ArticulationActuators("/Robot")
+        host.play()
+        host.arrays().position_targets[:] = 1.0
+        host.step(DT)
+        assert host.arrays().efforts.tolist() == [1.0, 2.0]
+        with pytest.raises(ValueError, match="2 times"):
+            ArticulationActuators.from_actuators("/Robot", [(config(), "knee")])
+        wrapper.close()

@@ -59,7 +59,7 @@ def test_accepts_numbers_in_range(described, value):
         *(-math.inf, np.float32("-inf"), 1e308, -1e308, 10**400, -(10**400), math.nextafter(FLOAT32_MAX, math.inf)),
         *(True, False, np.bool_(True), np.bool_(False)),
         *(None, "1", "abc", b"1", np.str_("1"), np.bytes_(b"1"), 1j, np.complex64(1), object(), int),
-        *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.timedelta64(3), np.datetime64("2020-01-01")),
+        *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.datetime64("2020-01-01")),
     ],
     ids=value_id,
 )
@@ -108,7 +108,11 @@ def test_violation_names_field_value_rule_and_remedy():
 def test_violations_are_all_reported():
     """Report every bad field of a config, in declaration order."""
     found = violations(PDControlConfig(-1.0, "stiff", math.inf), "knee")
-    assert [message.split(":")[0] for message in found] == ["knee.kp = -1.0", "knee.kd = 'stiff'", "knee.const_effort = inf"]
+    assert [message.split(":")[0] for message in found] == [
+        "knee.kp = -1.0",
+        "knee.kd = 'stiff'",
+        "knee.const_effort = inf",
+    ]
 
 
 @pytest.mark.parametrize("config", [PDControlConfig(20, 2), MaxEffortClampingConfig(math.inf), DelayConfig(0)])

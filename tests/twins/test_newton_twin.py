@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
-from isaacsim.core.experimental.actuators.components.warp_start import quiet_warp
+from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from pxr import Usd
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import warp as wp
 
-from .components.warp_start import quiet_warp
+from .components.quiet_warp import quiet_warp
 from .errors import HostError
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Buffers, Host, Subscription
@@ -64,13 +64,14 @@ class ArticulationActuators:
         host = current_host()
         articulation = host.articulation(paths)
         actuators: list[Actuator] = []
-        joints: list[str] = []
+        axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
             specs = discover(host.stage, articulation.prototype_path, articulation.prototype_dof_paths)
-            place = device or articulation.device
-            actuators = [actuator_from_spec(spec, len(articulation), place) for spec in specs]
-            joints = [target for spec in specs for target in spec.targets]
-        self._attach(host, articulation, actuators, joints, auto_step_pre_physics, device)
+            with quiet_warp():
+                place = device or articulation.device
+                actuators = [actuator_from_spec(spec, len(articulation), place) for spec in specs]
+            axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
+        self._attach(host, articulation, actuators, axes, auto_step_pre_physics, device)
 
     @classmethod
     def from_actuators(
@@ -90,7 +91,7 @@ class ArticulationActuators:
             device: Warp device; None means the articulation's.
 
         Raises:
-            ValueError: An unknown or repeated joint name, or an array of the wrong length.
+            ValueError: An unknown, repeated or ambiguous joint name, or an array of the wrong length.
             HostError: No simulation is open.
         """
         host = current_host()
@@ -99,13 +100,15 @@ class ArticulationActuators:
         for position, (_, name) in enumerate(actuators):
             if name not in names:
                 raise ValueError(f"joint {name!r}: not in <{articulation.paths[0]}>. Available: {names}.")
+            if names.count(name) > 1:
+                raise ValueError(f"joint {name!r} is found {names.count(name)} times in <{articulation.paths[0]}>.")
             if name in [other for _, other in actuators[:position]]:
                 raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
         ordered = sorted(actuators, key=lambda pair: names.index(pair[1]))
         built = [actuator_from_config(config, name) for config, name in ordered]
-        joints = [articulation.prototype_dof_paths[names.index(name)] for _, name in ordered]
+        axes = [(articulation.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
         self = cls.__new__(cls)
-        self._attach(host, articulation, built, joints, auto_step_pre_physics, device, [name for _, name in ordered])
+        self._attach(host, articulation, built, axes, auto_step_pre_physics, device)
         return self
 
     # what it consists of
@@ -164,6 +167,8 @@ class ArticulationActuators:
             return
         if not (math.isfinite(step_dt) and step_dt > 0):
             raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
+        if self._closed:
+            raise HostError(f"{self!r} is closed. Make a new one.")
         if self._buffers is None:
             raise HostError("physics is not running: call play() before step_actuators().")
         self._buffers.refresh()
@@ -229,7 +234,7 @@ class ArticulationActuators:
     def __repr__(self) -> str:
         paths = self._articulation.paths
         where = paths[0] if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
-        return f"<ArticulationActuators of {where}: {len(self._columns)} joints x {len(paths)} robots>"
+        return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {len(paths)} robots>"
 
     # inside
 
@@ -238,29 +243,37 @@ class ArticulationActuators:
         host: Host,
         articulation: ArticulationPort,
         actuators: list[Actuator],
-        joints: list[str],
+        axes: list[tuple[str, str]],
         auto_step: bool,
         device: Any,
-        names: list[str] | None = None,
     ) -> None:
-        """Build everything that can fail, then register with the bus."""
+        """Build everything that can fail, then register with the bus.
+
+        `axes` names the driven joint of each slot: its path on the prototype, and its name.
+        """
         self._closed = False
         self._host, self._articulation = host, articulation
         self._actuators, self._auto_step = actuators, auto_step
-        self._axes = names or [joint.rsplit("/", 1)[1] for joint in joints]
+        self._axes = axes
         self._num_robots = len(articulation)
         self._columns = self._find_columns()
         self._error: BaseException | None = None
         self._buffers: Buffers | None = None
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
-        place = device or articulation.device
-        self._engine = WarpEngine(compile_plan(actuators, self._num_robots), place)
+        plan = compile_plan(actuators, self._num_robots)
         self._feedforward = np.zeros((self._num_robots, articulation.num_dofs), np.float32)
-        self._feedforward_on_device = wp.array(self._feedforward, device=place)
+        with quiet_warp():
+            place = device or articulation.device
+            self._engine = WarpEngine(plan, place)
+            self._feedforward_on_device = wp.array(self._feedforward, device=place)
         bus = host.bus
-        if bus.ready:
-            self._on_ready()
+        try:
+            if bus.ready:
+                self._on_ready()
+        except BaseException:
+            self.close()
+            raise
         self._subscriptions = [
             bus.on_ready(self._on_ready, order=_AFTER_ARTICULATION),
             bus.on_stop(self._on_stop),
@@ -268,9 +281,15 @@ class ArticulationActuators:
         ]
 
     def _find_columns(self) -> list[int]:
-        """Column of each slot in the articulation as it is now."""
-        names = self._articulation.dof_names
-        return [names.index(axis) for axis in self._axes]
+        """Column of each slot in the articulation as it is now.
+
+        Raises:
+            HostError: A joint is gone.
+        """
+        there = list(zip(self._articulation.prototype_dof_paths, self._articulation.dof_names, strict=True))
+        if missing := [path for path, name in self._axes if (path, name) not in there]:
+            raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
+        return [there.index(axis) for axis in self._axes]
 
     def _on_ready(self) -> None:
         """Physics runs: bind to its arrays, take the drives, start stepping."""
@@ -279,9 +298,6 @@ class ArticulationActuators:
                 f"{self!r} was made for {self._num_robots} robots and its paths match {len(self._articulation)} now. "
                 "Close it and make a new one."
             )
-        missing = [axis for axis in self._axes if axis not in self._articulation.dof_names]
-        if missing:
-            raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
         self._columns = self._find_columns()
         buffers = self._articulation.buffers()
         inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)

@@ -41,7 +41,7 @@ class Simulation:
     def __init__(self, source: str | os.PathLike[str] | Any, dt: float = 1 / 240, num_envs: int = 1) -> None:
         if not (math.isfinite(dt) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-        if num_envs != int(num_envs) or num_envs < 1:
+        if not (math.isfinite(num_envs) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
         from .hosts.mujoco.host import MujocoHost
 
@@ -94,8 +94,11 @@ class Simulation:
 
         Raises:
             HostError: Called before `play`.
+            ValueError: `steps` is negative.
             SimulationDivergedError: A robot's state is not finite any more; the message names it.
         """
+        if steps < 0:
+            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
         for _ in range(steps):
             self._host.step()
             self.step_count += 1

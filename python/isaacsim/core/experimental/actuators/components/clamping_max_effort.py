@@ -18,7 +18,6 @@ import warp as wp
 
 from ..specs.configs import MaxEffortClampingConfig
 from .base import Clamping, resolved_scalars
-from .catalogue import register
 
 wp.set_module_options({"enable_backward": False})
 
@@ -42,7 +41,6 @@ def _max_effort_kernel(
     efforts_out[slot] = max_effort_clamp(efforts_in[slot], max_effort[slot])
 
 
-@register(MaxEffortClampingConfig)
 class ClampingMaxEffort(Clamping):
     """Symmetric limit for `N` actuators.
 

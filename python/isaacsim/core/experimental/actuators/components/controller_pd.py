@@ -19,7 +19,6 @@ import warp as wp
 
 from ..specs.configs import PDControlConfig
 from .base import Controller, require_same_shape, resolved_scalars
-from .catalogue import register
 
 wp.set_module_options({"enable_backward": False})
 
@@ -80,7 +79,6 @@ def _pd_kernel(
     )
 
 
-@register(PDControlConfig)
 class ControllerPD(Controller):
     """Stateless PD law for `N` actuators.
 

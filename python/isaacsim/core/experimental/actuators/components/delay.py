@@ -18,7 +18,6 @@ import warp as wp
 
 from ..specs.configs import DelayConfig
 from .base import Component, repeated, resolved_scalars
-from .catalogue import register
 
 wp.set_module_options({"enable_backward": False})
 
@@ -29,7 +28,6 @@ def ring_row(newest: int, lag: int, depth: int) -> int:
     return (newest - lag + depth) % depth
 
 
-@register(DelayConfig)
 class Delay(Component):
     """Command delay of `N` actuators.
 

@@ -71,8 +71,8 @@ class DofBackend(Protocol):
         """The arrays, or None while physics does not run."""
         ...
 
-    def write_state(self) -> None:
-        """Positions or velocities in the arrays were set by a user."""
+    def write_state(self, name: str, at: np.ndarray) -> None:
+        """`positions` or `velocities` were set by a user, at the places `at` of the flat array."""
         ...
 
     def write_gains(self) -> None:
@@ -159,9 +159,9 @@ class ArrayArticulation:
 
     def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
         """Set positions [rad or m], and the position targets to the same values."""
-        self._set("positions", positions, indices, dof_indices)
+        at = self._set("positions", positions, indices, dof_indices)
         self._set("position_targets", positions, indices, dof_indices)
-        self._backend.write_state()
+        self._backend.write_state("positions", at)
 
     def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
         """Velocities [rad/s or m/s]."""
@@ -169,9 +169,9 @@ class ArrayArticulation:
 
     def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
         """Set velocities [rad/s or m/s], and the velocity targets to the same values."""
-        self._set("velocities", velocities, indices, dof_indices)
+        at = self._set("velocities", velocities, indices, dof_indices)
         self._set("velocity_targets", velocities, indices, dof_indices)
-        self._backend.write_state()
+        self._backend.write_state("velocities", at)
 
     def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
         """Position targets [rad or m]."""
@@ -213,18 +213,22 @@ class ArrayArticulation:
         update_default_gains: bool = True,
     ) -> None:
         """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
-        for name, values in (("stiffnesses", stiffnesses), ("dampings", dampings)):
-            if values is not None:
-                self._set(name, values, indices, dof_indices)
+        given = {"stiffnesses": stiffnesses, "dampings": dampings}
+        arrays, at = self._live(), self._index(indices, dof_indices)
+        # both are checked before either is set
+        rows = {name: broadcast(values, at.shape, name) for name, values in given.items() if values is not None}
+        for name, values in rows.items():
+            getattr(arrays, name)[at] = values
         self._backend.write_gains()
 
     def buffers(self) -> Buffers:
         """Views of the host's arrays where the selected robots stand evenly spaced, else copies kept in step."""
         arrays, at = self._live(), self._at
-        pitch = int(at[1, 0] - at[0, 0]) if len(at) > 1 else at.shape[1]
-        start = int(at[0, 0])
+        first = np.array([robot.offset for robot in self._robots])
+        pitch = int(first[1] - first[0]) if len(at) > 1 else at.shape[1]
+        start = int(first[0])
         names = ("positions", "velocities", "position_targets", "velocity_targets", "efforts")
-        if pitch >= at.shape[1] and np.array_equal(at[:, 0], start + pitch * np.arange(len(at))):
+        if pitch >= at.shape[1] and np.array_equal(first, start + pitch * np.arange(len(at))):
             views = {name: _rows(getattr(arrays, name), start, pitch, at.shape) for name in names}
             return Buffers(**views, refresh=_nothing, commit=_nothing)
         copies = {name: getattr(arrays, name)[at] for name in names}
@@ -275,10 +279,11 @@ class ArrayArticulation:
         array = getattr(self._live(), name)
         return wp.array(array[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> np.ndarray:
         array = getattr(self._live(), name)
         at = self._index(indices, dof_indices)
         array[at] = broadcast(values, at.shape, name)
+        return at
 
 
 def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:

@@ -33,7 +33,8 @@ def use_host(host: Host) -> Iterator[Host]:
     try:
         yield host
     finally:
-        _open.remove(entry)
+        # the host may have been closed in the block
+        _open[:] = [other for other in _open if other is not entry]
 
 
 def current_host() -> Host:

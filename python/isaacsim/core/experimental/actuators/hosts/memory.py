@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .articulation import ArrayArticulation, DofArrays, Robot
 from .bus import EventBus
 
@@ -68,7 +70,7 @@ class MemoryHost:
         """The arrays, or None before play."""
         return self._arrays
 
-    def write_state(self) -> None:
+    def write_state(self, name: str, at: np.ndarray) -> None:
         """Nothing to pass on: the arrays are the state."""
 
     def write_gains(self) -> None:

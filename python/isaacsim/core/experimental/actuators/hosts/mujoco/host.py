@@ -122,6 +122,7 @@ class MujocoHost:
         self._ctrl[:, at.position_drive] = self._grid(arrays.position_targets)
         self._ctrl[:, at.velocity_drive] = self._grid(arrays.velocity_targets)
         self._applied[:, at.velocity] = self._grid(arrays.efforts)
+        speeds = np.abs(self._qvel)
         # MuJoCo would write its warnings to a log file in the working directory
         handler = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(_ignore)
@@ -131,7 +132,6 @@ class MujocoHost:
             mujoco.set_mju_user_warning(handler)
         self._applied[:, at.velocity] = 0.0
         arrays.efforts[:] = 0.0
-        speeds = np.abs(self._grid(arrays.velocities))
         self._refresh()
         if not (np.isfinite(self._qpos).all() and np.isfinite(self._qvel).all()):
             raise self._divergence(speeds)
@@ -170,17 +170,13 @@ class MujocoHost:
         """The mirrors, or None while physics does not run."""
         return self._arrays
 
-    def write_state(self) -> None:
-        """Take positions and velocities over from the mirrors."""
-        arrays, at = self._arrays, self._address
-        assert arrays is not None
-        # only what differs, so that float32 does not coarsen what nobody set
-        for target, index, mirror in (
-            (self._qpos, at.position, arrays.positions),
-            (self._qvel, at.velocity, arrays.velocities),
-        ):
-            values, now = self._grid(mirror), target[:, index]
-            target[:, index] = np.where(values != now.astype(np.float32), values, now)
+    def write_state(self, name: str, at: np.ndarray) -> None:
+        """Take positions or velocities over from the mirrors, at the places that were set and nowhere else."""
+        envs, axes = np.divmod(at, self._width)
+        if name == "positions":
+            self._qpos[envs, self._address.position[axes]] = getattr(self._arrays, name)[at]
+        else:
+            self._qvel[envs, self._address.velocity[axes]] = getattr(self._arrays, name)[at]
 
     def write_gains(self) -> None:
         """Take drive gains over from the mirrors."""
@@ -223,7 +219,6 @@ class MujocoHost:
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        self._edits.clear()
         scene = read_scene(self.stage)
         self.model, self._address = build_model(scene, self.dt)
         self._initial = initial_state(scene, self.model)
@@ -235,6 +230,8 @@ class MujocoHost:
         self._robots = _robots(scene, self.num_envs, self._width)
         self._owners = _dof_owners(scene, self.model)
         self.generation += 1
+        # not before: a stage that could not be read stays to be read
+        self._edits.clear()
 
     def _initialise(self, envs: np.ndarray) -> None:
         """Write the authored state and targets of some environments."""
@@ -260,22 +257,24 @@ class MujocoHost:
         return flat.reshape(self.num_envs, self._width)
 
     def _divergence(self, speeds: np.ndarray) -> SimulationDivergedError:
-        """Name the robots that are not finite; where all of a simulation are, the fastest one just before."""
+        """Name what is not finite; where a whole simulation is, what was fastest just before."""
         bad = ~np.isfinite(self._qvel)
-        names: list[str] = []
+        robots: list[str] = []
+        loose: list[str] = []
         for env in np.flatnonzero(bad.any(axis=1) | ~np.isfinite(self._qpos).all(axis=1)):
-            here = [robot for robot in self._robots if robot.env == env]
-            hit = [robot for robot in here if bad[env, self._owners[robot.prototype[0]]].any()]
-            if len(hit) > 1:
-                # MuJoCo spreads one robot's NaN over the whole simulation
-                first = env * self._width
-                hit = [max(hit, key=lambda r: speeds[env, r.offset - first :][: len(r.dof_names)].max(initial=0.0))]
-            names += [robot.path for robot in hit] or [f"a loose body of environment {env}"]
+            hit = [path for path, dofs in self._owners.items() if bad[env, dofs].any()]
+            if len(hit) > 1 and np.isfinite(speeds[env]).all():
+                # MuJoCo spreads one NaN over the whole simulation
+                hit = [max(hit, key=lambda path: speeds[env, self._owners[path]].max())]
+            here = {robot.prototype[0]: robot.path for robot in self._robots if robot.env == env}
+            robots += [here[path] for path in hit if path in here]
+            loose += [path for path in hit if path not in here]
+        names = robots + loose
         return SimulationDivergedError(
             f"the simulation diverged: {', '.join(names[:5])}{' …' if len(names) > 5 else ''} has positions or "
             f"velocities that are not finite. Lower the gains or dt = {self.dt:g} s, or raise the joints' armature; "
             "reset() starts over.",
-            names,
+            robots,
         )
 
 
@@ -307,15 +306,17 @@ def _path_in_env(path: str, env: int, num_envs: int) -> str:
 
 
 def _dof_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
-    """Velocity addresses of each articulation, floating base included."""
+    """Velocity addresses of each articulation, floating base included, and of every loose body."""
     top = list(range(len(scene.bodies)))
     for number, body in enumerate(scene.bodies):
         if body.parent >= 0:
             top[number] = top[body.parent]
+    roots = {articulation.path: top[articulation.root_body] for articulation in scene.articulations}
+    roots |= {scene.bodies[number].path: number for number in sorted(set(top) - set(roots.values()))}
     owners = {}
-    for articulation in scene.articulations:
-        ids = [model.body(b.path).id for n, b in enumerate(scene.bodies) if top[n] == top[articulation.root_body]]
-        owners[articulation.path] = np.flatnonzero(np.isin(model.dof_bodyid, ids))
+    for path, root in roots.items():
+        ids = [model.body(body.path).id for number, body in enumerate(scene.bodies) if top[number] == root]
+        owners[path] = np.flatnonzero(np.isin(model.dof_bodyid, ids))
     return owners
 
 

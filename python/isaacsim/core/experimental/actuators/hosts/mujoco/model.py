@@ -26,6 +26,10 @@ _GEOMETRIES = {
 }
 # half extents [m] at which an infinite plane is drawn
 _PLANE_SIZE = [50.0, 50.0, 0.1]
+# half the play [rad or m] of an axis whose limits are equal: MuJoCo wants them apart
+_LOCKED = 1e-6
+# a drive without force, [N·m or N]: MuJoCo takes 0 for no limit
+_NO_FORCE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,11 @@ def build_model(scene: Scene, dt: float) -> tuple[mujoco.MjModel, AxisAddress]:
             objtype=mujoco.mjtObj.mjOBJ_JOINT,
             name1=names[id(mimic.follower)],
             name2=names[id(mimic.leader)],
-            data=[mimic.offset, mimic.ratio, *[0.0] * 9],
+            data=[mimic.offset, mimic.ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
         )
-    for a, b in scene.no_contact:
-        spec.add_exclude(bodyname1=scene.bodies[a].path, bodyname2=scene.bodies[b].path)
+    for pair in scene.no_contact:
+        a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
+        spec.add_exclude(bodyname1=a, bodyname2=b)
     _add_look(spec)
     try:
         model = spec.compile()
@@ -123,13 +128,16 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
         springref=axis.rest,
     )
     joint.damping[0], joint.stiffness[0] = axis.damping, axis.stiffness
-    if math.isfinite(axis.lower) and math.isfinite(axis.upper):
+    if axis.lower == axis.upper:
+        joint.range = [axis.lower - _LOCKED, axis.upper + _LOCKED]
+    elif math.isfinite(axis.lower) and math.isfinite(axis.upper):
         joint.range = [axis.lower, axis.upper]
     elif math.isfinite(axis.lower) or math.isfinite(axis.upper):
         # one-sided: put the open end out of reach
         joint.range = [max(axis.lower, -1e6), min(axis.upper, 1e6)]
     if math.isfinite(axis.drive_limit):
-        joint.actfrcrange = [-axis.drive_limit, axis.drive_limit]
+        limit = max(axis.drive_limit, _NO_FORCE)
+        joint.actfrcrange = [-limit, limit]
     for suffix in ("/position", "/velocity"):
         spec.add_actuator(
             name=name + suffix,

@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
 
 import mujoco
 import numpy as np
+
+from ...errors import HostError
 
 
 def render(
@@ -22,7 +26,17 @@ def render(
     azimuth: float = 135.0,
     elevation: float = -20.0,
 ) -> np.ndarray:
-    """Return an RGB image, uint8, shape `(height, width, 3)`."""
+    """Return an RGB image, uint8, shape `(height, width, 3)`.
+
+    Raises:
+        HostError: MuJoCo was told to draw to a display, and there is none.
+    """
+    if mujoco.GLContext.__module__ == "mujoco.glfw" and not _has_display():
+        # GLFW would end the process
+        raise HostError(
+            "MuJoCo draws to a display here and there is none: it was imported before this package. "
+            "Set the environment variable MUJOCO_GL=egl before the first import of mujoco."
+        )
     camera = mujoco.MjvCamera()
     mujoco.mjv_defaultFreeCamera(model, camera)
     camera.azimuth, camera.elevation = azimuth, elevation
@@ -36,3 +50,7 @@ def render(
     with mujoco.Renderer(model, height, width) as renderer:
         renderer.update_scene(data, camera)
         return renderer.render()
+
+
+def _has_display() -> bool:
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...components.warp_start import quiet_warp
+from ...components.quiet_warp import quiet_warp
 from ...errors import UnsupportedSceneError
 from ...usd.articulation import acceleration_drives, articulation_roots
 from ...usd.discover import actuator_paths
@@ -116,6 +116,7 @@ class Scene:
     shapes: list[Shape]
     mimics: list[Mimic]
     articulations: list[Articulation]
+    # pairs of body numbers, -1 is the world
     no_contact: list[tuple[int, int]]
 
 
@@ -158,6 +159,7 @@ def _import(stage: Any) -> Any:
             joint_ordering="bfs",
             apply_up_axis_from_stage=True,
             skip_mesh_approximation=True,
+            only_load_enabled_rigid_bodies=True,
             schema_resolvers=[newton.usd.SchemaResolverNewton(), newton.usd.SchemaResolverPhysx()],
         )
     return builder
@@ -182,14 +184,19 @@ def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
     bodies: dict[int, Body] = {}
     order: list[int] = []
     axes_of: dict[int, list[Axis]] = {}
-    waiting = list(range(len(builder.joint_type)))
-    loops = []
+    # a joint excluded from its articulation closes a loop where the articulation carries its child already
+    inside = [articulation >= 0 for articulation in builder.joint_articulation]
+    carried = {child for child, member in zip(builder.joint_child, inside, strict=True) if member}
+    closing = [j for j, member in enumerate(inside) if not member and builder.joint_child[j] in carried]
+    waiting = [j for j in range(len(builder.joint_type)) if j not in closing]
+    loops = [builder.joint_label[j] for j in closing]
     while waiting:
         ready = [j for j in waiting if builder.joint_parent[j] == -1 or builder.joint_parent[j] in bodies]
         if not ready:
             raise UnsupportedSceneError(
-                f"joints {[builder.joint_label[j] for j in waiting]} form a closed loop that hangs on nothing. "
-                "Closed loops are not simulated here: deactivate one of the joint prims or use another simulator."
+                f"joints {[builder.joint_label[j] for j in waiting]} hang on nothing: they form a closed loop, which is "
+                "not simulated here, or no prim above them has PhysicsArticulationRootAPI. Deactivate one of the joint "
+                "prims or apply the API."
             )
         for j in ready:
             waiting.remove(j)
@@ -209,7 +216,9 @@ def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
     # newton's body numbers become positions in the list; the world stays -1
     position = {number: at for at, number in enumerate(order)}
     if missing := [path for number, path in enumerate(builder.body_label) if number not in position]:
-        raise UnsupportedSceneError(f"rigid bodies without a joint: {missing}. Report this asset.")
+        raise UnsupportedSceneError(
+            f"rigid bodies without mass: {missing}. Author physics:mass or add a collider to each of them."
+        )
     if order != sorted(order):
         _renumber_shapes(builder, position)
     for body in bodies.values():
@@ -224,6 +233,8 @@ def _renumber_shapes(builder: Any, position: dict[int, int]) -> None:
 
 def _read_body(builder: Any, j: int, kind: str, axes: list[Axis]) -> Body:
     """The body that joint `j` carries."""
+    import newton
+
     child = builder.joint_child[j]
     parent_frame, child_frame = _transform(builder.joint_X_p[j]), _transform(builder.joint_X_c[j])
     position, quaternion = _compose(parent_frame, _inverse(child_frame))
@@ -234,6 +245,8 @@ def _read_body(builder: Any, j: int, kind: str, axes: list[Axis]) -> Body:
         position, quaternion = _transform(builder.joint_q[q : q + 7])
         velocity = _free_velocity(builder.joint_qd[qd : qd + 6], quaternion, builder.body_com[child])
         label = builder.body_label[child] + "/freejoint"
+        # nothing here moves a kinematic body, and nothing pushes it
+        kind = "FIXED" if builder.body_flags[child] & newton.BodyFlags.KINEMATIC else kind
     kinds = {"FIXED": "fixed", "FREE": "free", "BALL": "ball", "REVOLUTE": "axes", "PRISMATIC": "axes", "D6": "axes"}
     if kind not in kinds:
         raise UnsupportedSceneError(f"<{label}> is a {kind.lower()} joint: not simulated here. Replace the joint.")
@@ -262,6 +275,11 @@ def _read_axes(builder: Any, j: int) -> list[Axis]:
     for i in range(linear + angular):
         dof, q = builder.joint_qd_start[j] + i, builder.joint_q_start[j] + i
         axis = np.array(builder.joint_axis[dof], float)
+        lower, upper = _limit(builder.joint_limit_lower[dof]), _limit(builder.joint_limit_upper[dof])
+        if lower > upper:
+            raise UnsupportedSceneError(
+                f"<{label}> has lower limit {lower:g} > upper limit {upper:g} (rad or m): must be <=. Swap the limits."
+            )
         name = label.rsplit("/", 1)[-1]
         if linear + angular > 1:
             name += f":{'trans' if i < linear else 'rot'}{'XYZ'[int(np.abs(axis).argmax())]}"
@@ -271,8 +289,8 @@ def _read_axes(builder: Any, j: int) -> list[Axis]:
                 joint=label,
                 linear=i < linear,
                 direction=_rotate(turn, axis),
-                lower=_limit(builder.joint_limit_lower[dof]),
-                upper=_limit(builder.joint_limit_upper[dof]),
+                lower=lower,
+                upper=upper,
                 armature=float(builder.joint_armature[dof]),
                 friction=float(builder.joint_friction[dof]),
                 damping=float(builder.joint_damping[dof]),
@@ -344,16 +362,12 @@ def _read_shapes(builder: Any) -> list[Shape]:
 def _read_mimics(builder: Any, axes_of: dict[int, list[Axis]]) -> list[Mimic]:
     """Joints that follow another one."""
     mimics = []
-    for i, enabled in enumerate(builder.constraint_mimic_enabled):
-        follower, leader = (axes_of[builder.constraint_mimic_joint0[i]], axes_of[builder.constraint_mimic_joint1[i]])
-        if not enabled:
-            continue
-        if len(follower) != 1 or len(leader) != 1:
-            raise UnsupportedSceneError(
-                f"mimic joint <{builder.constraint_mimic_label[i]}>: only joints with one axis can follow or lead."
-            )
-        offset, ratio = float(builder.constraint_mimic_coef0[i]), float(builder.constraint_mimic_coef1[i])
-        mimics.append(Mimic(follower[0], leader[0], offset, ratio))
+    for follower, leader in enumerate(builder.joint_mimic_joint):
+        if leader >= 0:
+            offset, ratio = (float(value) for value in builder.joint_mimic_coeffs[follower])
+            # newton lets joints of several axes follow axis by axis
+            pairs = zip(axes_of[follower], axes_of[leader], strict=True)
+            mimics += [Mimic(*pair, offset, ratio) for pair in pairs]
     return mimics
 
 
@@ -368,18 +382,22 @@ def _read_articulations(builder: Any, axes_of: dict[int, list[Axis]], roots: set
 
 
 def _read_no_contact(builder: Any) -> list[tuple[int, int]]:
-    """Pairs of moving bodies none of whose colliders may touch."""
+    """Pairs of bodies none of whose colliders may touch; -1 is the world."""
     import newton
 
     collide = int(newton.ShapeFlags.COLLIDE_SHAPES)
-    colliders = Counter(
-        body for body, flags in zip(builder.shape_body, builder.shape_flags, strict=True) if flags & collide
-    )
+    body_of = {
+        shape: body
+        for shape, (body, flags) in enumerate(zip(builder.shape_body, builder.shape_flags, strict=True))
+        if flags & collide
+    }
+    colliders = Counter(body_of.values())
     filtered = Counter(
-        tuple(sorted((builder.shape_body[a], builder.shape_body[b])))
+        tuple(sorted((body_of[a], body_of[b])))
         for a, b in {tuple(sorted(pair)) for pair in builder.shape_collision_filter_pairs}
+        if a in body_of and b in body_of
     )
-    return [(a, b) for (a, b), count in filtered.items() if a != b and a >= 0 and count >= colliders[a] * colliders[b]]
+    return [(a, b) for (a, b), count in filtered.items() if a != b and count == colliders[a] * colliders[b]]
 
 
 def _is_convex(vertices: np.ndarray, faces: np.ndarray) -> bool:

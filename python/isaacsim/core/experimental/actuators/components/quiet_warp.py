@@ -1,4 +1,4 @@
-"""Start Warp without its banner."""
+"""Keep Warp from printing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,3 @@ def quiet_warp() -> Iterator[None]:
         yield
     finally:
         setattr(wp.config, name, before)
-
-
-with quiet_warp():
-    wp.init()

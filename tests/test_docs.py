@@ -1,0 +1,87 @@
+"""Every snippet of README, docs and docstrings runs."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as package
+import pytest
+from places import REPOSITORY
+from pxr import Sdf
+
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+SNIPPETS = [
+    pytest.param(code, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+]
+MODULES = [
+    name
+    for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+    if not name.endswith(".extension")
+]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Snippets name files from the repository's root; what they edit in memory is undone."""
+    monkeypatch.chdir(REPOSITORY)
+    yield
+    for layer in Sdf.Layer.GetLoadedLayers():
+        if layer.dirty and not layer.anonymous:
+            layer.Reload(force=True)
+
+
+def test_there_are_snippets() -> None:
+    """The patterns below find what they should run."""
+    assert len(SNIPPETS) >= 2
+
+
+@pytest.mark.parametrize("code", SNIPPETS)
+def test_snippet_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A snippet runs as it stands, from the repository's root."""
+    exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
+
+
+def test_readme_snippet_prints_the_targets(capsys: pytest.CaptureFixture[str]) -> None:
+    """The README's arm arrives where the README sends it."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
+    exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
+    assert "[[ 0.6  0.2 -0.6 -1.4  0.6  2.2  1.4]]" in capsys.readouterr().out
+
+
+def test_readme_snippet_fits_twelve_lines() -> None:
+    """A first look takes one screen."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
+    assert len(code.splitlines()) <= 12
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples_run(name: str) -> None:
+    """Examples in docstrings print what they say."""
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_docstrings_have_examples() -> None:
+    """The finder sees the examples of the public classes."""
+    finder = doctest.DocTestFinder()
+    public = (package.ArticulationActuators, package.Simulation, package.add_actuator)
+    assert all(any(test.examples for test in finder.find(thing)) for thing in public)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_and_commands_name_real_files(page: Path) -> None:
+    """Relative links, pictures and `./python.sh` scripts of a page exist."""
+    text = page.read_text()
+    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    scripts = re.findall(r"\./python\.sh ((?!-)\S+)", text)
+    missing += [script for script in scripts if not (REPOSITORY / script).exists()]
+    assert not missing

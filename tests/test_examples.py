@@ -1,0 +1,46 @@
+"""The standalone examples run as users run them, end well, and stay short."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import REPOSITORY
+
+EXAMPLES = sorted((REPOSITORY / "standalone_examples").glob("*.py"))
+
+
+def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
+    """Exit code 0, an `ok` line, and a picture that is one."""
+    done = run(script, "--plot", "picture.png")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok:" in done.stdout
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+def test_example_is_short(script: Path) -> None:
+    """An example is read in one go."""
+    assert len(script.read_text().splitlines()) < 80
+
+
+def test_example_check_can_fail(tmp_path: Path) -> None:
+    """With actuators too weak to hold the arm the example says so and exits with 1."""
+    weak = tmp_path / "standalone_examples" / "weak.py"
+    weak.parent.mkdir()
+    text = (REPOSITORY / "standalone_examples" / "drive_from_usd.py").read_text()
+    assert "MaxEffortClampingConfig(12.0)" in text
+    weak.write_text(text.replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    done = run(weak)
+    assert done.returncode == 1
+    assert "FAILED" in done.stdout

@@ -1,0 +1,53 @@
+"""What importing costs and shows."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import isaacsim.core.experimental.actuators as package
+import pytest
+
+HEAVY = ["warp", "newton", "mujoco", "pxr", "numpy", "torch"]
+
+
+def modules_after(code: str) -> set[str]:
+    """Top-level modules loaded by a fresh interpreter that runs `code`."""
+    script = f"{code}\nimport sys; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import isaacsim.core.experimental.actuators", HEAVY),
+        ("from isaacsim.core.experimental.actuators import PDControlConfig, DelayConfig", HEAVY),
+        ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
+        ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
+        ("import isaacsim.core.experimental.actuators.extension", HEAVY),
+    ],
+)
+def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
+    """The façade loads nothing; authoring needs no physics; Kit needs neither mujoco nor newton."""
+    assert not modules_after(code) & set(absent)
+
+
+@pytest.mark.parametrize("name", package.__all__)
+def test_public_name_loads_and_is_documented(name: str) -> None:
+    """Every public name exists, is listed and has a docstring."""
+    assert getattr(package, name).__doc__
+    assert name in dir(package)
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    """As Python users expect."""
+    with pytest.raises(AttributeError, match="Nonsense"):
+        package.Nonsense  # noqa: B018
+
+
+def test_star_import_gives_the_public_names() -> None:
+    """The façade is lazy and still exports everything."""
+    names: dict[str, object] = {}
+    exec("from isaacsim.core.experimental.actuators import *", names)
+    assert set(package.__all__) <= set(names)

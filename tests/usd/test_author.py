@@ -1,0 +1,700 @@
+"""`add_actuator` writes exactly one prim into the edit target, or nothing at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from isaacsim.core.experimental.actuators.authoring import add_actuator
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.current import use_host
+from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
+from isaacsim.core.experimental.actuators.specs.configs import (
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+)
+from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX
+from isaacsim.core.experimental.actuators.usd.discover import actuator_paths, discover
+from pxr import Sdf, Usd
+
+ROOT = "/World/Robot"
+HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
+PATH = f"{ROOT}/Actuators/act"
+PD = PDControlConfig(20.0, 2.0)
+
+BOT = """#usda 1.0
+def Xform "Bot"
+{
+    def PhysicsRevoluteJoint "wheel"
+    {
+    }
+    def Scope "Tools"
+    {
+    }
+}
+"""
+BASE = """#usda 1.0
+(
+    subLayers = [@SUBLAYER@]
+)
+def Xform "World"
+{
+    def Xform "Robot" (
+        prepend apiSchemas = ["PhysicsArticulationRootAPI"]
+        variants = {
+            string gear = "soft"
+        }
+        prepend variantSets = "gear"
+    )
+    {
+        def Scope "joints"
+        {
+            def PhysicsRevoluteJoint "hip"
+            {
+            }
+            def PhysicsPrismaticJoint "slide"
+            {
+            }
+            def PhysicsFixedJoint "weld"
+            {
+            }
+            def PhysicsSphericalJoint "ball"
+            {
+            }
+            def PhysicsRevoluteJoint "twin"
+            {
+            }
+        }
+        def Xform "arm"
+        {
+            def PhysicsRevoluteJoint "twin"
+            {
+            }
+            def Xform "hand" (
+                instanceable = true
+                prepend references = @BOT@</Bot>
+            )
+            {
+            }
+        }
+        variantSet "gear" = {
+            "soft" {
+            }
+            "hard" {
+            }
+        }
+    }
+    def Xform "Other"
+    {
+        def PhysicsRevoluteJoint "elbow"
+        {
+        }
+    }
+    def Xform "Linked" (
+        prepend references = @BOT@</Bot>
+    )
+    {
+        def Scope "Actuators" (
+            prepend references = @BOT@</Bot/Tools>
+        )
+        {
+        }
+    }
+    def Xform "Stamp" (
+        instanceable = true
+        prepend references = @BOT@</Bot>
+    )
+    {
+    }
+    def Xform "Asleep" (
+        active = false
+    )
+    {
+        def PhysicsRevoluteJoint "hip"
+        {
+        }
+    }
+}
+"""
+
+
+@pytest.fixture
+def stage() -> Usd.Stage:
+    """A robot in the root layer, an empty layer below it, and a referenced file."""
+    return make_stage()
+
+
+def make_stage() -> Usd.Stage:
+    bot = Sdf.Layer.CreateAnonymous("bot.usda")
+    bot.ImportFromString(BOT)
+    below = Sdf.Layer.CreateAnonymous("below.usda")
+    root = Sdf.Layer.CreateAnonymous("root.usda")
+    root.ImportFromString(BASE.replace("SUBLAYER", below.identifier).replace("@BOT@", f"@{bot.identifier}@"))
+    return Usd.Stage.Open(root)
+
+
+def author(stage: Usd.Stage, **changes: Any) -> Usd.Prim:
+    """`add_actuator` with good arguments, some of them changed."""
+    arguments: dict[str, Any] = {
+        "articulation_root": ROOT,
+        "target_names": "hip",
+        "name": "act",
+        "controller": PD,
+        "stage": stage,
+    }
+    return add_actuator(**(arguments | changes))
+
+
+def texts(stage: Usd.Stage) -> dict[str, str]:
+    """What every layer of the stage says."""
+    return {layer.identifier: layer.ExportToString() for layer in stage.GetUsedLayers()}
+
+
+def prim_text(stage: Usd.Stage) -> str:
+    """What the root layer says of the actuator."""
+    return stage.GetRootLayer().GetPrimAtPath(PATH).GetAsText()
+
+
+def layer_below(stage: Usd.Stage) -> Sdf.Layer:
+    return Sdf.Layer.Find(stage.GetRootLayer().subLayerPaths[0])
+
+
+def in_layer(stage: Usd.Stage, layer: Sdf.Layer) -> Any:
+    return Usd.EditContext(stage, Usd.EditTarget(layer))
+
+
+def variant_target(stage: Usd.Stage, variant: str) -> Usd.EditTarget:
+    """Edit target of a variant of the robot, which is selected from now on."""
+    gear = stage.GetPrimAtPath(ROOT).GetVariantSets().GetVariantSet("gear")
+    gear.SetVariantSelection(variant)
+    return gear.GetVariantEditTarget()
+
+
+def reference_target(stage: Usd.Stage, path: str) -> Usd.EditTarget:
+    """Edit target of the file that the prim at `path` references."""
+    node = stage.GetPrimAtPath(path).GetPrimIndex().rootNode.children[0]
+    return Usd.EditTarget(node.layerStack.layers[0], node)
+
+
+# what is written
+
+
+def test_writes_the_documented_prim(stage):
+    """Write type, schemas, every value and the targets, below a Scope, and nothing else."""
+    root = Sdf.Layer.CreateAnonymous("plain.usda")
+    root.ImportFromString(
+        '#usda 1.0\n\ndef Xform "R"\n{\n    def PhysicsRevoluteJoint "a"\n    {\n    }\n\n'
+        '    def PhysicsPrismaticJoint "b"\n    {\n    }\n}\n\n'
+    )
+    author(
+        Usd.Stage.Open(root),
+        articulation_root="/R",
+        target_names=["b", "a"],
+        controller=PDControlConfig(20, 2.5),
+        clamping=[MaxEffortClampingConfig(math.inf)],
+        delay=DelayConfig(3),
+    )
+    assert (
+        root.ExportToString()
+        == """#usda 1.0
+
+def Xform "R"
+{
+    def PhysicsRevoluteJoint "a"
+    {
+    }
+
+    def PhysicsPrismaticJoint "b"
+    {
+    }
+
+    def Scope "Actuators"
+    {
+        def NewtonActuator "act" (
+            prepend apiSchemas = ["NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI"]
+        )
+        {
+            custom float newton:constEffort = 0
+            custom int newton:delaySteps = 3
+            custom float newton:kd = 2.5
+            custom float newton:kp = 20
+            custom float newton:maxEffort = inf
+            custom rel newton:targets = [
+                </R/b>,
+                </R/a>,
+            ]
+        }
+    }
+}
+
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("parts", "schemas"),
+    [
+        ({}, ["NewtonPDControlAPI"]),
+        ({"clamping": []}, ["NewtonPDControlAPI"]),
+        ({"clamping": (MaxEffortClampingConfig(1),)}, ["NewtonPDControlAPI", "NewtonMaxEffortClampingAPI"]),
+        ({"delay": DelayConfig(0)}, ["NewtonPDControlAPI", "NewtonActuatorDelayAPI"]),
+    ],
+)
+def test_applies_one_schema_per_config(stage, parts, schemas):
+    """Apply controller, clamps, delay in this order and only those given."""
+    prim = author(stage, **parts)
+    assert list(prim.GetPrimTypeInfo().GetAppliedAPISchemas()) == schemas
+
+
+def test_returns_the_prim(stage):
+    """Return the prim of the stage."""
+    assert author(stage) == stage.GetPrimAtPath(PATH)
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.float32(3), np.float64(3), np.int64(3), np.uint8(3)], ids=repr)
+def test_writes_gains_as_float(stage, value):
+    """Write any kind of number as a USD float."""
+    attribute = author(stage, controller=PDControlConfig(value, 0)).GetAttribute("newton:kp")
+    assert (attribute.GetTypeName(), attribute.Get()) == ("float", 3.0)
+
+
+@pytest.mark.parametrize("value", [3, np.int32(3), np.uint8(3)], ids=repr)
+def test_writes_steps_as_int(stage, value):
+    """Write any kind of integer as a USD int."""
+    attribute = author(stage, delay=DelayConfig(value)).GetAttribute("newton:delaySteps")
+    assert (attribute.GetTypeName(), attribute.Get()) == ("int", 3)
+
+
+def test_finds_a_joint_inside_an_instance(stage):
+    """Target a joint that lies in an instanced part of the robot."""
+    prim = author(stage, target_names="wheel")
+    assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path(f"{ROOT}/arm/hand/wheel")]
+
+
+@pytest.mark.parametrize("names", [["slide", "hip"], ("slide", "hip"), iter(["slide", "hip"])], ids=repr)
+def test_keeps_the_order_of_targets(stage, names):
+    """Write several targets in the order given."""
+    prim = author(stage, target_names=names)
+    assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path(SLIDE), Sdf.Path(HIP)]
+
+
+def test_accepts_a_path_object_as_root(stage):
+    """Take the root as an `Sdf.Path`, too."""
+    assert author(stage, articulation_root=Sdf.Path(ROOT)).GetPath() == Sdf.Path(PATH)
+
+
+def test_keeps_an_existing_parent(stage):
+    """Leave the type of an existing `Actuators` prim alone."""
+    stage.DefinePrim(f"{ROOT}/Actuators", "Xform")
+    author(stage)
+    assert stage.GetPrimAtPath(f"{ROOT}/Actuators").GetTypeName() == "Xform"
+
+
+def test_second_actuator_joins_the_first(stage):
+    """Keep the actuators that are there."""
+    author(stage)
+    author(stage, name="other", target_names="slide")
+    assert actuator_paths(stage) == [PATH, f"{ROOT}/Actuators/other"]
+
+
+@pytest.mark.parametrize("place", ["same layer", "layer below"])
+def test_defines_a_parent_that_is_a_mere_over(stage, place):
+    """Author a prim that traversal finds although only an `over` of its parent exists."""
+    layer = stage.GetRootLayer() if place == "same layer" else layer_below(stage)
+    Sdf.CreatePrimInLayer(layer, f"{ROOT}/Actuators")
+    author(stage)
+    assert actuator_paths(stage) == [PATH]
+
+
+def test_overwrites_the_whole_prim(stage):
+    """Leave nothing of the old prim: no schema, no attribute, no child."""
+    author(stage, delay=DelayConfig(3), clamping=[MaxEffortClampingConfig(5)])
+    stage.DefinePrim(f"{PATH}/child")
+    author(stage, target_names="slide", overwrite_existing=True)
+    fresh = make_stage()
+    author(fresh, target_names="slide")
+    assert prim_text(stage) == prim_text(fresh)
+
+
+def test_overwrite_is_free_to_find_nothing(stage):
+    """Author a new prim when there is nothing to overwrite."""
+    assert author(stage, overwrite_existing=True).GetPath() == Sdf.Path(PATH)
+
+
+def test_uses_the_current_stage(stage):
+    """Author on the stage of the current host when none is given."""
+    with use_host(SimpleNamespace(stage=stage)):
+        add_actuator(ROOT, "hip", "act", PD)
+    assert actuator_paths(stage) == [PATH]
+
+
+@pytest.mark.parametrize(
+    ("host", "remedy"),
+    [
+        (nullcontext(), "Open one first"),
+        (use_host(SimpleNamespace(stage=None)), "Pass the stage explicitly"),
+    ],
+)
+def test_needs_a_stage(host, remedy):
+    """Say what to do when there is no stage."""
+    with host, pytest.raises(HostError, match=remedy):
+        add_actuator(ROOT, "hip", "act", PD)
+
+
+# where it is written
+
+TARGETS: dict[str, Callable[[Usd.Stage], Usd.EditTarget]] = {
+    "root": lambda stage: Usd.EditTarget(stage.GetRootLayer()),
+    "session": lambda stage: Usd.EditTarget(stage.GetSessionLayer()),
+    "below": lambda stage: Usd.EditTarget(layer_below(stage)),
+    "selected variant": lambda stage: variant_target(stage, "soft"),
+}
+every_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+
+
+@every_target
+def test_edits_nothing_but_the_edit_target(stage, target):
+    """Change the text of the edit target's layer and of no other."""
+    edit_target = target(stage)
+    before = texts(stage)
+    with Usd.EditContext(stage, edit_target):
+        author(stage)
+    after = texts(stage)
+    assert [layer for layer in before if after[layer] != before[layer]] == [edit_target.GetLayer().identifier]
+
+
+@every_target
+def test_discovery_finds_what_an_edit_target_holds(stage, target):
+    """Read back the spec, whichever layer holds it."""
+    with Usd.EditContext(stage, target(stage)):
+        author(stage)
+    assert discover(stage, ROOT, [HIP, SLIDE]) == [ActuatorSpec(PATH, (HIP,), PD)]
+
+
+@every_target
+def test_overwrites_in_every_edit_target(stage, target):
+    """Replace a prim that the same edit target holds."""
+    with Usd.EditContext(stage, target(stage)):
+        author(stage)
+        author(stage, controller=PDControlConfig(7, 1), overwrite_existing=True)
+    assert discover(stage, ROOT, [HIP, SLIDE]) == [ActuatorSpec(PATH, (HIP,), PDControlConfig(7.0, 1.0))]
+
+
+def test_variant_keeps_the_prim_to_itself(stage):
+    """Author into the variant: selecting another one takes the prim off the stage."""
+    with Usd.EditContext(stage, variant_target(stage, "soft")):
+        author(stage)
+    variant_target(stage, "hard")
+    assert actuator_paths(stage) == []
+
+
+def test_writes_targets_in_the_namespace_of_a_referenced_file(stage):
+    """Author into the referenced file such that the reference resolves the target."""
+    with Usd.EditContext(stage, reference_target(stage, "/World/Linked")):
+        prim = author(stage, articulation_root="/World/Linked", target_names="wheel")
+    assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path("/World/Linked/wheel")]
+
+
+# what is refused
+
+
+@dataclass
+class Refusal:
+    """Arguments or a stage that must be refused, and words the message must hold."""
+
+    words: tuple[str, ...]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    error: type[Exception] = ValueError
+    prepare: Callable[[Usd.Stage], Any] = lambda _: None
+
+
+def locked(stage: Usd.Stage) -> None:
+    stage.GetRootLayer().SetPermissionToEdit(False)
+
+
+def taken(stage: Usd.Stage) -> None:
+    author(stage, clamping=[MaxEffortClampingConfig(5)])
+
+
+def taken_by_another_type(stage: Usd.Stage) -> None:
+    stage.DefinePrim(PATH, "Xform")
+
+
+def taken_by_an_inactive_prim(stage: Usd.Stage) -> None:
+    author(stage).SetActive(False)
+
+
+def taken_below(stage: Usd.Stage) -> None:
+    with in_layer(stage, layer_below(stage)):
+        author(stage)
+
+
+def taken_above(stage: Usd.Stage) -> None:
+    author(stage)
+    with in_layer(stage, stage.GetSessionLayer()):
+        stage.OverridePrim(PATH).SetDocumentation("mine")
+
+
+def taken_in_a_reference(stage: Usd.Stage) -> None:
+    with Usd.EditContext(stage, reference_target(stage, "/World/Linked")):
+        author(stage, articulation_root="/World/Linked", target_names="wheel")
+
+
+def taken_in_an_unselected_variant(stage: Usd.Stage) -> None:
+    target = variant_target(stage, "soft")
+    with Usd.EditContext(stage, target):
+        author(stage)
+    variant_target(stage, "hard")
+    stage.SetEditTarget(target)
+
+
+def inactive_parent(stage: Usd.Stage) -> None:
+    author(stage).GetParent().SetActive(False)
+
+
+def instanced_parent(stage: Usd.Stage) -> None:
+    parent = stage.DefinePrim(f"{ROOT}/Actuators")
+    parent.GetReferences().AddReference(reference_target(stage, "/World/Linked").GetLayer().identifier, "/Bot/Tools")
+    parent.SetInstanceable(True)
+
+
+def other_reach(stage: Usd.Stage) -> None:
+    stage.SetEditTarget(reference_target(stage, "/World/Linked"))
+
+
+def reach_without_the_joint(stage: Usd.Stage) -> None:
+    stage.SetEditTarget(reference_target(stage, "/World/Linked/Actuators"))
+
+
+LINKED = {"articulation_root": "/World/Linked", "target_names": "wheel"}
+AVAILABLE = "['ball', 'hip', 'slide', 'twin', 'weld', 'wheel']"
+REFUSALS = {
+    # the robot
+    **{
+        f"root {path!r}": Refusal((f"articulation_root = {path!r}", "Give the path"), {"articulation_root": path})
+        for path in ("/World/Nobody", "World/Robot", "/", "", "/World/Robot/", "//", "..", "/World/Robot.hip", "a b")
+    },
+    "root is None": Refusal(("articulation_root = 'None'", "Give the path"), {"articulation_root": None}),
+    "root instanced": Refusal(
+        ("</World/Stamp>", "Author the actuator in the referenced file"),
+        {"articulation_root": "/World/Stamp", "target_names": "wheel"},
+    ),
+    "root in an instance": Refusal(
+        ("</World/Robot/arm/hand/Tools>", "uninstanceable"),
+        {"articulation_root": "/World/Robot/arm/hand/Tools", "target_names": "wheel"},
+    ),
+    "root inactive": Refusal(
+        ("'hip'", "</World/Asleep>", "Available: []"), {"articulation_root": "/World/Asleep", "target_names": "hip"}
+    ),
+    # the name
+    **{
+        f"name {name!r}": Refusal((f"name = {name!r}", "must be a USD identifier"), {"name": name})
+        for name in ("", "a/b", "/act", "1st", "left knee", "left-knee", "..", "a.b", "a:b", "knee\n", None, 5)
+    },
+    # the joints
+    "joint unknown": Refusal(("'knee'", ROOT, AVAILABLE), {"target_names": "knee"}),
+    "joint as path": Refusal((f"'{HIP}'", AVAILABLE), {"target_names": HIP}),
+    "joint of another robot": Refusal(("'elbow'", AVAILABLE), {"target_names": "elbow"}),
+    "joint is the root": Refusal(("'Robot'", AVAILABLE), {"target_names": "Robot"}),
+    "second joint unknown": Refusal(("'knee'", AVAILABLE), {"target_names": ["hip", "knee"]}),
+    "joint ambiguous": Refusal(
+        ("'twin'", "2 times", f"['{ROOT}/joints/twin', '{ROOT}/arm/twin']", "Rename"), {"target_names": "twin"}
+    ),
+    "joint fixed": Refusal(("'weld'", "PhysicsFixedJoint", "Name another joint"), {"target_names": "weld"}),
+    "joint spherical": Refusal(("'ball'", "PhysicsSphericalJoint", "Name another joint"), {"target_names": "ball"}),
+    "joint twice": Refusal(("'hip'", "Name each joint once"), {"target_names": ["hip", "slide", "hip"]}),
+    "no joint": Refusal(("target_names is empty", "Name at least one"), {"target_names": []}),
+    **{
+        f"joints {names!r}": Refusal(
+            (f"target_names = {names!r}", "a joint or a list of names"), {"target_names": names}, TypeError
+        )
+        for names in (None, 5, [5], ["hip", None], [["hip"]], b"hip")
+    },
+    # the configs
+    **{
+        f"controller {value!r}": Refusal(
+            (f"controller = {value!r}", "must be a control config (PDControlConfig)"), {"controller": value}, TypeError
+        )
+        for value in (None, PDControlConfig, "PD", {"kp": 1.0, "kd": 1.0}, MaxEffortClampingConfig(1.0), [PD])
+    },
+    "clamping not in a list": Refusal(
+        ("clamping = MaxEffortClampingConfig(max_effort=5)", "Write clamping=[...]"),
+        {"clamping": MaxEffortClampingConfig(5)},
+        TypeError,
+    ),
+    **{
+        f"clamping {value!r}": Refusal(
+            (f"clamping = {value!r}", "must be a clamping config (MaxEffortClampingConfig)"),
+            {"clamping": [value]},
+            TypeError,
+        )
+        for value in (None, 5.0, PD, DelayConfig(1), MaxEffortClampingConfig)
+    },
+    "clamping twice": Refusal(
+        ("MaxEffortClampingConfig twice", "Keep one"),
+        {"clamping": [MaxEffortClampingConfig(5), MaxEffortClampingConfig(6)]},
+    ),
+    **{
+        f"delay {value!r}": Refusal(
+            (f"delay = {value!r}", "must be a DelayConfig (DelayConfig)"), {"delay": value}, TypeError
+        )
+        for value in (3, [DelayConfig(1)], DelayConfig, PD)
+    },
+    # the values
+    **{
+        f"kp {value!r}": Refusal(
+            (f"PDControlConfig.kp = {value!r}", "must be finite and >= 0 in single precision", "Give a value"),
+            {"controller": PDControlConfig(value, 1.0)},
+        )
+        for value in (
+            *(math.nan, math.inf, -math.inf, -1, -1e-30, 1e308, 10**40, True, None, "1", [1.0]),
+            *(np.float32("nan"), np.float64("inf"), np.float32(-1), np.bool_(True), np.ones(1), np.array(1.0)),
+        )
+    },
+    **{
+        f"kd {value!r}": Refusal(
+            (f"PDControlConfig.kd = {value!r}", "must be finite and >= 0"), {"controller": PDControlConfig(1.0, value)}
+        )
+        for value in (math.nan, -1.0, np.int8(-1))
+    },
+    **{
+        f"const_effort {value!r}": Refusal(
+            (f"PDControlConfig.const_effort = {value!r}", "must be finite"),
+            {"controller": PDControlConfig(1.0, 1.0, value)},
+        )
+        for value in (math.nan, math.inf, -math.inf, -1e39, "0", None)
+    },
+    **{
+        f"max_effort {value!r}": Refusal(
+            (f"MaxEffortClampingConfig.max_effort = {value!r}", "must be a number and >= 0", "inf switches it off"),
+            {"clamping": [MaxEffortClampingConfig(value)]},
+        )
+        for value in (math.nan, -math.inf, -5, 1e39, True, "inf", None, np.float64("nan"))
+    },
+    **{
+        f"delay_steps {value!r}": Refusal(
+            (f"DelayConfig.delay_steps = {value!r}", "must be an integer and >= 0 and <= 4096"),
+            {"delay": DelayConfig(value)},
+        )
+        for value in (-1, 4097, 2**31, 2**64, 1.0, 2.5, math.nan, True, "1", None, np.float32(1), np.bool_(True))
+    },
+    "many bad values": Refusal(
+        ("PDControlConfig.kp = nan", "PDControlConfig.kd = -1", "max_effort = nan", "delay_steps = -3"),
+        {
+            "controller": PDControlConfig(math.nan, -1),
+            "clamping": [MaxEffortClampingConfig(math.nan)],
+            "delay": DelayConfig(-3),
+        },
+    ),
+    # the place
+    "layer locked": Refusal(("layer root.usda is locked", "unlock"), prepare=locked),
+    "name taken": Refusal((f"<{PATH}> exists already", "overwrite_existing=True"), prepare=taken),
+    "name taken by another type": Refusal((f"<{PATH}> exists already",), prepare=taken_by_another_type),
+    "name taken by an inactive prim": Refusal((f"<{PATH}> exists already",), prepare=taken_by_an_inactive_prim),
+    "name taken below": Refusal((f"<{PATH}> exists already",), prepare=taken_below),
+    "name taken in a reference": Refusal(
+        ("</World/Linked/Actuators/act> exists already",), LINKED, prepare=taken_in_a_reference
+    ),
+    "name taken in an unselected variant": Refusal(
+        (f"<{PATH}> exists already",), prepare=taken_in_an_unselected_variant
+    ),
+    "overwrite below": Refusal(
+        (f"<{PATH}>", "layer below.usda", "root.usda cannot remove", "set that layer as the edit target"),
+        {"overwrite_existing": True},
+        prepare=taken_below,
+    ),
+    "overwrite above": Refusal(
+        (f"<{PATH}>", "session", "root.usda cannot remove"), {"overwrite_existing": True}, prepare=taken_above
+    ),
+    "overwrite in a reference": Refusal(
+        ("</World/Linked/Actuators/act>", "layer bot.usda", "root.usda cannot remove"),
+        LINKED | {"overwrite_existing": True},
+        prepare=taken_in_a_reference,
+    ),
+    "overwrite with a bad controller": Refusal(
+        ("controller = None",), {"overwrite_existing": True, "controller": None}, TypeError, taken
+    ),
+    "overwrite with a bad joint": Refusal(
+        ("'knee'",), {"overwrite_existing": True, "target_names": "knee"}, prepare=taken
+    ),
+    "overwrite with a bad value": Refusal(
+        ("kp = nan",), {"overwrite_existing": True, "controller": PDControlConfig(math.nan, 0)}, prepare=taken
+    ),
+    "parent inactive": Refusal(
+        (f"<{ROOT}/Actuators> is inactive", "active"), {"overwrite_existing": True}, prepare=inactive_parent
+    ),
+    "parent instanced": Refusal((f"<{ROOT}/Actuators> is instanced", "uninstanceable"), prepare=instanced_parent),
+    "robot out of reach": Refusal((f"<{PATH}>", "bot.usda", "Set an edit target that covers"), prepare=other_reach),
+    "joint out of reach": Refusal(
+        ("</World/Linked/wheel>", "bot.usda", "Set an edit target that covers"), LINKED, prepare=reach_without_the_joint
+    ),
+}
+every_refusal = pytest.mark.parametrize("case", REFUSALS.values(), ids=REFUSALS)
+
+
+@every_refusal
+def test_refusal_names_value_and_remedy(stage, case):
+    """Raise exactly the documented error type, with a message that names the value and what to do."""
+    case.prepare(stage)
+    with pytest.raises(case.error, check=lambda error: type(error) is case.error) as caught:
+        author(stage, **case.arguments)
+    assert [word for word in case.words if word not in str(caught.value)] == []
+
+
+@every_refusal
+def test_refusal_leaves_every_layer_as_it_was(stage, case):
+    """Leave the text of every layer as it was."""
+    case.prepare(stage)
+    before = texts(stage)
+    with pytest.raises(case.error):
+        author(stage, **case.arguments)
+    assert texts(stage) == before
+
+
+@pytest.mark.parametrize("path", ["/World/Robot/", "//", "", "a b"])
+def test_ill_formed_root_prints_nothing(stage, capfd, path):
+    """Leave the complaint to the exception, not to USD's warnings."""
+    with pytest.raises(ValueError, match="articulation_root"):
+        author(stage, articulation_root=path)
+    assert capfd.readouterr() == ("", "")
+
+
+# there and back
+
+float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+not_negative = st.floats(min_value=0.0, width=32, allow_nan=False, allow_infinity=False)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(
+    controller=st.builds(PDControlConfig, not_negative, not_negative, float32),
+    clamping=st.lists(
+        st.builds(MaxEffortClampingConfig, st.floats(min_value=0.0, width=32, allow_nan=False)), max_size=1
+    ),
+    delay=st.none() | st.builds(DelayConfig, st.integers(0, 4096)),
+    targets=st.permutations([HIP, SLIDE]).flatmap(lambda order: st.integers(1, 2).map(lambda n: order[:n])),
+)
+def test_reads_back_what_was_written(controller, clamping, delay, targets):
+    """Get the same configs back from the prim that they were written to."""
+    stage = make_stage()
+    names = [path.rsplit("/", 1)[1] for path in targets]
+    author(stage, target_names=names, controller=controller, clamping=clamping, delay=delay)
+    assert discover(stage, ROOT, [HIP, SLIDE]) == [
+        ActuatorSpec(PATH, tuple(targets), controller, tuple(clamping), delay)
+    ]
+
+
+@pytest.mark.parametrize("value", [FLOAT32_MAX, 0.1, 1e-60, 1e-40])
+def test_reads_back_the_nearest_float32(stage, value):
+    """Store a double as the float32 next to it."""
+    author(stage, controller=PDControlConfig(value, 0))
+    assert discover(stage, ROOT, [HIP])[0].controller.kp == float(np.float32(value))
