@@ -39,7 +39,7 @@ show_progress() {
 }
 
 install() {
-    local python wanted=$1
+    local python
     python=$(find_python) || exit 1
     say "setting up .venv with $("$python" --version), once; this takes about a minute."
     if [ ! -x "$venv/bin/python" ] && ! "$python" -m venv "$venv"; then
@@ -57,13 +57,15 @@ install() {
     say "ready."
 }
 
+is_ready() { [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; }
+
 wanted=$(cksum <"$root/pyproject.toml")
-if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+if ! is_ready; then
     mkdir -p "$venv"
     # two first runs at once wait for each other
     (
         command -v flock >/dev/null && flock 9
-        [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ] || install "$wanted"
+        is_ready || install
     ) 9>"$venv/lock" || exit 1
 fi
 exec "$venv/bin/python" "$@"

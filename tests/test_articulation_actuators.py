@@ -332,3 +332,11 @@ def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
         with pytest.raises(ValueError, match="2 times"):
             ArticulationActuators.from_actuators("/Robot", [(config(), "knee")])
         wrapper.close()
+
+
+def test_another_device_is_refused(host: MemoryHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays on the CPU are not stepped on a GPU; the message names both devices."""
+    devices = {"cpu": "cpu", "cuda:0": "cuda:0"}
+    monkeypatch.setattr(wp, "get_device", devices.__getitem__)
+    with pytest.raises(ValueError, match=r"device = cuda:0.*cpu"):
+        ArticulationActuators("/Robot_.*", device="cuda:0")

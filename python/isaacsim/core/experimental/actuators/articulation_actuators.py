@@ -36,7 +36,7 @@ class ArticulationActuators:
     Args:
         paths: Path of an articulation root or of a prim above it, or several; each segment may be a regular expression.
         auto_step_pre_physics: Step before every physics step by itself.
-        device: Warp device; None means the articulation's.
+        device: Warp device; None means the articulation's, and another one is refused.
 
     Raises:
         ActuatorParseError: Actuator prims cannot be used; lists every problem.
@@ -68,8 +68,7 @@ class ArticulationActuators:
         if not _skip_discovery and host.stage is not None:
             specs = discover(host.stage, articulation.prototype_path, articulation.prototype_dof_paths)
             with quiet_warp():
-                place = device or articulation.device
-                actuators = [actuator_from_spec(spec, len(articulation), place) for spec in specs]
+                actuators = [actuator_from_spec(spec, len(articulation), articulation.device) for spec in specs]
             axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
         self._attach(host, articulation, actuators, axes, auto_step_pre_physics, device)
 
@@ -88,7 +87,7 @@ class ArticulationActuators:
             paths: As for the constructor.
             actuators: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
             auto_step_pre_physics: Step before every physics step by itself.
-            device: Warp device; None means the articulation's.
+            device: Warp device; None means the articulation's, and another one is refused.
 
         Raises:
             ValueError: An unknown, repeated or ambiguous joint name, or an array of the wrong length.
@@ -264,9 +263,12 @@ class ArticulationActuators:
         plan = compile_plan(actuators, self._num_robots)
         self._feedforward = np.zeros((self._num_robots, articulation.num_dofs), np.float32)
         with quiet_warp():
-            place = device or articulation.device
-            self._engine = WarpEngine(plan, place)
-            self._feedforward_on_device = wp.array(self._feedforward, device=place)
+            if device is not None and wp.get_device(device) != wp.get_device(articulation.device):
+                raise ValueError(
+                    f"device = {device}: must be that of the articulation, {articulation.device}. Leave device out."
+                )
+            self._engine = WarpEngine(plan, articulation.device)
+            self._feedforward_on_device = wp.array(self._feedforward, device=articulation.device)
         bus = host.bus
         try:
             if bus.ready:

@@ -20,7 +20,9 @@ class _Subscription:
         entries.sort(key=lambda entry: entry.sort_key)
 
     def call(self, *args: Any) -> None:
-        """Call the callback, or drop it when its object is gone."""
+        """Call the callback, or drop it when its object is gone; closed ones are silent at once."""
+        if self not in self._entries:
+            return
         callback = self._get()
         if callback is None:
             self.close()

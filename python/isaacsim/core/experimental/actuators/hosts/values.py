@@ -43,7 +43,9 @@ def broadcast(values: Any, shape: tuple[int, int], what: str) -> np.ndarray:
     """
     array = as_numpy(values)
     try:
-        array = np.broadcast_to(array.astype(np.float32), shape)
+        # what float32 cannot hold is reported below
+        with np.errstate(over="ignore"):
+            array = np.broadcast_to(array.astype(np.float32), shape)
     except ValueError as error:
         raise ValueError(
             f"{what} has shape {array.shape}: must fit {shape}, (robots, DOFs) of the indices given ({error})."

@@ -87,7 +87,7 @@ def scope_of(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
     """The smallest prim path that holds an articulation, its joints and bodies, but no other articulation."""
     common = Sdf.Path(root)
     for joint in joints:
-        for path in (Sdf.Path(joint), *_bodies_of(stage.GetPrimAtPath(joint))):
+        for path in (Sdf.Path(joint), *_bodies_of(stage, joint)):
             common = common.GetCommonPrefix(path)
     others = [Sdf.Path(other) for other in articulation_roots(stage) if other != root]
     if common == Sdf.Path.absoluteRootPath or any(other.HasPrefix(common) for other in others):
@@ -95,9 +95,9 @@ def scope_of(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
     return str(common)
 
 
-def _bodies_of(joint: Usd.Prim) -> list[Sdf.Path]:
-    """Paths of the bodies a joint connects; a side left empty stands for the world."""
-    sides = [joint.GetRelationship(f"physics:body{side}") for side in (0, 1)]
+def _bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
+    """Paths of the bodies a joint connects, as far as it is on the stage and names them."""
+    sides = [stage.GetRelationshipAtPath(f"{joint}.physics:body{side}") for side in (0, 1)]
     return [path for side in sides if side for path in side.GetForwardedTargets()]
 
 

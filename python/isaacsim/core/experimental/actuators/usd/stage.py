@@ -51,7 +51,7 @@ def without_prims(stage: Usd.Stage, paths: Sequence[str]) -> Usd.Stage:
         for path in paths:
             for above in Sdf.Path(path).GetPrefixes():
                 # nothing inside an instance can be edited
-                if stage.GetPrimAtPath(above).IsInstance():
+                if (prim := stage.GetPrimAtPath(above)) and prim.IsInstance():
                     Sdf.CreatePrimInLayer(session, above).instanceable = False
             Sdf.CreatePrimInLayer(session, path).active = False
     view = Usd.Stage.OpenMasked(

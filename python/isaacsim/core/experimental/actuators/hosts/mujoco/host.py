@@ -118,7 +118,9 @@ class MujocoHost:
             raise HostError("physics is not running: call play() before step().")
         self.bus.emit_pre_step(self.dt, None)
         arrays, at = self._arrays, self._address
-        assert arrays is not None
+        if arrays is None:
+            # a callback stopped physics
+            return
         self._ctrl[:, at.position_drive] = self._grid(arrays.position_targets)
         self._ctrl[:, at.velocity_drive] = self._grid(arrays.velocity_targets)
         self._applied[:, at.velocity] = self._grid(arrays.efforts)

@@ -1,0 +1,163 @@
+"""Which host is the current one."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from isaacsim.core.experimental.actuators import use_host
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.current import (
+    Articulation,
+    current_host,
+    current_stage,
+    enter,
+    leave,
+)
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+
+
+def host(path: str = "/Robot", **arguments: object) -> MemoryHost:
+    """A host with one robot of one joint."""
+    return MemoryHost(["hinge"], path=path, **arguments)
+
+
+def test_no_host_says_how_to_open_one() -> None:
+    """The message is a recipe."""
+    with pytest.raises(HostError, match=r"no simulation is open\. Open one first: `sim = Simulation"):
+        current_host()
+
+
+def test_entered_host_is_current() -> None:
+    """Until it leaves."""
+    mine = host()
+    enter(mine)
+    assert current_host() is mine
+
+
+def test_last_entered_host_is_current() -> None:
+    """The innermost wins."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    assert current_host() is last
+
+
+def test_leaving_gives_back_the_one_before() -> None:
+    """As blocks nest."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    leave(last)
+    assert current_host() is first
+
+
+def test_outer_host_may_leave_first() -> None:
+    """In any order."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    leave(first)
+    assert current_host() is last
+
+
+def test_leaving_twice_changes_nothing() -> None:
+    """And does not take another one out."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    leave(last)
+    leave(last)
+    assert current_host() is first
+
+
+def test_entering_again_moves_to_the_inside() -> None:
+    """One place per host."""
+    first, last = host(), host()
+    enter(first)
+    enter(last)
+    enter(first)
+    leave(first)
+    assert current_host() is last
+
+
+def test_forgotten_host_drops_out() -> None:
+    """Being current keeps nobody alive."""
+    outer, inner = host(), host()
+    enter(outer)
+    enter(inner)
+    del inner
+    gc.collect()
+    assert current_host() is outer
+
+
+def test_use_host_is_current_inside_only() -> None:
+    """And the outer one afterwards."""
+    outer, inner = host(), host()
+    enter(outer)
+    with use_host(inner):
+        inside = current_host()
+    assert (inside, current_host()) == (inner, outer)
+
+
+def test_use_host_holds_its_host() -> None:
+    """Nobody else needs to."""
+    with use_host(host("/Held")):
+        gc.collect()
+        assert current_host().articulation("/Held").paths == ["/Held"]
+
+
+def test_use_host_ends_with_an_error_too() -> None:
+    """The block's error passes, the host does not stay."""
+    with pytest.raises(ArithmeticError), use_host(host()):
+        raise ArithmeticError
+    with pytest.raises(HostError):
+        current_host()
+
+
+def test_host_may_leave_inside_its_block() -> None:
+    """Closing a simulation inside `use_host` is no error at the end of the block."""
+    mine = host()
+    with use_host(mine):
+        leave(mine)
+    with pytest.raises(HostError):
+        current_host()
+
+
+def test_use_host_nests_with_itself() -> None:
+    """The inner block's end leaves the outer one's host current."""
+    mine = host()
+    with use_host(mine):
+        with use_host(mine):
+            pass
+        assert current_host() is mine
+
+
+def test_current_stage_is_the_hosts() -> None:
+    """Whatever it calls a stage."""
+    stage = object()
+    mine = host(stage=stage)
+    enter(mine)
+    assert current_stage() is stage
+
+
+def test_host_without_stage_asks_for_one() -> None:
+    """With the argument to give."""
+    mine = host()
+    enter(mine)
+    with pytest.raises(HostError, match=r"has no USD stage\. Pass the stage explicitly"):
+        current_stage()
+
+
+def test_articulation_comes_from_the_current_host() -> None:
+    """The innermost has its own robots."""
+    outer, inner = host("/Outer"), host("/Inner")
+    enter(outer)
+    with use_host(inner):
+        assert Articulation("/.*").paths == ["/Inner"]
+
+
+def test_articulation_needs_a_host() -> None:
+    """The message is that of `current_host`."""
+    with pytest.raises(HostError, match="no simulation is open"):
+        Articulation("/Robot")

@@ -1,0 +1,110 @@
+"""What `python.sh` does when things go wrong, and that it starts at once when all is there; with a stand-in Python."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from places import REPOSITORY
+
+TOOLS = ["bash", "cat", "cksum", "dirname", "flock", "grep", "mkdir", "rm", "tail", "tee", "chmod"]
+# a Python that reports version 3.11, makes a virtual environment of itself and installs as PIP says
+STAND_IN = """#!/usr/bin/env bash
+case "$*" in
+    *version_info*) exit 0 ;;
+    --version) echo "Python 3.11.0" ;;
+    "-m venv "*)
+        [ "${VENV:-works}" = works ] || exit 1
+        mkdir -p "$3/bin"; cat "$0" >"$3/bin/python"; chmod +x "$3/bin/python" ;;
+    *"-m pip install"*)
+        echo "Collecting warp-lang"
+        [ "${PIP:-works}" = works ] || { echo "ERROR: no network"; exit 1; } ;;
+    *) echo "ran: $*" ;;
+esac
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with `python.sh`, and a PATH that holds the tools it uses and the stand-in."""
+    for name in ("python.sh", "pyproject.toml"):
+        shutil.copy(REPOSITORY / name, tmp_path / name)
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        assert found or tool == "flock"
+        if found:
+            (tools / tool).symlink_to(found)
+    (tools / "env").symlink_to(shutil.which("env"))
+    (tools / "python3.11").write_text(STAND_IN)
+    (tools / "python3.11").chmod(0o755)
+    return tmp_path
+
+
+def run(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    variables = {"PATH": str(project / "tools"), "HOME": os.environ.get("HOME", "/"), **environment}
+    return subprocess.run(
+        [str(project / "tools" / "bash"), str(project / "python.sh"), *arguments],
+        capture_output=True,
+        text=True,
+        env=variables,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_first_run_installs_and_shows_progress(project: Path) -> None:
+    """The environment is made, packages are named as they come, then the script runs."""
+    done = run(project, "script.py", "--flag")
+    assert done.returncode == 0, done.stderr
+    assert "Collecting warp-lang" in done.stderr
+    assert done.stdout == "ran: script.py --flag\n"
+
+
+def test_second_run_needs_no_network(project: Path) -> None:
+    """Once installed, nothing is installed again."""
+    run(project, "script.py")
+    done = run(project, "script.py", PIP="fails")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran: script.py\n", "")
+
+
+def test_changed_requirements_install_again(project: Path) -> None:
+    """An edit of pyproject.toml is noticed."""
+    run(project, "script.py")
+    with (project / "pyproject.toml").open("a") as file:
+        file.write("\n")
+    assert "Collecting" in run(project, "script.py").stderr
+
+
+def test_vanished_interpreter_is_noticed(project: Path) -> None:
+    """An environment whose Python is gone is made again."""
+    run(project, "script.py")
+    (project / ".venv" / "bin" / "python").unlink()
+    done = run(project, "script.py")
+    assert (done.returncode, done.stdout) == (0, "ran: script.py\n"), done.stderr
+
+
+def test_failed_install_says_what_to_do_and_is_tried_again(project: Path) -> None:
+    """pip's error, where its whole output is, and no half-made environment that passes for a good one."""
+    done = run(project, "script.py", PIP="fails")
+    assert done.returncode == 1
+    assert "ERROR: no network" in done.stderr and "install.log" in done.stderr
+    assert "ran:" not in done.stdout
+    assert run(project, "script.py").returncode == 0
+
+
+def test_missing_venv_module_says_what_to_install(project: Path) -> None:
+    """Debian splits venv off."""
+    done = run(project, "script.py", VENV="fails")
+    assert done.returncode == 1 and "python3-venv" in done.stderr
+
+
+def test_missing_python_says_which_are_good(project: Path) -> None:
+    """No suitable interpreter: one message, nothing made."""
+    (project / "tools" / "python3.11").unlink()
+    done = run(project, "script.py")
+    assert done.returncode == 1 and "3.11, 3.12 or 3.13" in done.stderr

@@ -1,0 +1,281 @@
+"""Articulations and joints are found wherever a stage may hold them, and paths match segment by segment."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators.usd.articulation import (
+    acceleration_drives,
+    articulation_roots,
+    every_prim,
+    is_single_axis_joint,
+    joints_by_name,
+    match_roots,
+    matches,
+    scope_of,
+)
+from pxr import Sdf, Usd, UsdPhysics
+
+API = '(prepend apiSchemas = ["PhysicsArticulationRootAPI"])'
+ROOTS = ["/World/A", "/World/B/base", "/World/B/tail", "/World/envs/env_0/C", "/World/envs/env_1/C"]
+
+
+def stage_from(text: str) -> Usd.Stage:
+    """A stage that holds the prims of `text`."""
+    layer = Sdf.Layer.CreateAnonymous("scene.usda")
+    layer.ImportFromString(f"#usda 1.0\n{text}")
+    return Usd.Stage.Open(layer)
+
+
+def stage_with(*prims: str | tuple[str, str]) -> Usd.Stage:
+    """A stage with prims of a type, `Xform` where none is given, made in this order."""
+    stage = Usd.Stage.CreateInMemory()
+    for prim in prims:
+        path, kind = (prim, "Xform") if isinstance(prim, str) else prim
+        stage.DefinePrim(path, kind)
+    return stage
+
+
+def make_root(stage: Usd.Stage, *paths: str) -> Usd.Stage:
+    for path in paths:
+        UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(path))
+    return stage
+
+
+def instanced(stage: Usd.Stage, path: str, source: str) -> Usd.Stage:
+    """Add an instance of the prim at `source`."""
+    prim = stage.DefinePrim(path)
+    prim.GetReferences().AddInternalReference(source)
+    prim.SetInstanceable(True)
+    return stage
+
+
+# prims
+
+
+def test_every_prim_enters_instances():
+    """Visit what lies inside an instance, at its path on the stage."""
+    stage = instanced(stage_with("/Source", "/Source/link"), "/Copy", "/Source")
+    assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/Copy"))] == ["/Copy", "/Copy/link"]
+
+
+@pytest.mark.parametrize(
+    "hide", [lambda prim: prim.SetActive(False), lambda prim: prim.SetSpecifier(Sdf.SpecifierOver)]
+)
+def test_every_prim_skips_what_is_not_there(hide):
+    """Skip prims that are inactive or mere overs, and what lies below them."""
+    stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
+    hide(stage.GetPrimAtPath("/R/gone"))
+    assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "single"),
+    [
+        ("PhysicsRevoluteJoint", True),
+        ("PhysicsPrismaticJoint", True),
+        ("PhysicsFixedJoint", False),
+        ("PhysicsSphericalJoint", False),
+        ("PhysicsDistanceJoint", False),
+        ("PhysicsJoint", False),
+        ("Xform", False),
+        ("", False),
+    ],
+)
+def test_knows_single_axis_joints(kind, single):
+    """Count revolute and prismatic joints only."""
+    assert is_single_axis_joint(stage_with(("/joint", kind)).GetPrimAtPath("/joint")) is single
+
+
+def test_joints_are_keyed_by_name():
+    """Collect joints of every kind and depth below the root by their last path segment."""
+    stage = stage_with(
+        "/R",
+        ("/R/hip", "PhysicsRevoluteJoint"),
+        ("/R/arm/hip", "PhysicsPrismaticJoint"),
+        ("/R/arm/weld", "PhysicsFixedJoint"),
+        ("/R/arm/free", "PhysicsJoint"),
+        ("/Other/elbow", "PhysicsRevoluteJoint"),
+    )
+    assert joints_by_name(stage.GetPrimAtPath("/R")) == {
+        "hip": ["/R/hip", "/R/arm/hip"],
+        "weld": ["/R/arm/weld"],
+        "free": ["/R/arm/free"],
+    }
+
+
+def test_root_is_none_of_its_joints():
+    """Leave the root itself out, although it is a joint."""
+    stage = stage_with(("/R", "PhysicsRevoluteJoint"), ("/R/hip", "PhysicsRevoluteJoint"))
+    assert list(joints_by_name(stage.GetPrimAtPath("/R"))) == ["hip"]
+
+
+def test_joints_inside_an_instance_are_found():
+    """Give the path on the stage of a joint inside an instance."""
+    stage = instanced(stage_with("/Source", ("/Source/wheel", "PhysicsRevoluteJoint")), "/R/part", "/Source")
+    assert joints_by_name(stage.GetPrimAtPath("/R")) == {"wheel": ["/R/part/wheel"]}
+
+
+def test_roots_come_in_stage_order():
+    """List articulation roots in stage order, instances included, inactive ones not."""
+    stage = instanced(stage_with("/Z", "/A/base", "/Gone"), "/Copy", "/A")
+    make_root(stage, "/Gone", "/A/base", "/Z")
+    stage.GetPrimAtPath("/Gone").SetActive(False)
+    assert articulation_roots(stage) == ["/Z", "/A/base", "/Copy/base"]
+
+
+def test_stage_without_articulations_has_no_roots():
+    """List nothing where there is nothing."""
+    assert articulation_roots(stage_with("/World/A")) == []
+
+
+# patterns
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matched"),
+    [
+        ("/World/A", "/World/A", True),
+        ("/World/A/", "/World/A", True),
+        ("World/A", "/World/A", True),
+        ("/World/A", "/World/AB", False),
+        ("/World/B", "/World/AB", False),
+        ("/World/A.*", "/World/AB", True),
+        ("/World/.*", "/World", False),
+        ("/World/.*", "/World/A/base", False),
+        ("/.*/base", "/World/base", True),
+        ("/.*/base", "/World/A/base", False),
+        ("/World/(A|B)", "/World/B", True),
+        ("/World/(A|B)", "/World/C", False),
+        ("/World/env_[0-9]+/R", "/World/env_12/R", True),
+        ("/World/env_[0-9]+/R", "/World/env_x/R", False),
+        ("/world/a", "/World/A", False),
+    ],
+)
+def test_pattern_matches_segment_by_segment(pattern, path, matched):
+    """Match each whole segment as a regular expression and never across a slash."""
+    assert matches(pattern, path) is matched
+
+
+@pytest.mark.parametrize(
+    ("patterns", "picked"),
+    [
+        ("/World/A", [0]),
+        ("/World/B/base", [1]),
+        ("/World/B", [1]),
+        ("/World/B/.*", [1, 2]),
+        ("/World", [0]),
+        ("/World/.*", [0, 1, 3]),
+        ("/World/envs/.*/C", [3, 4]),
+        ("/World/envs/env_.*", [3, 4]),
+        ("/World/envs", [3]),
+        ("/World/envs/env_1/C", [4]),
+        (["/World/B", "/World/A"], [1, 0]),
+        (["/World/A", "/World/(A|B)"], [0, 1]),
+        (("/World/A", "/World/A"), [0]),
+    ],
+    ids=str,
+)
+def test_pattern_picks_the_first_root_at_or_below(patterns, picked):
+    """Pick, pattern by pattern and each once, the first articulation at or below each matching prim."""
+    assert match_roots(patterns, ROOTS) == picked
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["/World/X", "/World/A/base", "/World/a", "World/.*/.*/.*/.*", "/", "", "/World/A/.*", "/World/envs/.*/D"],
+)
+def test_no_match_lists_what_exists(pattern):
+    """Name the pattern and list the articulations when none matches."""
+    with pytest.raises(ValueError) as caught:
+        match_roots(pattern, ROOTS)
+    assert repr(pattern) in str(caught.value) and str(ROOTS) in str(caught.value)
+
+
+def test_no_match_says_what_to_give():
+    """End with what a path may be."""
+    with pytest.raises(ValueError, match="Give the path of a prim with PhysicsArticulationRootAPI, or of one above it"):
+        match_roots("/World/X", ROOTS)
+
+
+def test_no_match_on_an_empty_stage_says_so():
+    """Say that there are no articulations at all."""
+    with pytest.raises(ValueError, match=r"'/World/A' matches none of the articulations here: there are none"):
+        match_roots("/World/A", [])
+
+
+def test_one_of_several_patterns_without_a_match_is_reported():
+    """Refuse a list in which one pattern matches nothing."""
+    with pytest.raises(ValueError, match="'/World/X'"):
+        match_roots(["/World/A", "/World/X"], ROOTS)
+
+
+@pytest.mark.parametrize("segment", ["[", "(", "*", "a{2,1}", "(?P<n", "a{99999999999999999999}"])
+def test_bad_expression_is_named(segment):
+    """Name a pattern that is no regular expression and say what to do."""
+    with pytest.raises(ValueError) as caught:
+        match_roots(f"/World/{segment}", ROOTS)
+    words = (repr(f"/World/{segment}"), "no regular expression", "Correct the segment or escape it")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+# scope
+
+
+@pytest.mark.parametrize(
+    ("root", "joints", "others", "scope"),
+    [
+        ("/World/R", ["/World/R/joints/hip"], [], "/World/R"),
+        ("/World/R/base", ["/World/R/joints/hip"], [], "/World/R"),
+        ("/World/R/joints/fix", ["/World/R/joints/hip"], [], "/World/R/joints"),
+        ("/World/R/base", ["/World/R/base/hip"], [], "/World/R/base"),
+        ("/World/R/base", [], [], "/World/R/base"),
+        ("/World/R/base", ["/World/R/joints/hip"], ["/World/Q"], "/World/R"),
+        ("/World/R/base", ["/World/joints/hip"], ["/World/Q"], "/World/R/base"),
+        ("/World/R/base", ["/World/R/joints/hip"], ["/World/R/tail"], "/World/R/base"),
+        ("/World/R/base", ["/World/R/joints/hip"], ["/World/R2"], "/World/R"),
+        ("/R", ["/joints/hip"], [], "/R"),
+    ],
+)
+def test_scope_holds_one_articulation(root, joints, others, scope):
+    """Take the smallest prim around root and joints, but the root alone where that holds another articulation."""
+    stage = stage_with(root, *((joint, "PhysicsRevoluteJoint") for joint in joints), *others)
+    make_root(stage, root, *others)
+    assert scope_of(stage, root, joints) == scope
+
+
+@pytest.mark.parametrize("side", ["body0", "body1"])
+def test_scope_holds_the_bodies(side):
+    """Reach up to the prim that holds the bodies of the joints, too."""
+    stage = stage_with("/World/R/joints/fix", "/World/R/leg", ("/World/R/joints/hip", "PhysicsRevoluteJoint"))
+    make_root(stage, "/World/R/joints/fix")
+    stage.GetPrimAtPath("/World/R/joints/hip").CreateRelationship(f"physics:{side}").SetTargets(["/World/R/leg"])
+    assert scope_of(stage, "/World/R/joints/fix", ["/World/R/joints/hip"]) == "/World/R"
+
+
+def test_scope_of_joints_that_are_not_on_the_stage():
+    """Need nothing of the stage but the paths of its articulations."""
+    assert scope_of(stage_with("/World"), "/World/R/base", ["/World/R/hip"]) == "/World/R"
+
+
+# drives
+
+
+@pytest.mark.parametrize(
+    ("kind", "axis", "drive", "found"),
+    [
+        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration", "Stiffness": 5.0}, True),
+        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration", "Damping": 5.0}, True),
+        ("PhysicsPrismaticJoint", "linear", {"Type": "acceleration", "Stiffness": 5.0}, True),
+        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration"}, False),
+        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration", "Stiffness": 0.0, "Damping": 0.0}, False),
+        ("PhysicsRevoluteJoint", "angular", {"Type": "force", "Stiffness": 5.0}, False),
+        ("PhysicsRevoluteJoint", "angular", {"Stiffness": 5.0}, False),
+    ],
+)
+def test_finds_acceleration_drives_with_gains(kind, axis, drive, found):
+    """List the joints whose drive acts in accelerations and does act."""
+    stage = stage_with("/R", ("/R/hip", kind))
+    api = UsdPhysics.DriveAPI.Apply(stage.GetPrimAtPath("/R/hip"), axis)
+    for name, value in drive.items():
+        getattr(api, f"Create{name}Attr")(value)
+    assert acceleration_drives(stage) == (["/R/hip"] if found else [])

@@ -1,0 +1,660 @@
+"""`discover` returns the specs of one robot's actuators, or names every problem at once."""
+
+from __future__ import annotations
+
+import ast
+import math
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from isaacsim.core.experimental.actuators.authoring import add_actuator
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
+from isaacsim.core.experimental.actuators.specs.configs import (
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+)
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from isaacsim.core.experimental.actuators.usd.articulation import articulation_roots, is_single_axis_joint
+from isaacsim.core.experimental.actuators.usd.discover import actuator_paths, discover
+from pxr import Sdf, Usd
+
+ROOT = "/World/Robot"
+HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
+JOINTS = [HIP, SLIDE]
+ACT = f"{ROOT}/Actuators/act"
+PD, CLAMP, DELAY = "NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI"
+REMEDIES = ("Author ", "Apply ", "Use ", "Correct ", "Target ", "Deactivate ")
+
+ROOT_API = '( prepend apiSchemas = ["PhysicsArticulationRootAPI"] )'
+ROBOT = """def Xform "Robot" {robot_api}
+{{
+    def Xform "base" {link_api}
+    {{
+    }}
+    def Xform "leg"
+    {{
+    }}
+    def Scope "joints"
+    {{
+        def PhysicsFixedJoint "root_joint" {joint_api}
+        {{
+            rel physics:body1 = </World/Robot/base>
+        }}
+        def PhysicsRevoluteJoint "hip"
+        {{
+            rel physics:body0 = </World/Robot/base>
+            rel physics:body1 = </World/Robot/leg>
+        }}
+        def PhysicsPrismaticJoint "slide"
+        {{
+            rel physics:body0 = </World/Robot/leg>
+        }}
+    }}
+    def Scope "Actuators"
+    {{
+{actuators}
+    }}
+}}
+"""
+LAYOUTS = {
+    "robot": (ROOT, {"robot_api": ROOT_API}),
+    "root link": (f"{ROOT}/base", {"link_api": ROOT_API}),
+    "root joint": (f"{ROOT}/joints/root_joint", {"joint_api": ROOT_API}),
+}
+
+
+def actuator(
+    *values: str,
+    name: str = "act",
+    targets: str = f"<{HIP}>",
+    schemas: tuple[str, ...] = (PD, CLAMP, DELAY),
+    specifier: str = "def NewtonActuator",
+    metadata: str = "",
+) -> str:
+    """Text of an actuator prim."""
+    applied = "prepend apiSchemas = [" + ", ".join(f'"{schema}"' for schema in schemas) + "]" if schemas else ""
+    rows = [f"rel newton:targets = {targets}" if targets else "", *values]
+    return f'{specifier} "{name}" (\n{applied}\n{metadata}\n)\n{{\n' + "\n".join(rows) + "\n}\n"
+
+
+def robot(*actuators: str, layout: str = "robot") -> str:
+    """Text of a robot, its actuators included."""
+    apis = {"robot_api": "", "link_api": "", "joint_api": ""} | LAYOUTS[layout][1]
+    return ROBOT.format(actuators="\n".join(actuators), **apis)
+
+
+def layer(text: str, name: str = "robot.usda") -> Sdf.Layer:
+    made = Sdf.Layer.CreateAnonymous(name)
+    made.ImportFromString(f"#usda 1.0\n{text}")
+    return made
+
+
+def world(*parts: str) -> str:
+    return 'def Xform "World"\n{\n' + "\n".join(parts) + "\n}\n"
+
+
+def stage_of(*actuators: str, layout: str = "robot") -> Usd.Stage:
+    return Usd.Stage.Open(layer(world(robot(*actuators, layout=layout))))
+
+
+def stacked(*layers: Sdf.Layer) -> Usd.Stage:
+    """A stage of several layers, strongest first."""
+    root = Sdf.Layer.CreateAnonymous("top.usda")
+    root.subLayerPaths = [each.identifier for each in layers]
+    stage = Usd.Stage.Open(root)
+    # sublayers live as long as the stage
+    assert {each.identifier for each in layers} < {each.identifier for each in stage.GetUsedLayers()}
+    return stage
+
+
+def override(*values: str, name: str = "opinion.usda") -> Sdf.Layer:
+    """A layer that says something about the actuator of a weaker one."""
+    rows = "\n".join(values)
+    for prim in ("act", "Actuators", "Robot", "World"):
+        rows = f'over "{prim}"\n{{\n{rows}\n}}\n'
+    return layer(rows, name)
+
+
+def specs(stage: Usd.Stage, root: str = ROOT) -> list[ActuatorSpec]:
+    return discover(stage, root, JOINTS)
+
+
+def spec(stage: Usd.Stage) -> ActuatorSpec:
+    """The only spec of the stage."""
+    (only,) = specs(stage)
+    return only
+
+
+def issues(stage: Usd.Stage, root: str = ROOT) -> tuple[str, ...]:
+    """The problems of the stage."""
+    with pytest.raises(ActuatorParseError) as caught:
+        specs(stage, root)
+    return caught.value.issues
+
+
+# what is read
+
+
+def test_reads_every_value():
+    """Return path, targets and configs of a prim."""
+    values = ["newton:kp = 20", "newton:kd = 2", "newton:constEffort = -1", "newton:maxEffort = 10"]
+    stage = stage_of(actuator(*(f"float {value}" for value in values), "int newton:delaySteps = 3"))
+    assert specs(stage) == [
+        ActuatorSpec(ACT, (HIP,), PDControlConfig(20.0, 2.0, -1.0), (MaxEffortClampingConfig(10.0),), DelayConfig(3))
+    ]
+
+
+def test_falls_back_to_the_schema():
+    """Use the schema's fallbacks for what is not authored: one step of delay, no limit, no gain."""
+    assert specs(stage_of(actuator())) == [
+        ActuatorSpec(ACT, (HIP,), PDControlConfig(0.0, 0.0, 0.0), (MaxEffortClampingConfig(math.inf),), DelayConfig(1))
+    ]
+
+
+def test_leaves_out_what_is_not_applied():
+    """Make no clamp and no delay without their schemas, even when values are authored."""
+    stage = stage_of(actuator("float newton:maxEffort = 1", "int newton:delaySteps = 2", schemas=(PD,)))
+    assert (spec(stage).clamping, spec(stage).delay) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("row", "part"),
+    [
+        ("int newton:kp = 3", PDControlConfig(3.0, 0.0)),
+        ("half newton:kp = 3", PDControlConfig(3.0, 0.0)),
+        ("double newton:kp = 3", PDControlConfig(3.0, 0.0)),
+        ("uint64 newton:kp = 3", PDControlConfig(3.0, 0.0)),
+        ("float newton:maxEffort = inf", MaxEffortClampingConfig(math.inf)),
+        ("float newton:maxEffort = 0", MaxEffortClampingConfig(0.0)),
+        ("int newton:delaySteps = 0", DelayConfig(0)),
+        ("int newton:delaySteps = 4096", DelayConfig(4096)),
+        ("int64 newton:delaySteps = 7", DelayConfig(7)),
+    ],
+)
+def test_accepts_values_of_any_numeric_type(row, part):
+    """Read a number in range whatever USD type holds it."""
+    found = spec(stage_of(actuator(row)))
+    assert part in (found.controller, *found.clamping, found.delay)
+
+
+@pytest.mark.parametrize("row", ["int newton:kp = 3", "float newton:kp = 3"])
+def test_gains_become_float(row):
+    """Return a gain as float, whatever USD type holds it."""
+    assert type(spec(stage_of(actuator(row))).controller.kp) is float
+
+
+@pytest.mark.parametrize(
+    ("row", "part"),
+    [
+        ("float newton:kp = None", PDControlConfig(0.0, 0.0)),
+        ("float newton:maxEffort = None", MaxEffortClampingConfig(math.inf)),
+        ("int newton:delaySteps = None", DelayConfig(1)),
+    ],
+)
+def test_blocked_value_falls_back(row, part):
+    """Treat a blocked value as not authored."""
+    weak = layer(
+        world(robot(actuator("float newton:kp = 5", "float newton:maxEffort = 5", "int newton:delaySteps = 5")))
+    )
+    found = spec(stacked(override(row), weak))
+    assert part in (found.controller, *found.clamping, found.delay)
+
+
+def test_strongest_opinion_wins():
+    """Read the composed value."""
+    weak = layer(world(robot(actuator("float newton:kp = 5", "float newton:kd = 1"))))
+    assert spec(stacked(override("float newton:kp = 6"), weak)).controller == PDControlConfig(6.0, 1.0)
+
+
+@pytest.mark.parametrize("strong", ["default", "samples"])
+def test_default_value_beside_time_samples_is_read(strong):
+    """Read the default value where a layer adds time samples."""
+    default, samples = "float newton:kp = 5", "float newton:kp.timeSamples = {\n0: 9,\n}"
+    over, base = (default, samples) if strong == "default" else (samples, default)
+    assert spec(stacked(override(over), layer(world(robot(actuator(base)))))).controller.kp == 5.0
+
+
+def test_several_targets_make_one_spec():
+    """Keep all targets of a prim in authored order."""
+    assert spec(stage_of(actuator(targets=f"[<{SLIDE}>, <{HIP}>]"))).targets == (SLIDE, HIP)
+
+
+def test_forwarded_target_is_resolved():
+    """Follow a target that is a relationship itself."""
+    stage = stage_of(actuator(f"rel joint = <{SLIDE}>", targets=f"<{ACT}.joint>"))
+    assert spec(stage).targets == (SLIDE,)
+
+
+def test_specs_come_in_stage_order():
+    """Return specs in the order of the prims, not of joints or names."""
+    stage = stage_of(actuator(name="z", targets=f"<{SLIDE}>"), actuator(name="a"))
+    assert [found.path.rsplit("/", 1)[1] for found in specs(stage)] == ["z", "a"]
+
+
+def test_robot_without_actuators_has_no_specs():
+    """Return nothing where there is nothing."""
+    assert specs(stage_of()) == []
+
+
+def test_reading_leaves_the_stage_alone():
+    """Edit no layer."""
+    stage = stage_of(actuator("float newton:kp = 5"))
+    before = [each.ExportToString() for each in stage.GetUsedLayers()]
+    specs(stage)
+    assert [each.ExportToString() for each in stage.GetUsedLayers()] == before
+
+
+@pytest.mark.parametrize("name", ["pendulum", "arm_2dof", "franka_panda", "anymal_c"])
+def test_reads_every_robot_file(robots, name):
+    """Find one actuator per drivable joint in each robot file."""
+    stage = Usd.Stage.Open(str(robots / f"{name}.usda"))
+    joints = [str(prim.GetPath()) for prim in stage.Traverse() if is_single_axis_joint(prim)]
+    found = discover(stage, articulation_roots(stage)[0], joints)
+    assert sorted(target for each in found for target in each.targets) == sorted(joints)
+
+
+def test_reads_the_pendulum(robots):
+    """Return what the pendulum's file says."""
+    stage = Usd.Stage.Open(str(robots / "pendulum.usda"))
+    hinge = "/World/Pendulum/joints/hinge"
+    assert discover(stage, "/World/Pendulum", [hinge]) == [
+        ActuatorSpec(
+            "/World/Pendulum/Actuators/hinge", (hinge,), PDControlConfig(20.0, 2.0), (MaxEffortClampingConfig(10.0),)
+        )
+    ]
+
+
+# where it is found
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_finds_actuators_authored_at_the_robot(layout):
+    """Find what `add_actuator` writes at the robot prim, whichever prim is the articulation root."""
+    stage = stage_of(layout=layout)
+    add_actuator(ROOT, "hip", "act", PDControlConfig(5.0, 1.0), stage=stage)
+    assert specs(stage, LAYOUTS[layout][0]) == [ActuatorSpec(ACT, (HIP,), PDControlConfig(5.0, 1.0))]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("targets", ["", f"<{ROOT}/joints/hp>"], ids=["no target", "misspelled target"])
+def test_reports_a_lost_actuator(layout, targets):
+    """Report an actuator that drives nothing, whichever prim is the articulation root."""
+    stage = stage_of(actuator(targets=targets), layout=layout)
+    assert [issue.split(">")[0] for issue in issues(stage, LAYOUTS[layout][0])] == [f"<{ACT}"]
+
+
+def test_finds_an_actuator_outside_the_robot():
+    """Find an actuator by what it drives, wherever it lies."""
+    stage = Usd.Stage.Open(layer(world(actuator(name="far"), robot())))
+    assert spec(stage).path == "/World/far"
+
+
+@pytest.mark.parametrize("instanceable", ["false", "true"])
+def test_finds_actuators_of_referenced_robots(instanceable):
+    """Find the actuators of two robots made from one file, each its own, instanced or not."""
+    source = layer(world(robot(actuator("float newton:kp = 5"))))
+    arcs = f"instanceable = {instanceable}\nprepend references = @{source.identifier}@</World/Robot>"
+    copies = [f'def "{name}" (\n{arcs}\n)\n{{\n}}' for name in ("A", "B")]
+    stage = Usd.Stage.Open(layer(world(*copies), "scene.usda"))
+    found = [discover(stage, f"/World/{name}", [f"/World/{name}/joints/hip"]) for name in ("A", "B")]
+    assert found == [
+        [
+            ActuatorSpec(
+                f"/World/{name}/Actuators/act",
+                (f"/World/{name}/joints/hip",),
+                PDControlConfig(5.0, 0.0),
+                (MaxEffortClampingConfig(math.inf),),
+                DelayConfig(1),
+            )
+        ]
+        for name in ("A", "B")
+    ]
+
+
+@pytest.mark.parametrize(("load", "count"), [(Usd.Stage.LoadAll, 1), (Usd.Stage.LoadNone, 0)])
+def test_finds_actuators_of_loaded_payloads_only(load, count):
+    """Read a payload when it is loaded."""
+    source = layer(world(robot(actuator())))
+    text = f'def "World"\n{{\ndef "Robot" (\nprepend payload = @{source.identifier}@</World/Robot>\n)\n{{\n}}\n}}'
+    assert len(specs(Usd.Stage.Open(layer(text), load))) == count
+
+
+def test_finds_actuators_of_the_selected_variant():
+    """Read the prims of the selected variant only."""
+    sets = "".join(
+        f'"{variant}" {{\nover "Robot"\n{{\nover "Actuators"\n{{\n{actuator(f"float newton:kp = {kp}")}\n}}\n}}\n}}\n'
+        for variant, kp in (("soft", 1), ("hard", 9))
+    )
+    text = world(robot()).replace(
+        'def Xform "World"\n{',
+        'def Xform "World" (\nvariants = {\nstring v = "hard"\n}\nprepend variantSets = "v"\n)\n{\n'
+        f'variantSet "v" = {{\n{sets}}}\n',
+        1,
+    )
+    assert spec(Usd.Stage.Open(layer(text))).controller.kp == 9.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        actuator("float newton:kp = nan", metadata="active = false"),
+        actuator("float newton:kp = nan", specifier="over NewtonActuator"),
+        actuator("float newton:kp = nan", specifier="over"),
+        actuator("float newton:kp = nan", specifier="class NewtonActuator"),
+        actuator("float newton:kp = nan", specifier="def"),
+        actuator("float newton:kp = nan", specifier="def Scope"),
+        actuator("float newton:kp = nan", specifier="def NewtonActuatorLike"),
+    ],
+    ids=["inactive", "typed over", "over", "class", "untyped", "other type", "similar type"],
+)
+def test_ignores_what_is_no_actuator(text):
+    """Ignore prims that are not active, defined, concrete `NewtonActuator` prims, wrong values and all."""
+    assert specs(stage_of(text)) == []
+
+
+def test_ignores_actuators_below_an_inactive_parent():
+    """Ignore what lies below an inactive prim."""
+    stage = stage_of(actuator("float newton:kp = nan"))
+    stage.GetPrimAtPath(f"{ROOT}/Actuators").SetActive(False)
+    assert specs(stage) == []
+
+
+def two_robots(first: str, second: str) -> Usd.Stage:
+    """Robots `Robot` and `Twin` on one stage."""
+    return Usd.Stage.Open(layer(world(robot(first), robot(second).replace("Robot", "Twin"))))
+
+
+def test_each_robot_gets_its_own_actuators():
+    """Return to each of two robots the actuators that drive it."""
+    stage = two_robots(actuator(name="left"), actuator(name="right"))
+    twin = discover(stage, "/World/Twin", [joint.replace("Robot", "Twin") for joint in JOINTS])
+    assert [each.path for each in specs(stage) + twin] == [f"{ROOT}/Actuators/left", "/World/Twin/Actuators/right"]
+
+
+def test_wrong_actuator_of_another_robot_does_no_harm():
+    """Read a robot although another one's actuator is wrong."""
+    stage = two_robots(actuator(), actuator("float newton:kp = nan", targets=""))
+    assert spec(stage).path == ACT
+
+
+def test_lists_every_actuator_of_the_stage():
+    """List actuators of all robots, instances included, wrong or not."""
+    source = layer(world(robot(actuator(targets=""))))
+    text = f'def "A" (\ninstanceable = true\nprepend references = @{source.identifier}@</World/Robot>\n)\n{{\n}}'
+    stage = Usd.Stage.Open(layer(world(robot(actuator(name="own")), text)))
+    assert actuator_paths(stage) == [f"{ROOT}/Actuators/own", "/World/A/Actuators/act"]
+
+
+# what is reported
+
+VALUES = {
+    # row of the prim: what the message says of it
+    "float newton:kp = nan": "newton:kp = nan (layer robot.usda): must be finite and >= 0",
+    "float newton:kp = inf": "newton:kp = inf (layer robot.usda): must be finite and >= 0",
+    "float newton:kp = -inf": "newton:kp = -inf (layer robot.usda): must be finite and >= 0",
+    "float newton:kp = -1": "newton:kp = -1.0 (layer robot.usda): must be finite and >= 0",
+    "double newton:kp = 1e308": "newton:kp = 1e+308 (layer robot.usda): must be finite and >= 0 in single precision",
+    "double newton:kp = 1e39": "newton:kp = 1e+39 (layer robot.usda): must be finite and >= 0 in single precision",
+    'string newton:kp = "abc"': "newton:kp = 'abc' (layer robot.usda): must be finite",
+    'token newton:kp = "inf"': "newton:kp = 'inf' (layer robot.usda): must be finite",
+    "bool newton:kp = true": "newton:kp = True (layer robot.usda): must be finite",
+    "asset newton:kp = @x@": "newton:kp = Sdf.AssetPath(authoredPath='x') (layer robot.usda): must be finite",
+    "float[] newton:kp = [1]": "(layer robot.usda): must be finite",
+    "float2 newton:kp = (1, 2)": "(layer robot.usda): must be finite",
+    "timecode newton:kp = 1": "(layer robot.usda): must be finite",
+    "float newton:kd = -1": "newton:kd = -1.0 (layer robot.usda): must be finite and >= 0",
+    "float newton:constEffort = inf": "newton:constEffort = inf (layer robot.usda): must be finite in",
+    "float newton:constEffort = nan": "newton:constEffort = nan (layer robot.usda): must be finite in",
+    "float newton:maxEffort = nan": "newton:maxEffort = nan (layer robot.usda): must be a number and >= 0",
+    "float newton:maxEffort = -5": "newton:maxEffort = -5.0 (layer robot.usda): must be a number and >= 0",
+    "double newton:maxEffort = 1e39": "newton:maxEffort = 1e+39 (layer robot.usda): must be a number and >= 0",
+    "int newton:delaySteps = -1": "newton:delaySteps = -1 (layer robot.usda): must be an integer and >= 0 and <= 4096",
+    "int newton:delaySteps = 4097": "newton:delaySteps = 4097 (layer robot.usda): must be an integer",
+    "int newton:delaySteps = 2147483647": "newton:delaySteps = 2147483647 (layer robot.usda): must be an integer",
+    "uint64 newton:delaySteps = 18446744073709551615": "newton:delaySteps = 18446744073709551615 (layer robot.usda)",
+    "float newton:delaySteps = 2": "newton:delaySteps = 2.0 (layer robot.usda): must be an integer",
+    "bool newton:delaySteps = 1": "newton:delaySteps = True (layer robot.usda): must be an integer",
+    "float newton:kp.timeSamples = {\n0: 5,\n}": "newton:kp (layer robot.usda) has time samples",
+    "int newton:delaySteps.timeSamples = {\n0: 5,\n}": "newton:delaySteps (layer robot.usda) has time samples",
+    "double newton:kp.spline = {\nbezier,\n1: 5,\n}": "newton:kp (layer robot.usda) has time samples or a spline",
+    "float newton:kp.timeSamples = {\n0: 5,\n}\nfloat newton:kp = None": "newton:kp (layer robot.usda) has time",
+}
+PRIMS = {
+    "no targets": (actuator(targets=""), "newton:targets is empty"),
+    "blocked targets": (actuator(targets="None"), "newton:targets is empty"),
+    "targets are an attribute": (actuator('string newton:targets = "hip"', targets=""), "newton:targets is empty"),
+    "targets in a circle": (actuator(f"rel loop = <{ACT}.loop>", targets=f"<{ACT}.loop>"), "newton:targets is empty"),
+    "no such joint": (
+        actuator(targets=f"<{ROOT}/joints/knee>"),
+        f"newton:targets = <{ROOT}/joints/knee>: no such prim",
+    ),
+    "target is a property": (
+        actuator(targets=f"<{HIP}.physics:axis>"),
+        f"newton:targets = <{HIP}.physics:axis>: no such prim",
+    ),
+    "target is a fixed joint": (
+        actuator(targets=f"<{ROOT}/joints/root_joint>"),
+        f"newton:targets = <{ROOT}/joints/root_joint>: a PhysicsFixedJoint, must be a PhysicsRevoluteJoint or",
+    ),
+    "target is a body": (actuator(targets=f"<{ROOT}/base>"), f"newton:targets = <{ROOT}/base>: a Xform, must be"),
+    "second target is bad": (actuator(targets=f"[<{HIP}>, <{ROOT}/base>]"), f"newton:targets = <{ROOT}/base>: a Xform"),
+    "no schema": (actuator(schemas=()), "has controller schemas none: must have exactly one"),
+    "no controller": (actuator(schemas=(CLAMP, DELAY)), "has controller schemas none: must have exactly one"),
+    "foreign controller": (actuator(schemas=("AcmePDControlAPI",)), "has controller schemas none"),
+    "unknown controller": (actuator(schemas=("NewtonMagicControlAPI",)), "applies NewtonMagicControlAPI"),
+    "misspelled clamp": (
+        actuator(schemas=(PD, "NewtonMaxEfortClampingAPI")),
+        f"applies NewtonMaxEfortClampingAPI: this version knows {DELAY}, {CLAMP}, {PD}. Did you mean {CLAMP}?",
+    ),
+    "clamp with an instance name": (actuator(schemas=(PD, f"{CLAMP}:left")), f"Did you mean {CLAMP}?"),
+}
+PROBLEMS = {row.split("\n")[0]: (actuator(row), says) for row, says in VALUES.items()} | PRIMS
+every_problem = pytest.mark.parametrize(("text", "says"), PROBLEMS.values(), ids=PROBLEMS)
+
+
+@every_problem
+def test_problem_names_prim_attribute_layer_and_value(text, says):
+    """Report the problem in one line that starts with the prim and says what is wrong."""
+    (issue,) = issues(stage_of(text))
+    assert issue.startswith(f"<{ACT}>") and says in issue and "\n" not in issue
+
+
+@every_problem
+def test_problem_ends_with_a_remedy(text, says):
+    """Say at the end of a problem what to do about it."""
+    (issue,) = issues(stage_of(text))
+    assert any(remedy in issue.split(says)[1] for remedy in REMEDIES)
+
+
+def test_hint_needs_a_similar_name():
+    """Suggest nothing for a schema that resembles none, but list those that exist."""
+    (issue,) = issues(stage_of(actuator(schemas=(PD, "NewtonZigzagAPI"))))
+    assert "applies NewtonZigzagAPI" in issue and "Did you mean" not in issue
+
+
+@pytest.mark.parametrize("schema", ["PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"])
+def test_foreign_schema_is_ignored(schema):
+    """Ignore applied schemas of other families."""
+    assert spec(stage_of(actuator(schemas=(PD, schema)))) == spec(stage_of(actuator(schemas=(PD,))))
+
+
+def test_type_name_does_not_vouch_for_the_value():
+    """Refuse a string where a stronger layer declares the attribute as float."""
+    stage = stacked(override("float newton:kp"), layer(world(robot(actuator('string newton:kp = "abc"')))))
+    attribute = stage.GetPrimAtPath(ACT).GetAttribute("newton:kp")
+    assert (attribute.GetTypeName(), attribute.Get()) == ("float", "abc")
+    assert "newton:kp = 'abc'" in issues(stage)[0]
+
+
+@pytest.mark.parametrize("declaration", ["float newton:kp", 'float newton:kp (\ndoc = "stiff"\n)'])
+def test_problem_names_the_layer_that_holds_the_value(declaration):
+    """Name the layer with the wrong value, not a stronger one that only declares the attribute."""
+    stage = stacked(override(declaration), layer(world(robot(actuator("float newton:kp = nan")))))
+    assert "newton:kp = nan (layer robot.usda)" in issues(stage)[0]
+
+
+def test_problem_names_the_strongest_value():
+    """Name the layer whose value wins."""
+    stage = stacked(override("float newton:kp = nan"), layer(world(robot(actuator("float newton:kp = 5")))))
+    assert "newton:kp = nan (layer opinion.usda)" in issues(stage)[0]
+
+
+def test_joint_has_one_actuator():
+    """Report the second actuator of a joint and name the first."""
+    (issue,) = issues(stage_of(actuator(name="one"), actuator(name="two")))
+    assert issue.startswith(
+        f"<{ROOT}/Actuators/two>.newton:targets = <{HIP}>: already driven by <{ROOT}/Actuators/one>"
+    )
+
+
+def test_actuator_of_a_robot_drives_that_robot():
+    """Report an actuator inside the robot that drives another one."""
+    stage = two_robots(actuator(targets="</World/Twin/joints/hip>"), "")
+    assert issues(stage)[0].startswith(
+        f"<{ACT}>.newton:targets = </World/Twin/joints/hip>: not a joint of the articulation <{ROOT}>"
+    )
+
+
+def test_actuator_drives_one_robot():
+    """Report an actuator whose targets belong to two robots to both of them."""
+    stage = two_robots(actuator(targets=f"[<{HIP}>, </World/Twin/joints/hip>]"), "")
+    with pytest.raises(ActuatorParseError) as caught:
+        discover(stage, "/World/Twin", [joint.replace("Robot", "Twin") for joint in JOINTS])
+    assert len(issues(stage)) == 1 and f"<{HIP}>: not a joint of the articulation </World/Twin>" in str(caught.value)
+
+
+def test_all_problems_are_reported_at_once():
+    """Report every problem of every prim in one error."""
+    stage = stage_of(
+        actuator("float newton:kp = nan", "float newton:kd = -1", "int newton:delaySteps = -1", name="one"),
+        actuator("float newton:maxEffort = nan", name="two", targets="", schemas=(CLAMP, "NewtonZigzagAPI")),
+        actuator(name="three", targets=f"[<{HIP}>, <{SLIDE}>]"),
+    )
+    found = [issue.removeprefix(f"<{ROOT}/Actuators/").split(":")[0:2] for issue in issues(stage)]
+    assert found == [
+        ["one>.newton", "kp = nan (layer robot.usda)"],
+        ["one>.newton", "kd = -1.0 (layer robot.usda)"],
+        ["one>.newton", "delaySteps = -1 (layer robot.usda)"],
+        ["two>.newton", "targets is empty"],
+        ["two>.newton", "maxEffort = nan (layer robot.usda)"],
+        [
+            "two> applies NewtonZigzagAPI",
+            f" this version knows {DELAY}, {CLAMP}, {PD}. Use one of these or deactivate the prim.",
+        ],
+        ["three>.newton", f"targets = <{HIP}>"],
+    ]
+
+
+def test_error_is_a_value_error_with_one_line_per_problem():
+    """Let callers catch a ValueError and read one problem a line."""
+    error = ActuatorParseError(["first", "second"])
+    assert isinstance(error, ValueError) and str(error).split("\n") == list(error.issues) == ["first", "second"]
+
+
+# any prim at all
+
+rows = st.builds(
+    "{} newton:{} = {}".format,
+    st.sampled_from(["float", "double", "int", "half"]),
+    st.sampled_from(["kp", "kd", "constEffort", "maxEffort", "delaySteps"]),
+    st.sampled_from(["0", "1", "3", "-1", "4097", "None"]),
+) | st.sampled_from([*VALUES, "rel newton:kp = </World>", "float newton:kp.connect = </World.x>", "int newton:kp"])
+prims = st.builds(
+    lambda values, targets, schemas: actuator(*values, targets=targets, schemas=tuple(schemas)),
+    st.lists(rows, max_size=4, unique_by=lambda row: row.split(":")[1].split()[0].split(".")[0]),
+    st.sampled_from([f"<{HIP}>", f"<{SLIDE}>", f"[<{HIP}>, <{SLIDE}>]", "", "None", f"<{ROOT}/base>", "</Nowhere>"]),
+    st.lists(st.sampled_from([PD, CLAMP, DELAY, "PhysxJointAPI", "NewtonMagicControlAPI"]), unique=True),
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(prims)
+def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
+    """Return only values that obey their rules, or raise an ActuatorParseError and nothing else."""
+    try:
+        found = spec(stage_of(text))
+    except ActuatorParseError:
+        return
+    parts = [found.controller, *found.clamping, *([found.delay] if found.delay else [])]
+    assert all(
+        described.accepts(getattr(part, name)) for part in parts for name, described in parameters_of(part).items()
+    )
+
+
+# with and without the schema plugin
+
+SCRIPT = """
+import sys
+if sys.argv[1] == "plugin":
+    import newton_usd_schemas
+from pxr import Usd
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.usd.discover import discover
+
+def read(path):
+    try:
+        return repr(discover(Usd.Stage.Open(path), sys.argv[2], sys.argv[3].split()))
+    except ActuatorParseError as error:
+        return str(error)
+
+registered = Usd.SchemaRegistry().FindConcretePrimDefinition("NewtonActuator") is not None
+print([registered, *(read(path) for path in sys.argv[4:])])
+"""
+GOOD = {
+    f"good {values}": actuator(*values)
+    for values in ((), ("float newton:kp = 5",), ("float newton:kp = None",), ("int newton:delaySteps = 0",))
+}
+
+
+@pytest.fixture(scope="module")
+def readings(tmp_path_factory) -> dict[str, list[str]]:
+    """What a fresh Python reads in many files, with the schema plugin and without."""
+    folder = tmp_path_factory.mktemp("readings")
+    files = []
+    for text in (*GOOD.values(), *(text for text, _ in PROBLEMS.values())):
+        files.append(folder / f"robot{len(files)}.usda")
+        files[-1].write_text(f"#usda 1.0\n{world(robot(text))}")
+    # type and value disagree only across layers
+    strong = folder / "strong.usda"
+    rows = override("double newton:kp").ExportToString()
+    strong.write_text(rows.replace("#usda 1.0", f"#usda 1.0\n(\nsubLayers = [@./{files[0].name}@]\n)"))
+    return {
+        plugin: fresh_python(plugin, ROOT, " ".join(JOINTS), *map(str, [*files, strong]))
+        for plugin in ("plugin", "no plugin")
+    }
+
+
+def fresh_python(*arguments: str) -> list:
+    """Run the script in a new process, because a plugin cannot be unregistered."""
+    environment = {"PYTHONPATH": ":".join(path for path in sys.path if path), "PATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SCRIPT, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return ast.literal_eval(done.stdout)
+
+
+def test_plugin_changes_nothing(readings):
+    """Read the same specs and report the same problems with the schema plugin and without."""
+    assert readings["plugin"][1:] == readings["no plugin"][1:]
+
+
+@pytest.mark.parametrize(("plugin", "registered"), [("plugin", True), ("no plugin", False)])
+def test_plugin_is_registered_where_it_should_be(readings, plugin, registered):
+    """Compare two processes of which only one knows the schemas."""
+    assert readings[plugin][0] is registered
+
+
+def test_plugin_comparison_reads_specs_and_problems(readings):
+    """Compare good files and bad ones."""
+    good = [text.startswith("[ActuatorSpec(") for text in readings["plugin"][1:]]
+    assert good == [*(True for _ in GOOD), *(False for _ in PROBLEMS), True]

@@ -1,0 +1,284 @@
+"""Stages are opened with clear errors, viewed without some prims, and watched for edits."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.usd.stage import StageEdits, open_stage, require_meters, without_prims
+from pxr import Ar, Sdf, Usd, UsdGeom
+
+PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    def Xform "B"\n    {\n    }\n}\n'
+
+
+@pytest.fixture
+def file(tmp_path) -> Path:
+    """A good USD file."""
+    path = tmp_path / "plain.usda"
+    path.write_text(PLAIN)
+    return path
+
+
+@pytest.fixture
+def stage() -> Usd.Stage:
+    """A stage of two prims in memory."""
+    layer = Sdf.Layer.CreateAnonymous("plain.usda")
+    layer.ImportFromString(PLAIN)
+    return Usd.Stage.Open(layer)
+
+
+def paths(stage: Usd.Stage) -> list[str]:
+    """Every prim of the stage, instances included."""
+    everything = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
+    return [str(prim.GetPath()) for prim in stage.Traverse(everything)]
+
+
+def texts(stage: Usd.Stage) -> list[str]:
+    return [layer.ExportToString() for layer in stage.GetUsedLayers()]
+
+
+# open
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_opens_a_file(file, kind):
+    """Open a file given as text or as a path."""
+    assert paths(open_stage(kind(file))) == ["/World", "/World/A", "/World/B"]
+
+
+def test_opens_a_relative_path(file, monkeypatch):
+    """Resolve a relative path against the working directory."""
+    monkeypatch.chdir(file.parent)
+    assert paths(open_stage(file.name))[0] == "/World"
+
+
+def test_takes_a_stage_as_it_is(stage):
+    """Return an open stage itself."""
+    assert open_stage(stage) is stage
+
+
+def test_missing_file_is_named(tmp_path):
+    """Name the missing file and what to give."""
+    with pytest.raises(FileNotFoundError) as caught:
+        open_stage(tmp_path / "nothing.usda")
+    assert str(caught.value) == (
+        f"{tmp_path / 'nothing.usda'}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("text.usda", b"hello"),
+        ("empty.usda", b""),
+        ("broken.usda", b'#usda 1.0\ndef "World" {'),
+        ("robot.urdf", b"<robot/>"),
+        ("noise.usdc", b"PXR-USDC" + bytes(100)),
+        ("noise.usdz", b"PK\3\4" + bytes(100)),
+        ("noise.usd", bytes(range(256))),
+        ("no_suffix", PLAIN.encode()),
+    ],
+)
+def test_unreadable_file_is_named(tmp_path, name, content):
+    """Refuse what USD cannot read with one ValueError that names the file and a remedy."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError) as caught:
+        open_stage(path)
+    assert str(caught.value).startswith(f"{path}: USD cannot read this file") and "usdchecker" in str(caught.value)
+
+
+def test_folder_is_no_file(tmp_path):
+    """Refuse a folder like any other unreadable file."""
+    with pytest.raises(ValueError, match="USD cannot read this file"):
+        open_stage(tmp_path)
+
+
+# metres
+
+
+@pytest.mark.parametrize("unit", [1, 1.0, 1 + 1e-12, None])
+def test_metres_are_accepted(stage, unit):
+    """Accept metres, and a stage that does not say."""
+    if unit is not None:
+        stage.SetMetadata("metersPerUnit", float(unit))
+    require_meters(stage)
+    assert UsdGeom.StageHasAuthoredMetersPerUnit(stage) is (unit is not None)
+
+
+@pytest.mark.parametrize("unit", [0.01, 0.001, 0.3048, 1000.0, 1.001, 0.0, -1.0, float("nan"), float("inf")])
+def test_other_length_units_are_refused(stage, unit):
+    """Name the file, the unit and what to do."""
+    stage.SetMetadata("metersPerUnit", unit)
+    with pytest.raises(UnsupportedSceneError) as caught:
+        require_meters(stage)
+    words = ("plain.usda", f"metersPerUnit = {unit:g}", "Convert the asset to metres")
+    assert [word for word in words if word not in str(caught.value)] == []
+
+
+# a view without some prims
+
+
+def test_view_lacks_the_prims(stage):
+    """Show a stage without the given prims."""
+    assert paths(without_prims(stage, ["/World/A"])) == ["/World", "/World/B"]
+
+
+def test_view_leaves_the_stage_untouched(stage):
+    """Edit no layer of the stage, and keep its prims there."""
+    before = paths(stage), texts(stage)
+    view = without_prims(stage, ["/World/A", "/World/B"])
+    assert paths(view) == ["/World"]
+    assert (paths(stage), texts(stage)) == before
+
+
+def test_view_without_nothing_is_the_stage(stage):
+    """Return the stage itself when there is nothing to leave out."""
+    assert without_prims(stage, []) is stage
+
+
+def test_view_shows_unsaved_edits(stage):
+    """Show prims that live in memory only, also those of the session layer."""
+    stage.DefinePrim("/World/C")
+    with Usd.EditContext(stage, Usd.EditTarget(stage.GetSessionLayer())):
+        stage.DefinePrim("/World/D")
+    assert set(paths(without_prims(stage, ["/World/A"]))) == {"/World", "/World/B", "/World/C", "/World/D"}
+
+
+def test_view_outlives_the_stage(file):
+    """Keep showing every prim, those of the session layer too, when the stage is gone."""
+    stage = Usd.Stage.Open(str(file))
+    Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/C").specifier = Sdf.SpecifierDef
+    view = without_prims(stage, ["/World/A"])
+    del stage
+    gc.collect()
+    assert sorted(paths(view)) == ["/World", "/World/B", "/World/C"]
+
+
+def test_view_of_a_stage_without_session_layer(stage):
+    """Need no session layer."""
+    bare = Usd.Stage.Open(stage.GetRootLayer(), sessionLayer=None)
+    assert bare.GetSessionLayer() is None
+    assert paths(without_prims(bare, ["/World/A"])) == ["/World", "/World/B"]
+
+
+def test_view_lacks_prims_inside_instances(stage):
+    """Leave out prims inside an instance, nested ones as well, and show the rest of it."""
+    for path, source in (("/World/A/inner", "/World/B"), ("/World/Copy", "/World/A")):
+        stage.DefinePrim("/World/B/part")
+        prim = stage.DefinePrim(path)
+        prim.GetReferences().AddInternalReference(source)
+        prim.SetInstanceable(True)
+    assert "/World/Copy/inner/part" in paths(stage)
+    left = set(paths(without_prims(stage, ["/World/Copy/inner/part"])))
+    assert left == set(paths(stage)) - {"/World/Copy/inner/part"}
+
+
+def test_view_keeps_muted_layers_muted(stage):
+    """Show no layer that is muted on the stage."""
+    muted = Sdf.Layer.CreateAnonymous("muted.usda")
+    Sdf.CreatePrimInLayer(muted, "/World/C").specifier = Sdf.SpecifierDef
+    stage.GetRootLayer().subLayerPaths.append(muted.identifier)
+    assert "/World/C" in paths(without_prims(stage, ["/World/A"]))
+    stage.MuteLayer(muted.identifier)
+    assert "/World/C" not in paths(without_prims(stage, ["/World/A"]))
+
+
+def test_view_loads_what_the_stage_loads(stage, file):
+    """Load the payloads that are loaded on the stage and no others."""
+    for name in ("C", "D"):
+        stage.DefinePrim(f"/World/{name}").GetPayloads().AddPayload(str(file), "/World")
+    stage.Unload("/World/C")
+    left = paths(without_prims(stage, ["/World/A"]))
+    assert "/World/D/B" in left and "/World/C" not in left
+
+
+def test_view_keeps_the_population_mask(stage):
+    """Show no prim that the stage masks out."""
+    masked = Usd.Stage.OpenMasked(stage.GetRootLayer(), Usd.StagePopulationMask(["/World/B"]))
+    assert paths(without_prims(masked, ["/World/X"])) == ["/World", "/World/B"]
+
+
+def test_view_resolves_assets_like_the_stage(tmp_path):
+    """Find references through the search path that the stage was opened with."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "part.usda").write_text('#usda 1.0\ndef "Part"\n{\n    def "wheel"\n    {\n    }\n}\n')
+    scene = Sdf.Layer.CreateAnonymous("scene.usda")
+    scene.ImportFromString(
+        '#usda 1.0\ndef "World" (\nprepend references = @part.usda@</Part>\n)\n{\n    def "A"\n    {\n    }\n}\n'
+    )
+    stage = Usd.Stage.Open(scene, Ar.DefaultResolverContext([str(tmp_path / "parts")]))
+    assert sorted(paths(stage)) == ["/World", "/World/A", "/World/wheel"]
+    assert paths(without_prims(stage, ["/World/A"])) == ["/World", "/World/wheel"]
+
+
+# edits
+
+
+def test_fresh_watch_has_nothing_pending(stage):
+    """Report no edit made before it was there."""
+    stage.DefinePrim("/World/C")
+    assert StageEdits(stage).pending is False
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda stage: stage.DefinePrim("/World/C"),
+        lambda stage: stage.RemovePrim("/World/A"),
+        lambda stage: stage.GetPrimAtPath("/World/A").SetActive(False),
+        lambda stage: stage.GetPrimAtPath("/World/A").CreateAttribute("x", Sdf.ValueTypeNames.Float).Set(1.0),
+        lambda stage: stage.MuteLayer(stage.GetRootLayer().subLayerPaths[0]),
+        lambda stage: stage.GetRootLayer().ImportFromString("#usda 1.0\n"),
+        lambda stage: Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/A").SetInfo("active", False),
+    ],
+    ids=["define", "remove", "deactivate", "value", "mute", "layer", "session"],
+)
+def test_edit_is_noticed(stage, edit):
+    """Report an edit of any kind."""
+    below = Sdf.Layer.CreateAnonymous()
+    Sdf.CreatePrimInLayer(below, "/World/A/part").specifier = Sdf.SpecifierDef
+    stage.GetRootLayer().subLayerPaths.append(below.identifier)
+    edits = StageEdits(stage)
+    edit(stage)
+    assert edits.pending is True
+
+
+def test_clear_forgets_the_edits(stage):
+    """Report nothing after `clear`, until the next edit."""
+    edits = StageEdits(stage)
+    seen = []
+    for _ in range(2):
+        stage.DefinePrim(f"/World/C{len(seen)}")
+        seen.append(edits.pending)
+        edits.clear()
+        seen.append(edits.pending)
+    assert seen == [True, False, True, False]
+
+
+def test_reading_is_no_edit(stage):
+    """Report nothing when the stage is only read."""
+    edits = StageEdits(stage)
+    paths(stage), texts(stage), without_prims(stage, ["/World/A"])
+    assert edits.pending is False
+
+
+def test_edit_of_another_stage_is_none(stage):
+    """Watch one stage only."""
+    edits = StageEdits(stage)
+    other = Usd.Stage.CreateInMemory()
+    other.DefinePrim("/World/A")
+    assert edits.pending is False
+
+
+def test_watch_is_not_kept_alive(stage):
+    """Let a watch go when nobody holds it, and edit on without it."""
+    edits = StageEdits(stage)
+    gone = weakref.ref(edits)
+    del edits
+    gc.collect()
+    stage.DefinePrim("/World/C")
+    assert gone() is None
