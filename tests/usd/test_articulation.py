@@ -279,3 +279,9 @@ def test_finds_acceleration_drives_with_gains(kind, axis, drive, found):
     for name, value in drive.items():
         getattr(api, f"Create{name}Attr")(value)
     assert acceleration_drives(stage) == (["/R/hip"] if found else [])
+
+
+def test_no_pattern_is_refused() -> None:
+    """An empty list of paths is a mistake, not an empty articulation."""
+    with pytest.raises(ValueError, match="empty"):
+        match_roots([], ["/Robot"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import os
 import subprocess
 import sys
 
@@ -631,7 +632,7 @@ def readings(tmp_path_factory) -> dict[str, list[str]]:
 
 def fresh_python(*arguments: str) -> list:
     """Run the script in a new process, because a plugin cannot be unregistered."""
-    environment = {"PYTHONPATH": ":".join(path for path in sys.path if path), "PATH": ""}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT, *arguments],
         env=environment,
@@ -658,3 +659,15 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     """Compare good files and bad ones."""
     good = [text.startswith("[ActuatorSpec(") for text in readings["plugin"][1:]]
     assert good == [*(True for _ in GOOD), *(False for _ in PROBLEMS), True]
+
+
+def test_marker_schemas_are_ignored() -> None:
+    """The base schemas that mark controls and clamps may be applied by hand; they carry nothing."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
+    UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
+    prim = add_actuator("/Robot", "knee", "knee", PDControlConfig(1.0, 2.0), stage=stage)
+    for marker in ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI"):
+        prim.AddAppliedSchema(marker)
+    (spec,) = discover(stage, "/Robot", ["/Robot/knee"])
+    assert spec.controller == PDControlConfig(1.0, 2.0)

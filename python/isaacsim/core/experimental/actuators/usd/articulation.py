@@ -51,11 +51,14 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int
     prim is meant.
 
     Raises:
-        ValueError: A pattern is no regular expression, or matches no articulation.
+        ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
     """
     known = list(roots)
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    if not wanted:
+        raise ValueError("articulation paths are empty: give the path of a robot.")
     picked: list[int] = []
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+    for pattern in wanted:
         hits = _first_root_at_or_below(pattern, known)
         if not hits:
             raise ValueError(

@@ -15,6 +15,8 @@ from ..specs.fields import Parameter, parameters_of
 
 ACTUATOR_TYPE = "NewtonActuator"
 TARGETS = "newton:targets"
+# markers that the plugin applies along with a control or clamping schema; they carry nothing
+_MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
 
 
@@ -38,7 +40,8 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     """Why an applied schema cannot be used, or None when it can be or does not concern us."""
     known = sorted(CONFIG_BY_SCHEMA)
-    if schema in CONFIG_BY_SCHEMA or not schema.startswith("Newton") or not schema.partition(":")[0].endswith("API"):
+    ours = schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
+    if not ours or schema in CONFIG_BY_SCHEMA or schema in _MARKERS:
         return None
     hint = difflib.get_close_matches(schema, known, n=1)
     meant = f" Did you mean {hint[0]}?" if hint else ""

@@ -36,7 +36,7 @@ def require_meters(stage: Usd.Stage) -> None:
     if not abs(unit - 1.0) <= 1e-9:
         raise UnsupportedSceneError(
             f"{stage.GetRootLayer().identifier}: metersPerUnit = {unit:g}: the embedded physics reads lengths in "
-            "metres. Convert the asset to metres (usdfix/asset converter) and set metersPerUnit = 1."
+            "metres. Convert the asset to metres and set metersPerUnit = 1."
         )
 
 
