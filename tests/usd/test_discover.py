@@ -22,7 +22,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd.articulation import articulation_roots, is_single_axis_joint
 from isaacsim.core.experimental.actuators.usd.discover import actuator_paths, discover
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, UsdPhysics
 
 ROOT = "/World/Robot"
 HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
