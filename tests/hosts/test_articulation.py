@@ -21,6 +21,7 @@ STATE = [
     ("set_dof_velocity_targets", "get_dof_velocity_targets", "velocity_targets"),
     ("set_dof_efforts", "get_dof_efforts", "efforts"),
 ]
+MOVED_ALONG = {"positions": "position_targets", "velocities": "velocity_targets"}
 SETTERS = [setter for setter, _, _ in STATE]
 GETTERS = [getter for _, getter, _ in STATE]
 # rows, columns as users write them, and as lists
@@ -186,16 +187,12 @@ def test_setter_places_rows_in_the_order_of_indices(
     assert (grid(host, name)[3, [2, 1]].tolist(), grid(host, name)[0, [2, 1]].tolist()) == ([1, 2], [3, 4])
 
 
-@pytest.mark.parametrize(
-    ("setter", "also"), [("set_dof_positions", "position_targets"), ("set_dof_velocities", "velocity_targets")]
-)
-def test_setting_state_moves_its_targets_along(
-    host: MemoryHost, legs: ArrayArticulation, setter: str, also: str
-) -> None:
+@pytest.mark.parametrize(("name", "also"), MOVED_ALONG.items())
+def test_setting_state_moves_its_targets_along(host: MemoryHost, legs: ArrayArticulation, name: str, also: str) -> None:
     """As Isaac Sim does, so that drives do not pull back; for what was set only."""
     expected = grid(host, also)
     expected[2, 1] = 0.25
-    getattr(legs, setter)(0.25, indices=[2], dof_indices=[1])
+    getattr(legs, f"set_dof_{name}")(0.25, indices=[2], dof_indices=[1])
     np.testing.assert_array_equal(grid(host, also), expected)
 
 
@@ -204,7 +201,7 @@ def test_setter_touches_no_other_quantity(
     host: MemoryHost, legs: ArrayArticulation, setter: str, getter: str, name: str
 ) -> None:
     """But for the targets that go with positions and velocities."""
-    moved = {name, name.replace("ies", "y_targets") if name == "velocities" else name.replace("ns", "n_targets")}
+    moved = (name, MOVED_ALONG.get(name))
     before = {other: grid(host, other) for other in vars(host.arrays()) if other not in moved}
     getattr(legs, setter)(-1.5)
     for other, values in before.items():

@@ -9,6 +9,7 @@ from isaacsim.core.experimental.actuators.usd.articulation import (
     every_prim,
     is_single_axis_joint,
     joints_by_name,
+    loop_joints,
     match_roots,
     matches,
     scope_of,
@@ -285,3 +286,15 @@ def test_no_pattern_is_refused() -> None:
     """An empty list of paths is a mistake, not an empty articulation."""
     with pytest.raises(ValueError, match="empty"):
         match_roots([], ["/Robot"])
+
+
+def test_loop_joints_are_those_that_close_a_loop() -> None:
+    """The world is one body; a chain has no loop, a second way between two bodies is one."""
+    stage = Usd.Stage.CreateInMemory()
+    links = [("base", "", "/A"), ("hip", "/A", "/B"), ("knee", "/B", "/C"), ("bar", "/A", "/C"), ("stand", "", "/C")]
+    for name, parent, child in links:
+        joint = UsdPhysics.FixedJoint.Define(stage, f"/joints/{name}")
+        if parent:
+            joint.CreateBody0Rel().SetTargets([parent])
+        joint.CreateBody1Rel().SetTargets([child])
+    assert loop_joints(stage) == ["/joints/bar", "/joints/stand"]

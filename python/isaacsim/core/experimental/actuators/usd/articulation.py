@@ -104,6 +104,25 @@ def _bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
     return [path for side in sides if side for path in side.GetForwardedTargets()]
 
 
+def loop_joints(stage: Usd.Stage) -> list[str]:
+    """Paths of joints whose two bodies are connected already by the joints before them, in stage order."""
+    groups: dict[Sdf.Path, set[Sdf.Path]] = {}
+    closing = []
+    for prim in every_prim(stage.GetPseudoRoot()):
+        if not prim.IsA("PhysicsJoint"):
+            continue
+        sides = [
+            next(iter(prim.GetRelationship(f"physics:body{side}").GetForwardedTargets()), Sdf.Path.absoluteRootPath)
+            for side in (0, 1)
+        ]
+        first, second = (groups.setdefault(body, {body}) for body in sides)
+        if first is second:
+            closing.append(str(prim.GetPath()))
+        first |= second
+        groups.update(dict.fromkeys(second, first))
+    return closing
+
+
 def acceleration_drives(stage: Usd.Stage) -> list[str]:
     """Paths of joints with a drive of type `acceleration` that has gains."""
     found = []

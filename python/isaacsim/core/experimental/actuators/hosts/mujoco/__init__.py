@@ -1,11 +1,22 @@
 """MuJoCo as embedded physics: USD read by newton, translated to MjSpec, stepped by `mujoco.batch`."""
 
+import ctypes
 import os
 import sys
 
 # newton sees its own schemas only if they are known before the first stage of the process is opened
 import newton_usd_schemas  # noqa: F401
 
-# MuJoCo chooses how to draw when it is imported; without a display only EGL can
-if sys.platform == "linux" and not os.environ.get("DISPLAY"):
+
+def _has_egl() -> bool:
+    try:
+        ctypes.CDLL("libEGL.so.1")
+    except OSError:
+        return False
+    return True
+
+
+# MuJoCo chooses how to draw when it is imported; without a display only EGL can, and where that is missing the import
+# of MuJoCo would fail
+if sys.platform == "linux" and not os.environ.get("DISPLAY") and _has_egl():
     os.environ.setdefault("MUJOCO_GL", "egl")

@@ -142,7 +142,8 @@ class MujocoHost:
         """Put environments back to the state and targets the stage authors; the others are not touched."""
         if self._batch is None:
             raise HostError("physics is not running: call play() before reset().")
-        envs = resolve_indices(env_ids, self.num_envs, "environment")
+        # the batch wants them sorted, each once
+        envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
         self._batch.reset(ids=envs, stage=mujoco.mjtStage.mjSTAGE_NONE)
         self._initialise(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
@@ -287,23 +288,23 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
         offset = env * width
         for articulation in scene.articulations:
             joints = tuple(axis.joint for axis in articulation.axes)
-            placed = [_path_in_env(path, env, num_envs) for path in (articulation.path, *joints)]
+            above = 1 if articulation.path.count("/") > 1 else 0
+            placed = [_path_in_env(path, env, num_envs, above) for path in (articulation.path, *joints)]
             names = tuple(axis.name for axis in articulation.axes)
             robots.append(Robot(placed[0], tuple(placed[1:]), names, (articulation.path, joints), env, offset))
             offset += len(joints)
     return robots
 
 
-def _path_in_env(path: str, env: int, num_envs: int) -> str:
-    """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it."""
+def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
+    """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it: below `above` segments."""
     if num_envs == 1:
         return path
     segments = path.strip("/").split("/")
     if "env_0" in segments:
         segments[segments.index("env_0")] = f"env_{env}"
     else:
-        at = 1 if len(segments) > 1 else 0
-        segments[at:at] = ["envs", f"env_{env}"]
+        segments[above:above] = ["envs", f"env_{env}"]
     return "/" + "/".join(segments)
 
 

@@ -34,8 +34,8 @@ def render(
     if mujoco.GLContext.__module__ == "mujoco.glfw" and not _has_display():
         # GLFW would end the process
         raise HostError(
-            "MuJoCo draws to a display here and there is none: it was imported before this package. "
-            "Set the environment variable MUJOCO_GL=egl before the first import of mujoco."
+            "MuJoCo draws to a display here and there is none. Install EGL (Debian: libegl1, libgl1-mesa-dri), and "
+            "set the environment variable MUJOCO_GL=egl where mujoco is imported before this package."
         )
     camera = mujoco.MjvCamera()
     mujoco.mjv_defaultFreeCamera(model, camera)

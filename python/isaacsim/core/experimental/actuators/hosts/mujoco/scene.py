@@ -16,7 +16,7 @@ import numpy as np
 
 from ...components.quiet_warp import quiet_warp
 from ...errors import UnsupportedSceneError
-from ...usd.articulation import acceleration_drives, articulation_roots
+from ...usd.articulation import acceleration_drives, articulation_roots, loop_joints
 from ...usd.discover import actuator_paths
 from ...usd.stage import require_meters, without_prims
 
@@ -124,11 +124,12 @@ def read_scene(stage: Any) -> Scene:
     """Return the physics of `stage`.
 
     Raises:
-        UnsupportedSceneError: Not in metres, loop joints, or collision shapes MuJoCo lacks; the message names them.
+        UnsupportedSceneError: Not in metres, loop joints, collision shapes MuJoCo lacks, or anything newton cannot
+            read; the message names them.
     """
     require_meters(stage)
     builder = _import(stage)
-    bodies, axes_of = _read_bodies(builder)
+    bodies, axes_of = _read_bodies(builder, stage)
     shapes = _read_shapes(builder)
     if accelerated := acceleration_drives(stage):
         warnings.warn(
@@ -152,16 +153,24 @@ def _import(stage: Any) -> Any:
         newton = _import_newton()
         # newton asks for joint states under its own names first and warns about that
         warnings.filterwarnings("ignore", ".*is a non-schema attribute")
+        # and only warns that it reads grams as kilograms
+        warnings.filterwarnings("error", ".*kilogramsPerUnit")
         builder = newton.ModelBuilder()
-        builder.add_usd(
-            # newton would read actuator prims, weights included, and refuse the whole stage when one of them is wrong
-            without_prims(stage, actuator_paths(stage)),
-            joint_ordering="bfs",
-            apply_up_axis_from_stage=True,
-            skip_mesh_approximation=True,
-            only_load_enabled_rigid_bodies=True,
-            schema_resolvers=[newton.usd.SchemaResolverNewton(), newton.usd.SchemaResolverPhysx()],
-        )
+        try:
+            builder.add_usd(
+                # newton would read actuator prims, weights included, and refuse the stage when one of them is wrong
+                without_prims(stage, actuator_paths(stage)),
+                joint_ordering="bfs",
+                apply_up_axis_from_stage=True,
+                skip_mesh_approximation=True,
+                only_load_enabled_rigid_bodies=True,
+                schema_resolvers=[newton.usd.SchemaResolverNewton(), newton.usd.SchemaResolverPhysx()],
+            )
+        except (ValueError, UserWarning) as error:
+            message = str(error).rstrip(".")
+            if "cycle" in message:
+                message = f"joints {loop_joints(stage)} close loops, which are not simulated here"
+            raise UnsupportedSceneError(f"newton cannot read this stage: {message}. Correct that.") from error
     return builder
 
 
@@ -177,7 +186,7 @@ def _import_newton() -> Any:
     return newton
 
 
-def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
+def _read_bodies(builder: Any, stage: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
     """Bodies with parents before children, and the axes of each newton joint."""
     import newton
 
@@ -194,9 +203,9 @@ def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
         ready = [j for j in waiting if builder.joint_parent[j] == -1 or builder.joint_parent[j] in bodies]
         if not ready:
             raise UnsupportedSceneError(
-                f"joints {[builder.joint_label[j] for j in waiting]} hang on nothing: they form a closed loop, which is "
-                "not simulated here, or no prim above them has PhysicsArticulationRootAPI. Deactivate one of the joint "
-                "prims or apply the API."
+                f"joints {[builder.joint_label[j] for j in waiting]} hang on nothing: they form a closed loop, which "
+                "is not simulated here, or no prim above them has PhysicsArticulationRootAPI. Deactivate one of the "
+                "joint prims or apply the API."
             )
         for j in ready:
             waiting.remove(j)
@@ -205,6 +214,8 @@ def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
                 loops.append(builder.joint_label[j])
                 continue
             kind = newton.JointType(builder.joint_type[j]).name
+            if kind == "D6":
+                _require_limits(stage, builder.joint_label[j])
             axes_of[j] = _read_axes(builder, j) if kind in ("REVOLUTE", "PRISMATIC", "D6") else []
             bodies[child] = _read_body(builder, j, kind, axes_of[j])
             order.append(child)
@@ -224,6 +235,19 @@ def _read_bodies(builder: Any) -> tuple[list[Body], dict[int, list[Axis]]]:
     for body in bodies.values():
         body.parent = position.get(body.parent, -1)
     return [bodies[number] for number in order], axes_of
+
+
+def _require_limits(stage: Any, path: str) -> None:
+    """Refuse a joint with an axis that USD calls free and newton would lock."""
+    prim = stage.GetPrimAtPath(path)
+    axes = [kind + letter for kind in ("trans", "rot") for letter in "XYZ"]
+    free = [axis for axis in axes if f"PhysicsLimitAPI:{axis}" not in prim.GetAppliedSchemas()]
+    # newton also makes one joint of several between the same two bodies; those have their axes in their type
+    if free and prim.GetTypeName() == "PhysicsJoint":
+        raise UnsupportedSceneError(
+            f"<{path}> has axes without PhysicsLimitAPI: {free}: they would be locked here. Author their limits, "
+            "however wide."
+        )
 
 
 def _renumber_shapes(builder: Any, position: dict[int, int]) -> None:

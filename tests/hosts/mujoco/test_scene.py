@@ -1,0 +1,508 @@
+"""What is read from a stage, before MuJoCo sees it: names, SI units, places, and what is refused."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.hosts.mujoco.scene import Axis, Scene, read_scene
+from places import ROBOTS
+from pxr import Gf, Usd, UsdGeom, UsdPhysics
+from small_stages import SmallStage, pendulum, two_robots
+from stages import stage_of
+
+PER_DEGREE = 180 / math.pi
+HINGE = "/World/Robot/hinge"
+
+
+def asset(name: str) -> Usd.Stage:
+    """A USD file of newton's wheel."""
+    import newton
+
+    return Usd.Stage.Open(str(Path(newton.__file__).parent / "examples" / "assets" / name))
+
+
+def hinge_of(made: SmallStage) -> Axis:
+    """The only axis of a stage with one robot."""
+    (articulation,) = read_scene(made.stage).articulations
+    (axis,) = articulation.axes
+    return axis
+
+
+def body_of(scene: Scene, path: str):
+    """A body by path."""
+    return next(body for body in scene.bodies if body.path == path)
+
+
+# robots and their joints
+
+ANYMAL = [f"{leg}_{joint}" for joint in ("HAA", "HFE", "KFE") for leg in ("LF", "LH", "RF", "RH")]
+HUMANOID = """
+    left_upper_arm:rotX left_upper_arm:rotZ lower_waist:rotX lower_waist:rotY right_upper_arm:rotX right_upper_arm:rotZ
+    left_elbow abdomen_x right_elbow left_thigh:rotX left_thigh:rotY left_thigh:rotZ right_thigh:rotX right_thigh:rotY
+    right_thigh:rotZ left_knee right_knee left_foot:rotX left_foot:rotY right_foot:rotX right_foot:rotY
+""".split()
+ANT = [
+    f"{side}_{part}" for part in ("leg", "foot") for side in ("front_left", "front_right", "left_back", "right_back")
+]
+FILES = {
+    "pendulum": (lambda: Usd.Stage.Open(str(ROBOTS / "pendulum.usda")), ["/World/Pendulum"], ["hinge"]),
+    "arm": (lambda: Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda")), ["/World/Arm"], ["shoulder", "extension"]),
+    "franka": (
+        lambda: Usd.Stage.Open(str(ROBOTS / "franka_panda.usda")),
+        ["/World/Panda"],
+        [f"panda_joint{i}" for i in range(1, 8)],
+    ),
+    "anymal": (lambda: Usd.Stage.Open(str(ROBOTS / "anymal_c.usda")), ["/World/Anymal"], ANYMAL),
+    "two anymals": (
+        lambda: two_robots(ROBOTS / "anymal_c.usda", "/World/Anymal"),
+        ["/World/Left", "/World/Right"],
+        ANYMAL,
+    ),
+    "ant": (lambda: asset("ant.usda"), ["/ant"], ANT),
+    "humanoid": (lambda: asset("humanoid.usda"), ["/nv_humanoid/torso"], HUMANOID),
+    "cartpole": (lambda: asset("cartpole.usda"), ["/cartPole"], ["railCartJoint", "cartPoleJoint", "polePoleJoint"]),
+    "single cartpole": (
+        lambda: asset("cartpole_single_pendulum.usda"),
+        ["/cartpole"],
+        ["slider_to_cart", "cart_to_pole"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("stage", "paths", "names"), FILES.values(), ids=list(FILES))
+def test_robots_and_their_axes_are_found(stage, paths: list[str], names: list[str]) -> None:
+    """Roots by path, axes breadth-first; an axis of a many-axis joint is `joint:axis`."""
+    articulations = read_scene(stage()).articulations
+    assert [a.path for a in articulations] == paths
+    assert all([axis.name for axis in a.axes] == names for a in articulations)
+
+
+def test_axes_of_one_joint_share_its_path() -> None:
+    """The humanoid's thigh has three."""
+    (humanoid,) = read_scene(asset("humanoid.usda")).articulations
+    thigh = {axis.joint for axis in humanoid.axes if axis.name.startswith("left_thigh:")}
+    assert thigh == {"/nv_humanoid/joints/left_thigh"}
+
+
+@pytest.mark.parametrize("place", ["robot", "link", "joint"])
+def test_articulation_root_may_sit_anywhere(place: str) -> None:
+    """On a prim above the links, on the root link or on the joint to the world."""
+    made = pendulum()
+    path = {"robot": "/World/Robot", "link": "/World/Robot/base", "joint": "/World/Robot/fix"}[place]
+    made.stage.GetPrimAtPath("/World/Robot").RemoveAPI(UsdPhysics.ArticulationRootAPI)
+    UsdPhysics.ArticulationRootAPI.Apply(made.stage.GetPrimAtPath(path))
+    found = [(a.path, [axis.joint for axis in a.axes]) for a in read_scene(made.stage).articulations]
+    assert found == [(path, [HINGE])]
+
+
+@pytest.mark.parametrize("place", ["above", "on"])
+def test_robot_of_one_body_has_no_axes(place: str) -> None:
+    """It is an articulation all the same."""
+    made = SmallStage()
+    root = made.root("/World/Robot") if place == "above" else None
+    body = made.body("/World/Robot/hull" if root else "/World/Robot")
+    if root is None:
+        UsdPhysics.ArticulationRootAPI.Apply(body)
+    assert [(a.path, a.axes) for a in read_scene(made.stage).articulations] == [("/World/Robot", [])]
+
+
+def test_loose_body_is_no_robot() -> None:
+    """newton makes an articulation of it; nobody asked for one."""
+    made = pendulum()
+    made.body("/World/ball")
+    assert [a.path for a in read_scene(made.stage).articulations] == ["/World/Robot"]
+
+
+def test_reading_leaves_the_stage_alone() -> None:
+    """Actuator prims are hidden from newton on a copy."""
+    stage = stage_of(ROBOTS / "arm_2dof.usda")
+    before = stage.ExportToString()
+    read_scene(stage)
+    assert stage.ExportToString() == before
+
+
+def test_broken_actuator_prim_does_not_stop_physics() -> None:
+    """newton would refuse the whole stage."""
+    stage = stage_of(ROBOTS / "arm_2dof.usda")
+    stage.GetPrimAtPath("/World/Arm/Actuators/shoulder").GetRelationship("newton:targets").SetTargets(["/World/Arm"])
+    assert len(read_scene(stage).articulations) == 1
+
+
+# one joint, in SI
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits", "expected"),
+    [
+        ("Revolute", (-90, 45), (-math.pi / 2, math.pi / 4)),
+        ("Revolute", (None, None), (-math.inf, math.inf)),
+        ("Revolute", (-90, None), (-math.pi / 2, math.inf)),
+        ("Revolute", (None, 45), (-math.inf, math.pi / 4)),
+        ("Revolute", (0, 0), (0, 0)),
+        ("Prismatic", (-0.5, 1.5), (-0.5, 1.5)),
+        ("Prismatic", (None, 1.5), (-math.inf, 1.5)),
+    ],
+)
+def test_limits_are_in_rad_and_m(kind: str, limits: tuple, expected: tuple[float, float]) -> None:
+    """Or infinite where there are none."""
+    axis = hinge_of(pendulum(kind=kind, limits=limits))
+    assert (axis.lower, axis.upper) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("kind", "drive", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
+def test_drive_is_read_in_si(kind: str, drive: str, per: float) -> None:
+    """USD has angular gains per degree and angular targets in degrees."""
+    made = pendulum(kind=kind)
+    values = {"stiffness": 3.0, "damping": 0.5, "maxForce": 7.0, "targetPosition": 20.0, "targetVelocity": 9.0}
+    made.drive(HINGE, drive, **values)
+    axis = hinge_of(made)
+    read = [axis.drive_stiffness, axis.drive_damping, axis.drive_limit, axis.position_target, axis.velocity_target]
+    assert read == pytest.approx([3 * per, 0.5 * per, 7, 20 / per, 9 / per], rel=1e-6)
+
+
+def test_drive_without_limit_is_unlimited() -> None:
+    """USD's default is infinite."""
+    made = pendulum()
+    made.drive(HINGE, stiffness=3.0)
+    assert hinge_of(made).drive_limit == math.inf
+
+
+def test_joint_without_drive_has_zero_gains() -> None:
+    """They can be set while physics runs."""
+    axis = hinge_of(pendulum())
+    assert (axis.drive_stiffness, axis.drive_damping) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("kind", "state", "per"), [("Revolute", "angular", PER_DEGREE), ("Prismatic", "linear", 1.0)])
+def test_initial_state_is_read_in_si(kind: str, state: str, per: float) -> None:
+    """`state:angular:physics:position` is in degrees."""
+    made = pendulum(kind=kind)
+    made.state(HINGE, state, position=30.0, velocity=-12.0)
+    axis = hinge_of(made)
+    assert (axis.position, axis.velocity) == pytest.approx((30 / per, -12 / per), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "field", "expected"),
+    [
+        ("newton:armature", 0.07, "armature", 0.07),
+        ("physxJoint:armature", 0.07, "armature", 0.07),
+        ("newton:friction", 0.3, "friction", 0.3),
+        ("newton:damping", 0.01, "damping", 0.01 * PER_DEGREE),
+    ],
+)
+def test_joint_attribute_is_read(attribute: str, value: float, field: str, expected: float) -> None:
+    """Those of newton and of PhysX."""
+    made = pendulum()
+    made.attribute(HINGE, attribute, value)
+    assert getattr(hinge_of(made), field) == pytest.approx(expected, rel=1e-6)
+
+
+def test_armature_of_newton_wins_over_that_of_physx() -> None:
+    """Where both are authored."""
+    made = pendulum()
+    made.attribute(HINGE, "physxJoint:armature", 0.5)
+    made.attribute(HINGE, "newton:armature", 0.25)
+    assert hinge_of(made).armature == pytest.approx(0.25)
+
+
+def test_acceleration_drive_is_named_in_a_warning() -> None:
+    """Its gains mean something else."""
+    made = pendulum()
+    made.drive(HINGE, stiffness=3.0, type="acceleration")
+    with pytest.warns(UserWarning, match=rf"'acceleration' act as force drives here: {HINGE}\. Author"):
+        read_scene(made.stage)
+
+
+@pytest.mark.parametrize("values", [{"stiffness": 3.0, "type": "force"}, {"stiffness": 0.0, "type": "acceleration"}])
+def test_drive_that_means_what_it_says_is_not_warned_about(values: dict) -> None:
+    """Zero gains are zero in any unit."""
+    made = pendulum()
+    made.drive(HINGE, **values)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_scene(made.stage)
+    assert [str(warning.message) for warning in caught] == []
+
+
+# coupled joints
+
+
+@pytest.mark.parametrize(
+    ("schema", "values", "relation", "expected"),
+    [
+        ("NewtonMimicAPI", {}, "newton:mimicJoint", (0.0, 1.0)),
+        (
+            "NewtonMimicAPI",
+            {"newton:mimicCoef0": 18.0, "newton:mimicCoef1": -2.0},
+            "newton:mimicJoint",
+            (math.pi / 10, -2.0),
+        ),
+        (
+            "PhysxMimicJointAPI:rotY",
+            {"physxMimicJoint:rotY:gearing": 1.5},
+            "physxMimicJoint:rotY:referenceJoint",
+            (0.0, -1.5),
+        ),
+    ],
+)
+def test_mimic_joint_is_read(schema: str, values: dict, relation: str, expected: tuple[float, float]) -> None:
+    """As `follower = offset + ratio · leader`, in rad."""
+    made = pendulum()
+    made.body("/World/Robot/other")
+    prim = made.joint("/World/Robot/follow", "Revolute", "/World/Robot/base", "/World/Robot/other")
+    prim.AddAppliedSchema(schema)
+    prim.CreateRelationship(relation).SetTargets([HINGE])
+    for name, value in values.items():
+        made.attribute("/World/Robot/follow", name, value)
+    (mimic,) = read_scene(made.stage).mimics
+    assert (mimic.follower.name, mimic.leader.name) == ("follow", "hinge")
+    assert (mimic.offset, mimic.ratio) == pytest.approx(expected, rel=1e-6)
+
+
+# free bodies
+
+
+def test_free_body_starts_where_it_stands() -> None:
+    """In the world, whatever lies above it."""
+    made = SmallStage()
+    UsdGeom.Xform.Define(made.stage, "/World/group").AddTranslateOp().Set(Gf.Vec3d(1, 2, 3))
+    made.body("/World/group/ball", (0.5, 0, 0), turn=((0, 0, 1), 90))
+    body = body_of(read_scene(made.stage), "/World/group/ball")
+    half = math.sqrt(0.5)
+    np.testing.assert_allclose([*body.position, *body.quaternion], [1.5, 2, 3, half, 0, 0, half], atol=1e-7)
+
+
+def test_free_velocity_is_that_of_the_origin() -> None:
+    """USD gives that of the centre of mass [m/s] and the angular one [deg/s]; MuJoCo wants the origin's."""
+    made = SmallStage()
+    prim = made.body("/World/ball", com=(0.5, 0, 0))
+    rigid = UsdPhysics.RigidBodyAPI(prim)
+    rigid.CreateVelocityAttr(Gf.Vec3f(1, 2, 3))
+    rigid.CreateAngularVelocityAttr(Gf.Vec3f(0, 0, 180))
+    velocity = body_of(read_scene(made.stage), "/World/ball").velocity
+    # v(origin) = v(com) − ω × com, ω = (0, 0, π)
+    np.testing.assert_allclose(velocity, [1, 2 - 0.5 * math.pi, 3, 0, 0, math.pi], rtol=1e-6)
+
+
+def test_free_velocity_turns_with_the_body() -> None:
+    """newton reads authored velocities in the body's frame; MuJoCo wants the linear one in the world."""
+    made = SmallStage()
+    prim = made.body("/World/ball", turn=((0, 0, 1), 90))
+    rigid = UsdPhysics.RigidBodyAPI(prim)
+    rigid.CreateVelocityAttr(Gf.Vec3f(1, 0, 0))
+    rigid.CreateAngularVelocityAttr(Gf.Vec3f(90, 0, 0))
+    velocity = body_of(read_scene(made.stage), "/World/ball").velocity
+    np.testing.assert_allclose(velocity, [0, 1, 0, math.pi / 2, 0, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("attribute", ["kinematicEnabled", "rigidBodyEnabled"])
+def test_body_that_physics_does_not_move_stays(attribute: str) -> None:
+    """Kinematic and disabled bodies have no freedom."""
+    made = SmallStage()
+    prim = made.body("/World/table", (0, 0, 1))
+    made.shape("/World/table/top", "Cube", size=0.5)
+    prim.GetAttribute(f"physics:{attribute}").Set(attribute == "kinematicEnabled")
+    assert [body.kind for body in read_scene(made.stage).bodies if body.kind == "free"] == []
+
+
+@pytest.mark.parametrize("attribute", ["kinematicEnabled", "rigidBodyEnabled"])
+def test_body_that_physics_does_not_move_keeps_its_colliders(attribute: str) -> None:
+    """At their place in the world."""
+    made = SmallStage()
+    prim = made.body("/World/table", (0, 0, 1))
+    made.shape("/World/table/top", "Cube", size=0.5)
+    prim.GetAttribute(f"physics:{attribute}").Set(attribute == "kinematicEnabled")
+    scene = read_scene(made.stage)
+    (shape,) = scene.shapes
+    above = scene.bodies[shape.body].position[2] if shape.body >= 0 else 0.0
+    assert above + shape.position[2] == pytest.approx(1.0)
+
+
+# the stage as a whole
+
+
+@pytest.mark.parametrize(
+    ("up", "direction", "magnitude", "expected"),
+    [
+        ("Z", None, None, (0, 0, -9.81)),
+        ("Y", None, None, (0, -9.81, 0)),
+        ("Z", (1, 0, 0), 2.0, (2, 0, 0)),
+        ("Z", None, 1.62, (0, 0, -1.62)),
+        ("Y", None, 1.62, (0, -1.62, 0)),
+        ("Z", None, 0.0, (0, 0, 0)),
+    ],
+)
+def test_gravity_is_that_of_the_scene(up: str, direction, magnitude: float | None, expected: tuple) -> None:
+    """Earth's along the up axis where nothing is authored."""
+    made = SmallStage(up)
+    scene = UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene"))
+    if direction is not None:
+        scene.CreateGravityDirectionAttr(Gf.Vec3f(*direction))
+    if magnitude is not None:
+        scene.CreateGravityMagnitudeAttr(magnitude)
+    np.testing.assert_allclose(read_scene(made.stage).gravity, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [0.01, 1000.0])
+def test_lengths_other_than_metres_are_refused(unit: float) -> None:
+    """newton reads the numbers as they are."""
+    made = pendulum()
+    UsdGeom.SetStageMetersPerUnit(made.stage, unit)
+    with pytest.raises(UnsupportedSceneError, match=rf"metersPerUnit = {unit:g}.*Convert the asset to metres"):
+        read_scene(made.stage)
+
+
+def test_masses_other_than_kilograms_are_refused() -> None:
+    """newton reads the numbers as they are."""
+    made = pendulum()
+    UsdPhysics.SetStageKilogramsPerUnit(made.stage, 0.001)
+    with pytest.raises(UnsupportedSceneError, match=r"Found kilogramsPerUnit=0\.001\. Correct"):
+        read_scene(made.stage)
+
+
+def test_unit_that_is_not_authored_is_the_metre() -> None:
+    """Unlike USD's own default of a centimetre, which nobody means in a robot file."""
+    made = pendulum()
+    made.stage.ClearMetadata("metersPerUnit")
+    assert len(read_scene(made.stage).articulations) == 1
+
+
+# what is refused
+
+
+def chain(*, excluded: bool) -> SmallStage:
+    """Base, upper and lower link, and a third joint from the base to the lower link."""
+    made = pendulum()
+    made.body("/World/Robot/tip")
+    made.joint("/World/Robot/knee", "Revolute", "/World/Robot/bob", "/World/Robot/tip")
+    prim = made.joint("/World/Robot/bar", "Revolute", "/World/Robot/base", "/World/Robot/tip")
+    UsdPhysics.Joint(prim).CreateExcludeFromArticulationAttr(excluded)
+    return made
+
+
+@pytest.mark.parametrize("excluded", [True, False])
+def test_loop_joint_is_refused_by_name(excluded: bool) -> None:
+    """Whether it is marked as one or not."""
+    with pytest.raises(UnsupportedSceneError, match=r"/World/Robot/(bar|knee)"):
+        read_scene(chain(excluded=excluded).stage)
+
+
+def test_loop_joint_is_the_excluded_one() -> None:
+    """Not the joint of the articulation that it meets."""
+    with pytest.raises(UnsupportedSceneError, match=r"loop joints \['/World/Robot/bar'\]"):
+        read_scene(chain(excluded=True).stage)
+
+
+def test_four_bar_linkage_is_refused_with_its_joints() -> None:
+    """The one of newton's wheel."""
+    with pytest.raises(UnsupportedSceneError) as caught:
+        read_scene(asset("boxes_fourbar.usda"))
+    assert all(f"/boxes_fourbar/Joints/joint_{i}" in str(caught.value) for i in range(1, 5))
+
+
+def test_joint_between_loose_bodies_without_a_root_is_refused_by_name() -> None:
+    """The message says what to apply."""
+    made = SmallStage()
+    made.body("/World/a")
+    made.body("/World/b")
+    made.joint("/World/j", "Revolute", "/World/a", "/World/b")
+    with pytest.raises(UnsupportedSceneError, match=r"'/World/j'.*PhysicsArticulationRootAPI"):
+        read_scene(made.stage)
+
+
+def test_joint_against_the_tree_is_refused_by_name() -> None:
+    """From the child to its parent: newton cannot turn it round."""
+    made = pendulum()
+    made.joint(HINGE, "Revolute", "/World/Robot/bob", "/World/Robot/base")
+    with pytest.raises(UnsupportedSceneError, match=HINGE):
+        read_scene(made.stage)
+
+
+def test_distance_joint_is_refused_by_name() -> None:
+    """MuJoCo has tendons for that."""
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}> is a distance joint"):
+        read_scene(pendulum(kind="Distance").stage)
+
+
+def test_body_without_mass_is_refused_by_name() -> None:
+    """There is nothing to compute it from."""
+    made = SmallStage()
+    UsdPhysics.RigidBodyAPI.Apply(made.stage.DefinePrim("/World/ghost", "Xform"))
+    with pytest.raises(UnsupportedSceneError, match=r"without mass: \['/World/ghost'\]"):
+        read_scene(made.stage)
+
+
+@pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
+def test_crossed_limits_are_refused_by_name(kind: str) -> None:
+    """No position would be allowed."""
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}> has lower limit .* > upper limit"):
+        read_scene(pendulum(kind=kind, limits=(10, -10)).stage)
+
+
+def test_free_axis_without_a_limit_is_refused_by_name() -> None:
+    """USD calls it free, newton locks it: nobody should get a weld instead of a hinge."""
+    made = pendulum(kind="")
+    for axis in ("transX", "transY", "transZ", "rotX", "rotY"):
+        limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(HINGE), axis)
+        limit.CreateLowAttr(1.0)
+        limit.CreateHighAttr(-1.0)
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>.*rotZ"):
+        read_scene(made.stage)
+
+
+# shapes
+
+
+def test_colors_are_encoded_for_display() -> None:
+    """USD's are linear."""
+    made = SmallStage()
+    UsdGeom.Gprim(made.shape("/World/ball", "Sphere")).CreateDisplayColorAttr([Gf.Vec3f(0.25, 0.5, 0.75)])
+    (shape,) = read_scene(made.stage).shapes
+    encoded = [1.055 * value ** (1 / 2.4) - 0.055 for value in (0.25, 0.5, 0.75)]
+    assert shape.color == pytest.approx((*encoded, 1.0), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "size"),
+    [
+        ("Cube", {"size": 0.4}, (0.2, 0.2, 0.2)),
+        ("Sphere", {"radius": 0.3}, (0.3,)),
+        ("Capsule", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
+        ("Cylinder", {"radius": 0.1, "height": 0.5}, (0.1, 0.25)),
+    ],
+)
+@pytest.mark.parametrize("collides", [True, False])
+def test_shape_has_the_size_mujoco_wants(kind: str, values: dict, size: tuple, collides: bool) -> None:
+    """Half extents, radius and half height; to touch or only to see."""
+    made = SmallStage()
+    made.body("/World/thing")
+    made.shape("/World/thing/g", kind, collides=collides, **values)
+    (shape,) = read_scene(made.stage).shapes
+    assert (shape.collides, tuple(shape.size[: len(size)])) == (collides, pytest.approx(size))
+
+
+def test_meshes_are_scaled() -> None:
+    """Vertices are in metres."""
+    made = SmallStage()
+    made.mesh("/World/tent", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+    UsdGeom.Xformable(made.stage.GetPrimAtPath("/World/tent")).AddScaleOp().Set(Gf.Vec3f(1, 2, 3))
+    (shape,) = read_scene(made.stage).shapes
+    np.testing.assert_allclose(np.ptp(shape.vertices, axis=0), [1, 2, 3])
+
+
+def test_instanced_geometry_is_read() -> None:
+    """As most assets of Isaac Sim have it."""
+    made = pendulum()
+    library = made.stage.CreateClassPrim("/library")
+    made.shape(f"{library.GetPath()}/g", "Sphere", radius=0.3)
+    visuals = UsdGeom.Xform.Define(made.stage, "/World/Robot/bob/geometry").GetPrim()
+    visuals.GetReferences().AddInternalReference(library.GetPath())
+    visuals.SetInstanceable(True)
+    (shape,) = read_scene(made.stage).shapes
+    assert (shape.path, shape.size[0]) == ("/World/Robot/bob/geometry/g", pytest.approx(0.3))
