@@ -36,7 +36,7 @@ class Parameter:
     def rule(self) -> str:
         """The range in words, for error messages."""
         kind = "an integer" if self.type == "int" else "a number" if self.infinite else "finite"
-        bounds = []
+        bounds: list[str] = []
         if self.lower > -math.inf:
             bounds.append(f">= {self.lower:g}")
         if self.upper < math.inf:
