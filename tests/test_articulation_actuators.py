@@ -107,6 +107,49 @@ def test_reset_of_environments_resets_their_actuators(host: MemoryHost, wrapper:
     np.testing.assert_allclose(efforts(host)[:, 0] / 10, [1, 3, 1, 1])
 
 
+@pytest.mark.parametrize(
+    ("indices", "fresh"),
+    [
+        (None, [0, 1, 2, 3]),
+        (2, [2]),
+        ([3, 0], [0, 3]),
+        ([], []),
+        (np.array([False, True, True, False]), [1, 2]),
+        (wp.array([1], dtype=wp.int32, device="cpu"), [1]),
+    ],
+)
+def test_reset_takes_robots(
+    indices: object, fresh: list[int], host: MemoryHost, wrapper: ArticulationActuators
+) -> None:
+    """Delays and faults of the chosen robots start over, those of the others go on."""
+    host.arrays().velocities[2::3] = np.nan
+    for target in (1.0, 2.0):
+        host.arrays().position_targets[:] = target
+        host.step(DT)
+    wrapper.reset(indices=indices)
+    assert [fault.robot for fault in wrapper.faults] == [robot for robot in range(ROBOTS) if robot not in fresh]
+    host.arrays().position_targets[:] = 3.0
+    host.step(DT)
+    expected = [3.0 if robot in fresh else 1.0 for robot in range(ROBOTS)]
+    np.testing.assert_allclose(efforts(host)[:, 0] / 10, expected)
+
+
+@pytest.mark.parametrize("indices", [4, -1, [0, 9], [True], 0.5])
+def test_reset_of_unknown_robots_is_refused(indices: object, wrapper: ArticulationActuators) -> None:
+    """The message names what was wrong."""
+    with pytest.raises(ValueError, match="robot"):
+        wrapper.reset(indices=indices)
+
+
+def test_reset_of_some_robots_keeps_the_error(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+    """What stopped stepping stopped it for all robots, so only a reset of all starts it again."""
+    with pytest.raises(ValueError, match="step_dt"):
+        host.step(-1.0)
+    wrapper.reset(indices=[0, 1])
+    with pytest.raises(ValueError, match="step_dt"):
+        wrapper.step_actuators(DT)
+
+
 def test_disable_stops_automatic_steps(host: MemoryHost, wrapper: ArticulationActuators) -> None:
     """After disabling, only explicit steps write efforts; enabling turns them on again."""
     host.arrays().position_targets[:] = 0.1

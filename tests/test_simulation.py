@@ -7,6 +7,7 @@ import gc
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -235,10 +236,8 @@ def test_close_stops_physics(sim: Simulation) -> None:
     assert (heard, sim.playing) == ([1], False)
 
 
-def test_physics_keeps_nothing_alive() -> None:
-    """A simulation nobody holds is gone, and with it what listens weakly."""
-    import weakref
-
+def test_simulation_nobody_holds_is_gone() -> None:
+    """Being current or playing does not keep it."""
     sim = Simulation(ARM)
     sim.play()
     ghost = weakref.ref(sim)

@@ -7,6 +7,8 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
 from isaacsim.core.experimental.actuators.components.base import Clamping, Controller
+from isaacsim.core.experimental.actuators.components.clamping_dc_motor import ClampingDCMotor
+from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID
 from isaacsim.core.experimental.actuators.pipeline.actuator import Actuator
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 
@@ -33,9 +35,11 @@ def test_parameters_are_robot_major_per_actuator() -> None:
 
 
 def test_missing_stages_are_neutral() -> None:
-    """No limit is inf, no bias 0, no delay 0."""
-    plan = compile_plan([actuator()], 2)
-    assert (np.isposinf(plan.parameters["max_effort"]).all(), plan.depth) == (True, 1)
+    """Beside an actuator that has everything, one that has nothing runs no clamp and adds nothing."""
+    bias, limit = ControllerPD(array(1, 2), array(3, 4), array(5, 6)), ClampingMaxEffort(array(7, 8))
+    plan = compile_plan([actuator(), actuator(bias, [limit], Delay(array(2, 3, dtype=wp.int32), 3))], 2)
+    assert plan.clamp_kind[:, 0].tolist() == [0]
+    assert [plan.parameters[name][:2].tolist() for name in ("const_effort", "ki", "lag")] == [[0, 0]] * 3
 
 
 def test_ring_holds_the_largest_delay() -> None:
@@ -52,7 +56,8 @@ def test_ring_holds_the_largest_delay() -> None:
         (actuator(ControllerPD(array(1, 1), array(np.inf, 1))), ["kd = inf", "finite"]),
         (actuator(clamping=[ClampingMaxEffort(array(5, np.nan))]), ["max_effort = nan"]),
         (actuator(clamping=[ClampingMaxEffort(array(5, -1))]), ["max_effort = -1", ">= 0"]),
-        (actuator(clamping=[ClampingMaxEffort(array(5, 5))] * 2), ["2 clamps"]),
+        (actuator(clamping=[ClampingDCMotor(array(5, 5), array(1, 0), array(5, 5))]), ["velocity_limit = 0", "> 0"]),
+        (actuator(ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
         (actuator(delay=Delay(array(0, 4, dtype=wp.int32), 3)), ["delay_steps = 4", "max_delay = 3"]),
         (actuator(delay=Delay(array(-1, 0, dtype=wp.int32), 3)), ["delay_steps = -1"]),
     ],

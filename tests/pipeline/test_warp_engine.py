@@ -36,7 +36,7 @@ class Bench:
     def step(self, rng: np.random.Generator) -> np.ndarray:
         for array in self.inputs:
             array[:] = rng.normal(size=array.shape)
-        self.engine.step()
+        self.engine.step(0.01)
         return self.efforts.copy()
 
 
@@ -54,7 +54,7 @@ def test_bad_input_stops_one_joint_for_one_step(which: int, bad: float) -> None:
         if step == 5:
             faulty.inputs[which][1, 0] = bad
             expected[1, 0] = 0.0
-        faulty.engine.step()
+        faulty.engine.step(0.01)
         np.testing.assert_array_equal(faulty.efforts, expected)
     (fault,) = faulty.engine.faults()
     assert (fault.label, fault.dof_name, fault.robot, fault.step) == ("/A/hip", "hip", 1, 5)
@@ -66,7 +66,7 @@ def test_bad_input_does_not_enter_the_delay() -> None:
     bench = Bench()
     for step in range(8):
         bench.inputs[2][:] = np.nan if step == 2 else 1.0
-        bench.engine.step()
+        bench.engine.step(0.01)
         assert np.isfinite(bench.efforts).all()
         assert (bench.efforts[:, 1] == (0.0 if step == 2 else 20.0)).all()
 
@@ -75,7 +75,7 @@ def test_effort_that_overflows_is_a_fault_not_full_torque() -> None:
     """Finite inputs whose effort is not finite give 0, before any clamp sees it."""
     bench = Bench()
     bench.inputs[2][0, 0] = 3e38
-    bench.engine.step()
+    bench.engine.step(0.01)
     assert bench.efforts[0, 0] == 0.0
     assert bench.engine.faults()[0].inputs == ("effort",)
 
@@ -85,7 +85,7 @@ def test_first_fault_is_kept() -> None:
     bench = Bench()
     for bad in (np.nan, np.inf):
         bench.inputs[0][2, 1] = bad
-        bench.engine.step()
+        bench.engine.step(0.01)
     assert [fault.step for fault in bench.engine.faults()] == [0]
 
 
@@ -93,7 +93,7 @@ def test_reset_clears_faults_of_the_robots_it_names() -> None:
     """Faults of other robots stay."""
     bench = Bench()
     bench.inputs[1][:, 0] = np.nan
-    bench.engine.step()
+    bench.engine.step(0.01)
     bench.engine.reset([0, 2])
     assert [fault.robot for fault in bench.engine.faults()] == [1]
 
@@ -102,10 +102,10 @@ def test_writing_a_component_parameter_acts_at_the_next_step() -> None:
     """`controller.kp` is a live view: one robot's gain changes exactly that robot's effort."""
     bench = Bench()
     bench.inputs[2][:] = 1.0
-    bench.engine.step()
+    bench.engine.step(0.01)
     before = bench.efforts.copy()
     bench.actuators[0].controller.kp.numpy()[1] = 30.0
-    bench.engine.step()
+    bench.engine.step(0.01)
     before[1, 0] = 30.0
     np.testing.assert_array_equal(bench.efforts, before)
 
@@ -116,7 +116,7 @@ def test_strided_rows_are_read_and_written_in_place() -> None:
     wide = [np.zeros((ROBOTS, 9), np.float32) for _ in range(6)]
     bench.engine.bind([0, 1], [array[:, 3:5] for array in wide[:5]], wide[5][:, 3:5])
     wide[2][:, 3] = 2.0
-    bench.engine.step()
+    bench.engine.step(0.01)
     expected = np.zeros((ROBOTS, 9))
     expected[:, 3] = 20.0
     np.testing.assert_array_equal(wide[5], expected)
@@ -132,5 +132,5 @@ def test_many_robots_equal_single_runs() -> None:
             draws = np.random.default_rng(step)
             for array in alone.inputs:
                 array[:] = draws.normal(size=(ROBOTS, 2))[robot]
-            alone.engine.step()
+            alone.engine.step(0.01)
             np.testing.assert_array_equal(alone.efforts[0], expected[robot])

@@ -15,39 +15,98 @@ def max_effort_clamp(effort, max_effort):
     return np.minimum(np.maximum(effort, -max_effort), max_effort)
 
 
+def pid_integral(integral, q, q_target, dt, integral_max):
+    """Integral [rad·s or m·s] after one step."""
+    return np.minimum(np.maximum(integral + (q_target - q) * dt, -integral_max), integral_max)
+
+
+def pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral):
+    """PID law [N·m or N] with the updated integral."""
+    return pd_effort(q, qd, q_target, qd_target, feedforward, kp, kd, const_effort) + ki * integral
+
+
+def dc_motor_clamp(effort, qd, saturation_effort, velocity_limit, max_motor_effort):
+    """DC-motor limit [N·m or N] of one joint, written with the corner velocity, unlike the code."""
+    if np.isinf(saturation_effort) or np.isinf(velocity_limit):
+        lower, upper = -saturation_effort, saturation_effort
+    elif saturation_effort == 0:
+        lower = upper = 0.0
+    else:
+        corner = velocity_limit * (1 + max_motor_effort / saturation_effort)
+        v = min(max(qd, -corner), corner)
+        lower, upper = (saturation_effort * (sign - v / velocity_limit) for sign in (-1, 1))
+    lower, upper = max(lower, -max_motor_effort), min(upper, max_motor_effort)
+    return min(max(effort, lower), upper)
+
+
+def table_limit(q, positions, efforts):
+    """Limit [N·m or N] of one joint from a table."""
+    row = sum(position < q for position in positions)
+    if row in (0, len(positions)):
+        return efforts[min(row, len(positions) - 1)]
+    share = (q - positions[row - 1]) / (positions[row] - positions[row - 1])
+    return efforts[row - 1] + share * (efforts[row] - efforts[row - 1])
+
+
+class Joint:
+    """One joint: delay, PD or PID, and clamps in order, in float64.
+
+    `clamps` holds `("max", max_effort)`, `("dc", saturation_effort, velocity_limit, max_motor_effort)` or
+    `("table", positions, efforts)`.
+    """
+
+    def __init__(self, kp, kd, ki=None, integral_max=np.inf, const_effort=0.0, clamps=(), delay_steps=0) -> None:
+        self.gains = kp, ki, kd, const_effort
+        self.integral_max, self.clamps, self.delay_steps = integral_max, clamps, delay_steps
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget commands and integral."""
+        self.integral, self.commands = 0.0, []
+
+    def step(self, q, qd, q_target, qd_target, feedforward, dt=1.0):
+        """Return the effort; with an input that is not finite 0, and the command is not remembered."""
+        inputs = [float(x) for x in (q, qd, q_target, qd_target, feedforward)]
+        if not np.isfinite(inputs).all():
+            return 0.0
+        self.commands.append(inputs[2:])
+        command = self.commands[max(len(self.commands) - 1 - int(self.delay_steps), 0)]
+        kp, ki, kd, const = self.gains
+        if ki is None:
+            effort = pd_effort(*inputs[:2], *command, kp, kd, const)
+        else:
+            self.integral = pid_integral(self.integral, inputs[0], command[0], dt, self.integral_max)
+            effort = pid_effort(*inputs[:2], *command, kp, ki, kd, const, self.integral)
+        for kind, *values in self.clamps:
+            if kind == "max":
+                effort = max_effort_clamp(effort, *values)
+            elif kind == "dc":
+                effort = dc_motor_clamp(effort, inputs[1], *values)
+            else:
+                effort = max_effort_clamp(effort, table_limit(inputs[0], *values))
+        return effort
+
+
 class Pipeline:
     """Delay, PD and limit for arrays of joints, each with its own parameters, in float64."""
 
     def __init__(self, kp, kd, const_effort=0.0, max_effort=np.inf, delay_steps=0) -> None:
-        self.kp, self.kd, self.const_effort, self.max_effort, self.delay_steps = (
+        self.kp, self.kd, const, self.max_effort, delay = (
             np.asarray(value) for value in np.broadcast_arrays(kp, kd, const_effort, max_effort, delay_steps)
         )
-        self.commands: list[list[tuple[float, float, float]]] = []
-        self.reset()
+        flat = zip(*(p.ravel() for p in (self.kp, self.kd, const, self.max_effort, delay)), strict=True)
+        self.joints = [
+            Joint(p, d, const_effort=c, clamps=[("max", limit)], delay_steps=steps) for p, d, c, limit, steps in flat
+        ]
 
-    def reset(self, mask=None) -> None:
-        """Forget the commands of the masked joints, all by default."""
-        size = self.kp.size
-        if not self.commands or mask is None:
-            self.commands = [[] for _ in range(size)]
-        else:
-            for i in np.flatnonzero(mask):
-                self.commands[i] = []
+    def reset(self, mask) -> None:
+        """Forget the commands of the masked joints."""
+        for joint, masked in zip(self.joints, np.ravel(mask), strict=True):
+            if masked:
+                joint.reset()
 
     def step(self, q, qd, q_target, qd_target, feedforward):
-        """Return the efforts; a joint with an input that is not finite gets 0 and does not remember the command."""
-        shape = np.shape(q)
-        inputs = [np.asarray(x, np.float64).ravel() for x in (q, qd, q_target, qd_target, feedforward)]
-        effort = np.zeros(self.kp.size)
-        flat = (self.kp, self.kd, self.const_effort, self.max_effort, self.delay_steps)
-        for i, (kp, kd, const, limit, delay) in enumerate(zip(*(p.ravel() for p in flat), strict=True)):
-            now = [x[i] for x in inputs]
-            if not np.isfinite(now).all():
-                continue
-            history = self.commands[i]
-            history.append(tuple(now[2:]))
-            delayed = history[max(len(history) - 1 - int(delay), 0)]
-            raw = pd_effort(now[0], now[1], *delayed, kp, kd, const)
-            # float32 overflows where float64 does not; tests stay away from there
-            effort[i] = max_effort_clamp(raw, limit) if np.isfinite(raw) else 0.0
-        return effort.reshape(shape)
+        """Return the efforts, in the shape of `q`."""
+        inputs = zip(*(np.ravel(x) for x in (q, qd, q_target, qd_target, feedforward)), strict=True)
+        efforts = [joint.step(*values) for joint, values in zip(self.joints, inputs, strict=True)]
+        return np.reshape(efforts, np.shape(q))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,40 +11,13 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from peers import newton_actuator
 from pxr import Usd
 
-with warnings.catch_warnings(), quiet_warp():
-    warnings.simplefilter("ignore")
-    peer = pytest.importorskip("newton.actuators", reason="newton is not installed")
+with quiet_warp():
+    pytest.importorskip("newton.actuators", reason="newton is not installed")
 
 STEPS, TOLERANCE = 500, 1e-5
-
-
-def peer_actuators(stage: Usd.Stage, columns: dict[str, int], robots: int) -> list[tuple]:
-    """One newton actuator per prim, as newton's own parser and classes make it, with its two states."""
-    made = []
-    for prim in stage.Traverse():
-        parsed = peer.parse_actuator_prim(prim)
-        if parsed is None:
-            continue
-        dofs = len(columns)
-        indices = wp.array(np.arange(robots) * dofs + columns[parsed.target_path], dtype=wp.uint32, device="cpu")
-        parts: dict = {"clamping": []}
-        for spec in [(parsed.drive_class, parsed.drive_kwargs), *parsed.component_specs]:
-            component_class, kwargs = spec[0], dict(spec[1])
-            resolved = component_class.resolve_arguments(kwargs)
-            if component_class is peer.Delay:
-                steps = resolved["delay_steps"]
-                parts["delay"] = peer.Delay(wp.full(robots, steps, dtype=wp.int32, device="cpu"), steps)
-                continue
-            arrays = {name: wp.full(robots, value, dtype=wp.float32, device="cpu") for name, value in resolved.items()}
-            if component_class is parsed.drive_class:
-                parts["drive"] = component_class(**arrays)
-            else:
-                parts["clamping"].append(component_class(**arrays))
-        actuator = peer.Actuator(indices, parts["drive"], delay=parts.get("delay"), clamping=parts["clamping"])
-        made.append((actuator, [actuator.state(), actuator.state()]))
-    return made
 
 
 @pytest.mark.parametrize(
@@ -67,7 +39,14 @@ def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rn
         host.play()
         wrapper = ArticulationActuators(f"{root}_.*")
         assert len(wrapper.actuated_dof_indices) == len(wrapper.actuators) > 1
-        theirs = peer_actuators(stage, {path: column for column, path in enumerate(joints)}, count)
+        columns = {path: column for column, path in enumerate(joints)}
+        theirs = [
+            newton_actuator(
+                prim, columns[str(prim.GetRelationship("newton:targets").GetTargets()[0])], count, len(names)
+            )
+            for prim in stage.Traverse()
+            if prim.GetTypeName() == "NewtonActuator"
+        ]
         assert len(theirs) == len(wrapper.actuators)
         articulation = wrapper.articulation
         arrays = host.arrays()

@@ -18,9 +18,13 @@ from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.current import use_host
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
+    DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    NeuralControlConfig,
     PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
 )
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX
 from isaacsim.core.experimental.actuators.usd.discover import actuator_paths, discover
@@ -407,6 +411,10 @@ def test_writes_targets_in_the_namespace_of_a_referenced_file(stage):
 # what is refused
 
 
+CONTROL_NAMES = "PDControlConfig, PIDControlConfig, NeuralControlConfig"
+CLAMPING_NAMES = "MaxEffortClampingConfig, DCMotorClampingConfig, PositionBasedClampingConfig"
+
+
 @dataclass
 class Refusal:
     """Arguments or a stage that must be refused, and words the message must hold."""
@@ -522,7 +530,12 @@ REFUSALS = {
     # the configs
     **{
         f"controller {value!r}": Refusal(
-            (f"controller = {value!r}", "must be a control config (PDControlConfig)"), {"controller": value}, TypeError
+            (
+                f"controller = {value!r}",
+                f"must be a control config ({CONTROL_NAMES})",
+            ),
+            {"controller": value},
+            TypeError,
         )
         for value in (None, PDControlConfig, "PD", {"kp": 1.0, "kd": 1.0}, MaxEffortClampingConfig(1.0), [PD])
     },
@@ -533,7 +546,7 @@ REFUSALS = {
     ),
     **{
         f"clamping {value!r}": Refusal(
-            (f"clamping = {value!r}", "must be a clamping config (MaxEffortClampingConfig)"),
+            (f"clamping = {value!r}", f"must be a clamping config ({CLAMPING_NAMES})"),
             {"clamping": [value]},
             TypeError,
         )
@@ -698,3 +711,76 @@ def test_reads_back_the_nearest_float32(stage, value):
     """Store a double as the float32 next to it."""
     author(stage, controller=PDControlConfig(value, 0))
     assert discover(stage, ROOT, [HIP])[0].controller.kp == float(np.float32(value))
+
+
+# the other laws
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PIDControlConfig(1.0, 2.0, 3.0),
+        PIDControlConfig(1.0, 2.0, 3.0, 0.5, -4.0),
+        NeuralControlConfig("nets/knee.onnx"),
+        DCMotorClampingConfig(100.0, 7.5, 80.0),
+        DCMotorClampingConfig(100.0, math.inf, math.inf),
+        PositionBasedClampingConfig([-1.0, 0.5, 0.5], [0.0, 10.0, 20.0]),
+    ],
+    ids=lambda config: type(config).__name__,
+)
+def test_every_law_reads_back_as_written(config):
+    """Author a config of each kind, save, reopen, read: equal."""
+    stage = make_stage()
+    control = config if config.KIND == "controller" else PD
+    clamping = [config] if config.KIND == "clamping" else None
+    add_actuator(ROOT, "hip", "act", control, clamping=clamping, stage=stage)
+    copy = Usd.Stage.CreateInMemory()
+    copy.GetRootLayer().ImportFromString(stage.GetRootLayer().ExportToString())
+    (spec,) = discover(copy, ROOT, [HIP, SLIDE])
+    assert (spec.controller, *spec.clamping) == ((control, config) if clamping else (config,))
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        (PIDControlConfig(1.0, math.nan, 1.0), ["PIDControlConfig.ki = nan"]),
+        (PIDControlConfig(1.0, 1.0, 1.0, -1.0), ["integral_max = -1.0", ">= 0"]),
+        (NeuralControlConfig(""), ["model_path = ''", "path of a file"]),
+        (DCMotorClampingConfig(1.0, 0.0, 1.0), ["velocity_limit = 0.0", "> 0"]),
+        (DCMotorClampingConfig(-1.0, 1.0, 1.0), ["saturation_effort = -1.0"]),
+    ],
+)
+def test_bad_values_of_every_law_are_refused(config, words):
+    """Name field, value and rule; the stage stays as it was."""
+    stage = make_stage()
+    before = stage.ExportToString()
+    arguments = {"controller": config} if config.KIND == "controller" else {"controller": PD, "clamping": [config]}
+    with pytest.raises(ValueError) as error:
+        add_actuator(ROOT, "hip", "act", **arguments, stage=stage)
+    assert all(word in str(error.value) for word in words), error.value
+    assert stage.ExportToString() == before
+
+
+@pytest.mark.parametrize(
+    ("positions", "efforts", "words"),
+    [
+        ([], [], ["0 values", "at least one"]),
+        ([0.0, 1.0], [1.0], ["2 values", "lookup_efforts 1"]),
+        ([0.0, 1.0, 0.5], [1.0] * 3, ["lookup_positions[2] = 0.5", "must not decrease"]),
+        ([0.0, math.nan], [1.0, 1.0], ["lookup_positions", "nan"]),
+        ([0.0], [-1.0], ["lookup_efforts", "-1.0"]),
+        ([0.0], [math.inf], ["lookup_efforts", "inf"]),
+        ("01", [1.0, 2.0], ["lookup_positions = '01'"]),
+        (0.0, [1.0], ["lookup_positions = 0.0"]),
+    ],
+)
+def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, words):
+    """The constructor checks the table; a table changed afterwards is checked again."""
+    with pytest.raises(ValueError) as error:
+        PositionBasedClampingConfig(positions, efforts)
+    assert all(word in str(error.value) for word in words), error.value
+    config = PositionBasedClampingConfig([0.0], [1.0])
+    config.lookup_positions, config.lookup_efforts = positions, efforts
+    with pytest.raises(ValueError) as error:
+        add_actuator(ROOT, "hip", "act", PD, clamping=[config], stage=make_stage())
+    assert all(word in str(error.value) for word in words), error.value

@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.authoring import add_actuator
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
+    CONFIGS,
     DelayConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
@@ -29,6 +30,7 @@ HIP, SLIDE = f"{ROOT}/joints/hip", f"{ROOT}/joints/slide"
 JOINTS = [HIP, SLIDE]
 ACT = f"{ROOT}/Actuators/act"
 PD, CLAMP, DELAY = "NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI"
+KNOWN = ", ".join(sorted(config.SCHEMA for config in CONFIGS))
 REMEDIES = ("Author ", "Apply ", "Use ", "Correct ", "Target ", "Deactivate ")
 
 ROOT_API = '( prepend apiSchemas = ["PhysicsArticulationRootAPI"] )'
@@ -450,7 +452,7 @@ PRIMS = {
     "unknown controller": (actuator(schemas=("NewtonMagicControlAPI",)), "applies NewtonMagicControlAPI"),
     "misspelled clamp": (
         actuator(schemas=(PD, "NewtonMaxEfortClampingAPI")),
-        f"applies NewtonMaxEfortClampingAPI: this version knows {DELAY}, {CLAMP}, {PD}. Did you mean {CLAMP}?",
+        f"applies NewtonMaxEfortClampingAPI: this version knows {KNOWN}. Did you mean {CLAMP}?",
     ),
     "clamp with an instance name": (actuator(schemas=(PD, f"{CLAMP}:left")), f"Did you mean {CLAMP}?"),
 }
@@ -545,7 +547,7 @@ def test_all_problems_are_reported_at_once():
         ["two>.newton", "maxEffort = nan (layer robot.usda)"],
         [
             "two> applies NewtonZigzagAPI",
-            f" this version knows {DELAY}, {CLAMP}, {PD}. Use one of these or deactivate the prim.",
+            f" this version knows {KNOWN}. Use one of these or deactivate the prim.",
         ],
         ["three>.newton", f"targets = <{HIP}>"],
     ]

@@ -10,7 +10,7 @@ from dynamics import Dynamics, Frame
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError
 from isaacsim.core.experimental.actuators.hosts.mujoco.host import MujocoArticulation, MujocoHost
 from places import ROBOTS
-from pxr import Gf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
 
@@ -838,9 +838,13 @@ def test_divergence_stays_visible_until_reset(arms) -> None:
     assert caught.value.robots == ("/World/envs/env_1/Arm",)
 
 
-def test_thrown_base_is_named() -> None:
-    """A floating robot that goes as a whole, its joints at rest."""
+@pytest.mark.parametrize("armature", [None, 0.0])
+def test_thrown_base_is_named(armature: float | None) -> None:
+    """A floating robot that goes as a whole; without armature its quaternion is the first to be no number."""
     stage = merged("anymal_c")
+    for prim in stage.Traverse():
+        if armature is not None and prim.IsA(UsdPhysics.RevoluteJoint):
+            prim.CreateAttribute("newton:armature", Sdf.ValueTypeNames.Float).Set(armature)
     base = UsdPhysics.RigidBodyAPI(stage.GetPrimAtPath("/World/Left/base"))
     base.CreateVelocityAttr(Gf.Vec3f(1e30, 0, 0))
     base.CreateAngularVelocityAttr(Gf.Vec3f(1e30, 0, 0))

@@ -162,6 +162,44 @@ def test_masses_from_colliders_are_those_mujoco_computes() -> None:
     np.testing.assert_allclose(np.sort(5 * model.body_mass), np.sort(other.body_mass), rtol=1e-5)
 
 
+def test_link_without_mass_adds_none() -> None:
+    """A tool frame with a picture on it, welded to the bob."""
+    made = pendulum()
+    without = Dynamics(made.stage).equations({}, np.zeros(1), np.zeros(1))[0]
+    UsdPhysics.RigidBodyAPI.Apply(UsdGeom.Xform.Define(made.stage, "/World/Robot/tool").GetPrim())
+    made.shape("/World/Robot/tool/g", "Cube", collides=False, size=0.4)
+    made.joint("/World/Robot/weld", "Fixed", "/World/Robot/bob", "/World/Robot/tool")
+    host = running(made.stage)
+    mass_matrix = _times_mass_matrix(host.model, host.data(), np.ones(1))
+    np.testing.assert_allclose(mass_matrix, without[0], rtol=1e-6)
+
+
+def test_damping_of_the_joint_slows_it_down() -> None:
+    """v(t) = v(0) · exp(−d t / I) without gravity; `newton:damping` is per degree."""
+    made = pendulum()
+    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
+    made.attribute("/World/Robot/hinge", "newton:damping", np.pi / 180 * 0.26)
+    made.state("/World/Robot/hinge", velocity=100.0)
+    host = running(made.stage, dt=0.001)
+    settle(host, 1)
+    velocity = np.degrees(host.articulation("/World/Robot").get_dof_velocities().numpy()[0, 0])
+    assert velocity == pytest.approx(100 * np.exp(-1), rel=2e-3)
+
+
+@pytest.mark.parametrize(("effort", "moves"), [(0.4, False), (0.6, True)])
+def test_friction_of_the_joint_holds_below_its_effort(effort: float, moves: bool) -> None:
+    """`newton:friction` [N m] of 0.5."""
+    made = pendulum()
+    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
+    made.attribute("/World/Robot/hinge", "newton:friction", 0.5)
+    host = running(made.stage)
+    robot = host.articulation("/World/Robot")
+    for _ in range(240):
+        robot.set_dof_efforts(effort)
+        host.step()
+    assert bool(abs(robot.get_dof_velocities().numpy()[0, 0]) > 0.1) is moves
+
+
 # limits
 
 
@@ -410,6 +448,17 @@ def test_filtered_pair_does_not_touch(other: str) -> None:
     host = running(made.stage)
     settle(host, 1)
     assert height(host, "/World/thing") < -1
+
+
+def test_collider_that_no_pair_names_still_touches() -> None:
+    """A body of two spheres, one of them kept off the ground, does not fall through it."""
+    made = dropped(SHAPES["sphere"][0])
+    made.shape("/World/thing/inner", "Sphere", radius=0.1)
+    pair = UsdPhysics.FilteredPairsAPI.Apply(made.stage.GetPrimAtPath("/World/ground"))
+    pair.CreateFilteredPairsRel().SetTargets(["/World/thing/g"])
+    host = running(made.stage)
+    settle(host, 2)
+    assert height(host, "/World/thing") > 0.09
 
 
 @pytest.mark.parametrize(("filtered", "rest"), [(False, 0.6), (True, 0.2)])

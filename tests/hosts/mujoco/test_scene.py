@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.mujoco.scene import Axis, Scene, read_scene
-from places import ROBOTS
+from places import REPOSITORY, ROBOTS
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
 from stages import stage_of
@@ -263,6 +266,46 @@ def test_mimic_joint_is_read(schema: str, values: dict, relation: str, expected:
     (mimic,) = read_scene(made.stage).mimics
     assert (mimic.follower.name, mimic.leader.name) == ("follow", "hinge")
     assert (mimic.offset, mimic.ratio) == pytest.approx(expected, rel=1e-6)
+
+
+SCHEMA_ORDER = """
+import sys
+sys.path.insert(0, {support!r})
+{before}
+from small_stages import pendulum
+made = pendulum()
+from isaacsim.core.experimental.actuators import Simulation
+made.body("/World/Robot/other")
+prim = made.joint("/World/Robot/follow", "Revolute", "/World/Robot/base", "/World/Robot/other")
+prim.AddAppliedSchema("NewtonMimicAPI")
+prim.CreateRelationship("newton:mimicJoint").SetTargets(["/World/Robot/hinge"])
+try:
+    sim = Simulation(made.stage)
+    print("coupled:", sim._host.model.neq)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("from isaacsim.core.experimental.actuators import Simulation", "coupled: 1"),
+        ("", "mimic joints ['/World/Robot/follow'] would turn freely"),
+    ],
+    ids=["package first", "stage first"],
+)
+def test_mimic_joint_is_coupled_or_refused(before: str, expected: str) -> None:
+    """USD takes schemas in before its first stage only: a coupling is never lost in silence."""
+    code = SCHEMA_ORDER.format(support=str(REPOSITORY / "tests" / "support"), before=before)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY / "python")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert expected in done.stdout, done.stderr
 
 
 # free bodies

@@ -14,12 +14,21 @@ _HOME = {
     "ActuatorConfig": "pipeline.actuator",
     "Articulation": "hosts.current",
     "ArticulationActuators": "articulation_actuators",
+    "Clamping": "components.base",
+    "ClampingDCMotor": "components.clamping_dc_motor",
     "ClampingMaxEffort": "components.clamping_max_effort",
+    "ClampingPositionBased": "components.clamping_position_based",
+    "Controller": "components.base",
     "ControllerPD": "components.controller_pd",
+    "ControllerPID": "components.controller_pid",
+    "DCMotorClampingConfig": "specs.configs",
     "Delay": "components.delay",
     "DelayConfig": "specs.configs",
     "MaxEffortClampingConfig": "specs.configs",
+    "NeuralControlConfig": "specs.configs",
     "PDControlConfig": "specs.configs",
+    "PIDControlConfig": "specs.configs",
+    "PositionBasedClampingConfig": "specs.configs",
     "Simulation": "simulation",
     "add_actuator": "authoring",
     "use_host": "hosts.current",
@@ -30,16 +39,25 @@ __all__ = list(_HOME)
 if TYPE_CHECKING:
     from .articulation_actuators import ArticulationActuators as ArticulationActuators
     from .authoring import add_actuator as add_actuator
+    from .components.base import Clamping as Clamping
+    from .components.base import Controller as Controller
+    from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
     from .components.clamping_max_effort import ClampingMaxEffort as ClampingMaxEffort
+    from .components.clamping_position_based import ClampingPositionBased as ClampingPositionBased
     from .components.controller_pd import ControllerPD as ControllerPD
+    from .components.controller_pid import ControllerPID as ControllerPID
     from .components.delay import Delay as Delay
     from .hosts.current import Articulation as Articulation
     from .hosts.current import use_host as use_host
     from .pipeline.actuator import ActuatorConfig as ActuatorConfig
     from .simulation import Simulation as Simulation
+    from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
     from .specs.configs import DelayConfig as DelayConfig
     from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
+    from .specs.configs import NeuralControlConfig as NeuralControlConfig
     from .specs.configs import PDControlConfig as PDControlConfig
+    from .specs.configs import PIDControlConfig as PIDControlConfig
+    from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ import warp as wp
 
 from .components.quiet_warp import quiet_warp
 from .errors import HostError
+from .hosts.binding import Binding, subscribe, weakly
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Buffers, Host, Subscription
 from .hosts.values import broadcast, resolve_indices
@@ -21,9 +22,6 @@ from .pipeline.actuator import Actuator, ActuatorConfig, actuator_from_config, a
 from .pipeline.plan import compile_plan
 from .pipeline.warp_engine import Fault, WarpEngine
 from .usd.discover import discover
-
-# the articulation's own handlers run at order 0
-_AFTER_ARTICULATION = 1
 
 
 class ArticulationActuators:
@@ -62,15 +60,15 @@ class ArticulationActuators:
         _skip_discovery: bool = False,
     ) -> None:
         host = current_host()
-        articulation = host.articulation(paths)
+        robots = Binding(host.articulation(paths))
         actuators: list[Actuator] = []
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
-            specs = discover(host.stage, articulation.prototype_path, articulation.prototype_dof_paths)
+            specs = discover(host.stage, robots.prototype_path, robots.prototype_dof_paths)
             with quiet_warp():
-                actuators = [actuator_from_spec(spec, len(articulation), articulation.device) for spec in specs]
+                actuators = [actuator_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
             axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
-        self._attach(host, articulation, actuators, axes, auto_step_pre_physics, device)
+        self._attach(host, robots, actuators, axes, auto_step_pre_physics, device)
 
     @classmethod
     def from_actuators(
@@ -94,20 +92,20 @@ class ArticulationActuators:
             HostError: No simulation is open.
         """
         host = current_host()
-        articulation = host.articulation(paths)
-        names = articulation.dof_names
+        robots = Binding(host.articulation(paths))
+        where, names = robots.articulation.paths[0], robots.articulation.dof_names
         for position, (_, name) in enumerate(actuators):
             if name not in names:
-                raise ValueError(f"joint {name!r}: not in <{articulation.paths[0]}>. Available: {names}.")
+                raise ValueError(f"joint {name!r}: not in <{where}>. Available: {names}.")
             if names.count(name) > 1:
-                raise ValueError(f"joint {name!r} is found {names.count(name)} times in <{articulation.paths[0]}>.")
+                raise ValueError(f"joint {name!r} is found {names.count(name)} times in <{where}>.")
             if name in [other for _, other in actuators[:position]]:
                 raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
         ordered = sorted(actuators, key=lambda pair: names.index(pair[1]))
         built = [actuator_from_config(config, name) for config, name in ordered]
-        axes = [(articulation.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
+        axes = [(robots.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
         self = cls.__new__(cls)
-        self._attach(host, articulation, built, axes, auto_step_pre_physics, device)
+        self._attach(host, robots, built, axes, auto_step_pre_physics, device)
         return self
 
     # what it consists of
@@ -115,7 +113,7 @@ class ArticulationActuators:
     @property
     def articulation(self) -> ArticulationPort:
         """The robots."""
-        return self._articulation
+        return self._robots.articulation
 
     @property
     def actuators(self) -> list[Actuator]:
@@ -133,7 +131,7 @@ class ArticulationActuators:
 
         Such a joint gets effort 0 for the step; no other joint is affected.
         """
-        paths = self._articulation.paths
+        paths = self.articulation.paths
         return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._engine.faults()]
 
     # stepping
@@ -171,11 +169,21 @@ class ArticulationActuators:
         if self._buffers is None:
             raise HostError("physics is not running: call play() before step_actuators().")
         self._buffers.refresh()
-        self._engine.step()
+        self._engine.step(step_dt)
         self._buffers.commit()
 
-    def reset(self) -> None:
-        """Forget delays, faults and a stored error, for all robots; feedforward stays."""
+    def reset(self, *, indices: Any = None) -> None:
+        """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
+
+        Args:
+            indices: Robot indices or mask; None means all.
+
+        Raises:
+            ValueError: An index is out of range.
+        """
+        if indices is not None:
+            self._engine.reset(resolve_indices(indices, self._num_robots, "robot").tolist())
+            return
         self._error = None
         self._engine.reset()
         if self._auto_step and self._host.bus.ready:
@@ -196,8 +204,8 @@ class ArticulationActuators:
         Raises:
             ValueError: An index is out of range, the shape does not fit, or a value is not finite.
         """
-        rows = resolve_indices(indices, len(self._articulation), "robot")
-        columns = resolve_indices(dof_indices, self._articulation.num_dofs, "DOF")
+        rows = resolve_indices(indices, self._num_robots, "robot")
+        columns = resolve_indices(dof_indices, self.articulation.num_dofs, "DOF")
         values = broadcast(target_feedforward_efforts, (len(rows), len(columns)), "target_feedforward_efforts")
         self._feedforward[np.ix_(rows, columns)] = values
         self._feedforward_on_device.assign(self._feedforward)
@@ -217,7 +225,7 @@ class ArticulationActuators:
             subscription.close()
         attached, self._buffers = self._buffers is not None, None
         if attached and self._columns:
-            release_drives(self, self._host.bus, self._articulation, self.actuated_dof_indices)
+            release_drives(self, self._host.bus, self.articulation, self.actuated_dof_indices)
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +239,7 @@ class ArticulationActuators:
             self.close()
 
     def __repr__(self) -> str:
-        paths = self._articulation.paths
+        paths = self.articulation.paths
         where = paths[0] if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
         return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {len(paths)} robots>"
 
@@ -240,7 +248,7 @@ class ArticulationActuators:
     def _attach(
         self,
         host: Host,
-        articulation: ArticulationPort,
+        robots: Binding,
         actuators: list[Actuator],
         axes: list[tuple[str, str]],
         auto_step: bool,
@@ -251,24 +259,24 @@ class ArticulationActuators:
         `axes` names the driven joint of each slot: its path on the prototype, and its name.
         """
         self._closed = False
-        self._host, self._articulation = host, articulation
+        self._host, self._robots = host, robots
         self._actuators, self._auto_step = actuators, auto_step
         self._axes = axes
-        self._num_robots = len(articulation)
+        self._num_robots = robots.num_robots
         self._columns = self._find_columns()
         self._error: BaseException | None = None
         self._buffers: Buffers | None = None
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
         plan = compile_plan(actuators, self._num_robots)
-        self._feedforward = np.zeros((self._num_robots, articulation.num_dofs), np.float32)
+        self._feedforward = np.zeros((self._num_robots, robots.articulation.num_dofs), np.float32)
         with quiet_warp():
-            if device is not None and wp.get_device(device) != wp.get_device(articulation.device):
+            if device is not None and wp.get_device(device) != wp.get_device(robots.device):
                 raise ValueError(
-                    f"device = {device}: must be that of the articulation, {articulation.device}. Leave device out."
+                    f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
                 )
-            self._engine = WarpEngine(plan, articulation.device)
-            self._feedforward_on_device = wp.array(self._feedforward, device=articulation.device)
+            self._engine = WarpEngine(plan, robots.device)
+            self._feedforward_on_device = wp.array(self._feedforward, device=robots.device)
         bus = host.bus
         try:
             if bus.ready:
@@ -276,11 +284,7 @@ class ArticulationActuators:
         except BaseException:
             self.close()
             raise
-        self._subscriptions = [
-            bus.on_ready(self._on_ready, order=_AFTER_ARTICULATION),
-            bus.on_stop(self._on_stop),
-            bus.on_reset(self._on_reset, order=_AFTER_ARTICULATION),
-        ]
+        self._subscriptions = subscribe(bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset)
 
     def _find_columns(self) -> list[int]:
         """Column of each slot in the articulation as it is now.
@@ -288,27 +292,27 @@ class ArticulationActuators:
         Raises:
             HostError: A joint is gone.
         """
-        there = list(zip(self._articulation.prototype_dof_paths, self._articulation.dof_names, strict=True))
+        there = list(zip(self._robots.prototype_dof_paths, self.articulation.dof_names, strict=True))
         if missing := [path for path, name in self._axes if (path, name) not in there]:
             raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
         return [there.index(axis) for axis in self._axes]
 
     def _on_ready(self) -> None:
         """Physics runs: bind to its arrays, take the drives, start stepping."""
-        if len(self._articulation) != self._num_robots:
+        if self._robots.num_robots != self._num_robots:
             raise HostError(
-                f"{self!r} was made for {self._num_robots} robots and its paths match {len(self._articulation)} now. "
+                f"{self!r} was made for {self._num_robots} robots and its paths match {self._robots.num_robots} now. "
                 "Close it and make a new one."
             )
         self._columns = self._find_columns()
-        buffers = self._articulation.buffers()
+        buffers = self._robots.buffers(self._columns)
         inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)
         with quiet_warp():
             self._engine.bind(self._columns, (*inputs, self._feedforward_on_device), buffers.efforts)
             self._engine.reset()
         self._buffers = buffers
         self._error = None
-        take_drives(self, self._host.bus, self._articulation, self.actuated_dof_indices)
+        take_drives(self, self._host.bus, self.articulation, self.actuated_dof_indices)
         if self._auto_step:
             self._subscribe_step()
 
@@ -320,7 +324,7 @@ class ArticulationActuators:
 
     def _on_reset(self, env_ids: Sequence[int] | None) -> None:
         """Environments start over: so does the state of their actuators."""
-        self._engine.reset(None if env_ids is None else self._articulation.envs_to_rows(env_ids))
+        self._engine.reset(None if env_ids is None else self._robots.envs_to_rows(env_ids))
 
     def _on_pre_step(self, dt: float, context: Any) -> None:
         """Step; on an error leave no effort behind, stop stepping and pass the error on."""
@@ -329,12 +333,12 @@ class ArticulationActuators:
         except Exception as error:
             self._error = error
             self._unsubscribe_step()
-            self._articulation.set_dof_efforts(0.0, dof_indices=self.actuated_dof_indices)
+            self.articulation.set_dof_efforts(0.0, dof_indices=self.actuated_dof_indices)
             raise
 
     def _subscribe_step(self) -> None:
         if self._step_subscription is None and not self._closed:
-            self._step_subscription = self._host.bus.on_pre_step(self._on_pre_step)
+            self._step_subscription = self._host.bus.on_pre_step(weakly(self._on_pre_step))
 
     def _unsubscribe_step(self) -> None:
         if self._step_subscription is not None:

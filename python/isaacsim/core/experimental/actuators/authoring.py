@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .hosts.current import current_stage
-from .specs.configs import DelayConfig, MaxEffortClampingConfig, PDControlConfig
+from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
 from .usd.author import author_actuator
 
 
@@ -14,9 +14,9 @@ def add_actuator(
     articulation_root: str,
     target_names: str | Sequence[str],
     name: str,
-    controller: PDControlConfig,
+    controller: ControlConfig,
     *,
-    clamping: Sequence[MaxEffortClampingConfig] | None = None,
+    clamping: Sequence[ClampingConfig] | None = None,
     delay: DelayConfig | None = None,
     overwrite_existing: bool = False,
     stage: Any = None,

@@ -63,7 +63,7 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
     """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero."""
     drives = _taken.get(bus, {})
     stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
-    efforts = as_numpy(articulation.buffers().efforts).copy()
+    freed = np.zeros(stiffnesses.shape, bool)
     for row, paths in enumerate(_axis_paths(articulation)):
         for column in columns:
             drive = drives.get(paths[column])
@@ -73,11 +73,15 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
             if drive.owners:
                 continue
             del drives[paths[column]]
-            efforts[row, column] = 0.0
+            freed[row, column] = True
             # gains that are not zero any more were set by somebody who wants them
             if stiffnesses[row, column] == 0 and dampings[row, column] == 0:
                 stiffnesses[row, column], dampings[row, column] = drive.stiffness, drive.damping
-    articulation.set_dof_efforts(efforts[:, columns], dof_indices=columns)
+    # joints freed in the same rows go together, mostly all of them in all rows
+    for rows in np.unique(freed.T, axis=0):
+        if rows.any():
+            joints = np.flatnonzero((freed.T == rows).all(axis=1))
+            articulation.set_dof_efforts(0.0, indices=np.flatnonzero(rows), dof_indices=joints)
     articulation.set_dof_gains(
         stiffnesses[:, columns], dampings[:, columns], dof_indices=columns, update_default_gains=False
     )

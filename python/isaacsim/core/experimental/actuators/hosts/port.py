@@ -1,4 +1,8 @@
-"""What a simulator offers to actuators: the current stage, articulations by path, and physics events."""
+"""What a simulator offers to actuators: the current stage, articulations by path, and physics events.
+
+`Host`, `PhysicsBus` and `ArticulationPort` are required as they stand. Each member of `PhysicsBusExtras` and
+`ArticulationExtras` is optional on its own; without it, what its docstring says holds.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +46,8 @@ class Subscription(Protocol):
 class PhysicsBus(Protocol):
     """Physics events. Callbacks run by ascending `order`, then in the order of registration.
 
-    Bound methods are held weakly: a callback never keeps its object alive.
+    The simulator calls them; they may register and close callbacks. They do not keep actuators alive. A bus needs a
+    hash and takes weak references, as objects of ordinary classes do.
     """
 
     @property
@@ -62,29 +67,29 @@ class PhysicsBus(Protocol):
         """Call `callback()` when physics has stopped; articulations can no longer be written."""
         ...
 
+
+class PhysicsBusExtras(Protocol):
+    """What a bus may offer besides."""
+
     def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> Subscription:
-        """Call `callback(env_ids)` when environments were put back to their initial state; None means all."""
+        """Call `callback(env_ids)` when environments were put back to their initial state; None means all.
+
+        Without it, call `ArticulationActuators.reset` after a reset.
+        """
         ...
 
 
 class ArticulationPort(Protocol):
-    """The robots matched by one or more paths: `num_robots` rows with the same joints."""
+    """The robots matched by one or more paths: one row per robot, all with the same joints.
 
-    def __len__(self) -> int: ...
+    Names and meaning are those of Isaac Sim. Getters return NumPy or Warp arrays of shape `(robots, DOFs)`, new ones or
+    the same each time. Setters take scalars, NumPy or Warp arrays that broadcast to the shape of the indices given;
+    indices are lists or arrays of integers, None means all, and those of robots and joints form a grid.
+    """
 
     @property
     def paths(self) -> list[str]:
         """Articulation root of each row."""
-        ...
-
-    @property
-    def prototype_path(self) -> str:
-        """Path on the stage of the robot that all rows are like; actuator prims are read there."""
-        ...
-
-    @property
-    def prototype_dof_paths(self) -> list[str]:
-        """Paths on the stage of the prototype's joints."""
         ...
 
     @property
@@ -102,20 +107,27 @@ class ArticulationPort(Protocol):
         """Joint path of each axis of each row."""
         ...
 
-    @property
-    def device(self) -> str:
-        """Device of `buffers()`, as Warp names it."""
+    def get_dof_positions(self) -> Any:
+        """Positions [rad or m]."""
         ...
 
-    def buffers(self) -> Buffers:
-        """The arrays a plan binds to; valid until physics stops."""
+    def get_dof_velocities(self) -> Any:
+        """Velocities [rad/s or m/s]."""
         ...
 
-    def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
-        """Rows that belong to the given environments."""
+    def get_dof_position_targets(self) -> Any:
+        """Position targets [rad or m]."""
         ...
 
-    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[Any, Any]:
+    def get_dof_velocity_targets(self) -> Any:
+        """Velocity targets [rad/s or m/s]."""
+        ...
+
+    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set the efforts [N·m or N] of the coming physics step: a scalar, NumPy on the CPU, Warp on a GPU."""
+        ...
+
+    def get_dof_gains(self) -> tuple[Any, Any]:
         """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
         ...
 
@@ -131,8 +143,31 @@ class ArticulationPort(Protocol):
         """Set the gains of the joint drives."""
         ...
 
-    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set the efforts [N·m or N] of the coming physics step."""
+
+class ArticulationExtras(Protocol):
+    """What an articulation may offer besides."""
+
+    @property
+    def device(self) -> str:
+        """Where actuators compute, as Warp names it. Without it, `_device`; without that, the CPU."""
+        ...
+
+    @property
+    def prototype_path(self) -> str:
+        """Path on the stage of the robot that all rows are like; actuator prims are read there. Else `paths[0]`."""
+        ...
+
+    @property
+    def prototype_dof_paths(self) -> list[str]:
+        """Paths on the stage of the prototype's joints. Else `dof_paths[0]`."""
+        ...
+
+    def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
+        """Rows that belong to the given environments. Without it, row `i` is environment `i`."""
+        ...
+
+    def buffers(self) -> Buffers:
+        """The arrays themselves, valid until physics stops. Without it, they are copied through getters and setters."""
         ...
 
 

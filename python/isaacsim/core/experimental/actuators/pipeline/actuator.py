@@ -9,10 +9,12 @@ from typing import Any
 from ..components import catalogue
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
+from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.configs import DCMotorClampingConfig, MaxEffortClampingConfig, PositionBasedClampingConfig
 
 # clamps read from USD run in this order, the plain limit last, so that it holds whatever comes before it
-_CANONICAL_CLAMPS = ("NewtonMaxEffortClampingAPI",)
+_CANONICAL_CLAMPS = (DCMotorClampingConfig, PositionBasedClampingConfig, MaxEffortClampingConfig)
 
 
 @dataclass
@@ -57,9 +59,20 @@ class Actuator:
 
 
 def actuator_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuator:
-    """Return the actuator that carries out one prim's spec on `num_robots` robots."""
+    """Return the actuator that carries out one prim's spec on `num_robots` robots.
+
+    Raises:
+        ActuatorParseError: Nothing carries out one of its configs yet.
+    """
+    try:
+        return _from_spec(spec, num_robots, device)
+    except ValueError as error:
+        raise ActuatorParseError([f"<{spec.path}>: {error}"]) from error
+
+
+def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuator:
     count = num_robots * len(spec.targets)
-    clamps = sorted(spec.clamping, key=lambda config: _CANONICAL_CLAMPS.index(config.SCHEMA))
+    clamps = sorted(spec.clamping, key=lambda config: _CANONICAL_CLAMPS.index(type(config)))
     return Actuator(
         label=spec.path,
         dof_names=tuple(target.rsplit("/", 1)[1] for target in spec.targets),

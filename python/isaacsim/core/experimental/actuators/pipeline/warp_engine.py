@@ -17,15 +17,27 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ..components.clamping_max_effort import max_effort_clamp
+from ..components.clamping_dc_motor import ClampingDCMotor, dc_motor_clamp
+from ..components.clamping_max_effort import ClampingMaxEffort, max_effort_clamp
+from ..components.clamping_position_based import ClampingPositionBased, table_limit
 from ..components.controller_pd import pd_effort
+from ..components.controller_pid import ControllerPID, pid_effort, pid_integral
 from ..components.delay import ring_row
-from .plan import Plan
+from .plan import CLAMP_WIDTH, CLAMPS, CONTROLLERS, Plan
 
 wp.set_module_options({"enable_backward": False})
 
 # bits of the fault code, in the order of FAULT_INPUTS
 FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
+
+
+_PLAN_ARRAYS = ("base", "pitch", "controller_kind", "clamp_kind", "table_start", "table_count")
+_WARP_TYPE = {"i": wp.int32, "f": wp.float32}
+_PID = wp.constant(CONTROLLERS.index(ControllerPID))
+_MAX_EFFORT = wp.constant(CLAMPS.index(ClampingMaxEffort))
+_DC_MOTOR = wp.constant(CLAMPS.index(ClampingDCMotor))
+_POSITION_BASED = wp.constant(CLAMPS.index(ClampingPositionBased))
+_WIDTH = wp.constant(CLAMP_WIDTH)
 
 
 @dataclass(frozen=True)
@@ -54,10 +66,20 @@ class _Parameters:
     base: wp.array[int]
     pitch: wp.array[int]
     columns: wp.array[int]
+    controller_kind: wp.array[int]
     kp: wp.array[float]
+    ki: wp.array[float]
     kd: wp.array[float]
+    integral_max: wp.array[float]
     const_effort: wp.array[float]
-    max_effort: wp.array[float]
+    # clamps in order: kind per (clamp, slot), three numbers each per (clamp, slot and robot)
+    num_clamps: int
+    clamp_kind: wp.array2d[int]
+    clamp: wp.array2d[float]
+    table_start: wp.array2d[int]
+    table_count: wp.array2d[int]
+    table_positions: wp.array[float]
+    table_efforts: wp.array[float]
     lag: wp.array[int]
     depth: int
 
@@ -69,6 +91,7 @@ class _State:
     velocity_targets: wp.array2d[float]
     feedforward: wp.array2d[float]
     newest: wp.array[int]
+    integral: wp.array[float]
     fresh: wp.array[int]
     fault: wp.array[int]
     fault_step: wp.array[int]
@@ -81,11 +104,31 @@ def _bad(value: float, bit: int) -> int:
     return bit
 
 
+@wp.func
+def _limit(params: _Parameters, slot: int, i: int, q: float, qd: float, effort: float) -> float:
+    """Return the effort after the clamps of a slot, in their order."""
+    limited = effort
+    for clamp in range(params.num_clamps):
+        kind = params.clamp_kind[clamp, slot]
+        row = clamp * _WIDTH
+        if kind == _MAX_EFFORT:
+            limited = max_effort_clamp(limited, params.clamp[row, i])
+        elif kind == _DC_MOTOR:
+            stall, no_load, peak = params.clamp[row, i], params.clamp[row + 1, i], params.clamp[row + 2, i]
+            limited = dc_motor_clamp(limited, qd, stall, no_load, peak)
+        elif kind == _POSITION_BASED:
+            start, count = params.table_start[clamp, slot], params.table_count[clamp, slot]
+            here = table_limit(q, params.table_positions, params.table_efforts, start, count)
+            limited = max_effort_clamp(limited, here)
+    return limited
+
+
 @wp.kernel
 def _step_kernel(
     # Params:
     params: _Parameters,
     step: int,
+    dt: float,
     # In:
     positions: wp.array2d[float],
     velocities: wp.array2d[float],
@@ -126,20 +169,36 @@ def _step_kernel(
         state.newest[i] = newest
         row_read = ring_row(newest, params.lag[i], params.depth)
 
-        effort = pd_effort(
-            q,
-            qd,
-            state.position_targets[row_read, i],
-            state.velocity_targets[row_read, i],
-            state.feedforward[row_read, i],
-            params.kp[i],
-            params.kd[i],
-            params.const_effort[i],
-        )
+        q_target = state.position_targets[row_read, i]
+        qd_target = state.velocity_targets[row_read, i]
+        ff = state.feedforward[row_read, i]
+
+        # law
+        integral = state.integral[i]
+        if params.controller_kind[slot] == _PID:
+            integral = pid_integral(integral, q, q_target, dt, params.integral_max[i])
+            effort = pid_effort(
+                q,
+                qd,
+                q_target,
+                qd_target,
+                ff,
+                params.kp[i],
+                params.ki[i],
+                params.kd[i],
+                params.const_effort[i],
+                integral,
+            )
+        else:
+            effort = pd_effort(q, qd, q_target, qd_target, ff, params.kp[i], params.kd[i], params.const_effort[i])
+
+        # guard before the clamps, which would make full torque of it, and after them
+        if wp.isfinite(effort):
+            state.integral[i] = integral
+            effort = _limit(params, slot, i, q, qd, effort)
         if not wp.isfinite(effort):
             fault = 32
             effort = 0.0
-        effort = max_effort_clamp(effort, params.max_effort[i])
 
     # keep the first fault since the reset
     if fault != 0 and state.fault[i] == 0:
@@ -154,6 +213,7 @@ def _reset_kernel(robots: wp.array[int], params: _Parameters, state: _State):
     n, slot = wp.tid()
     i = params.base[slot] + robots[n] * params.pitch[slot]
     state.fresh[i] = 1
+    state.integral[i] = 0.0
     state.fault[i] = 0
 
 
@@ -171,14 +231,12 @@ class WarpEngine:
         self.plan, self.device = plan, device
         self.steps = 0
         params = _Parameters()
-        params.base = wp.array(plan.base, dtype=wp.int32, device=device)
-        params.pitch = wp.array(plan.pitch, dtype=wp.int32, device=device)
-        params.lag = wp.array(plan.lag, dtype=wp.int32, device=device)
-        params.depth = plan.depth
-        for name, values in plan.parameters.items():
-            setattr(params, name, wp.array(values, dtype=wp.float32, device=device))
+        arrays = {name: getattr(plan, name) for name in _PLAN_ARRAYS}
+        for name, values in {**arrays, **plan.parameters}.items():
+            setattr(params, name, wp.array(values, dtype=_WARP_TYPE[values.dtype.char], device=device))
+        params.num_clamps, params.depth = len(plan.clamp_kind), plan.depth
         self._params = params
-        self._state = self._new_state(len(plan.lag))
+        self._state = self._new_state(plan.num_values)
         self._arrays: tuple[wp.array, ...] = ()
         self._show_parameters()
 
@@ -193,15 +251,15 @@ class WarpEngine:
         self._params.columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
         self._arrays = tuple(_as_warp(array) for array in (*inputs, efforts))
 
-    def step(self) -> None:
-        """Compute the efforts of all slots of all robots."""
+    def step(self, dt: float) -> None:
+        """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
         if not self.plan.num_slots:
             return
         *inputs, efforts = self._arrays
         wp.launch(
             _step_kernel,
             dim=(self.plan.num_robots, self.plan.num_slots),
-            inputs=[self._params, self.steps, *inputs, self._state],
+            inputs=[self._params, self.steps, dt, *inputs, self._state],
             outputs=[efforts],
             device=self.device,
         )
@@ -237,6 +295,7 @@ class WarpEngine:
         state = _State()
         for name in ("position_targets", "velocity_targets", "feedforward"):
             setattr(state, name, wp.zeros((self.plan.depth, size), dtype=wp.float32, device=self.device))
+        state.integral = wp.zeros(size, dtype=wp.float32, device=self.device)
         for name in ("newest", "fault", "fault_step"):
             setattr(state, name, wp.zeros(size, dtype=wp.int32, device=self.device))
         state.fresh = wp.full(size, 1, dtype=wp.int32, device=self.device)
@@ -244,11 +303,10 @@ class WarpEngine:
 
     def _show_parameters(self) -> None:
         """Let each component show its part of the flat arrays, so that writing to it acts at the next step."""
-        for block in self.plan.blocks:
-            for component in block.actuator.components:
-                for name in component.PARAMETERS:
-                    flat = self._params.lag if name == "delay_steps" else getattr(self._params, name)
-                    setattr(component, name, flat[block.start : block.stop])
+        for view in self.plan.views:
+            array = getattr(self._params, view.array)
+            flat = array if view.row is None else array[view.row]
+            setattr(view.component, view.attribute, flat[view.start : view.stop])
 
 
 def _as_warp(array: Any) -> wp.array:

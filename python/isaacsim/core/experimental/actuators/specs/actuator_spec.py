@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .configs import DelayConfig, MaxEffortClampingConfig, PDControlConfig
+from .configs import ClampingConfig, ControlConfig, DelayConfig
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,6 @@ class ActuatorSpec:
 
     path: str
     targets: tuple[str, ...]
-    controller: PDControlConfig
-    clamping: tuple[MaxEffortClampingConfig, ...] = ()
+    controller: ControlConfig
+    clamping: tuple[ClampingConfig, ...] = ()
     delay: DelayConfig | None = None

@@ -1,7 +1,8 @@
 """The configs a user writes: plain mutable dataclasses, one per USD schema.
 
 Units are those of the joint: rad, rad/s and N·m for a revolute one, m, m/s and N for a prismatic one; never degrees.
-Constructors do not check values; authoring and parsing do, against the field descriptions.
+Constructors do not check values, but for the table of `PositionBasedClampingConfig`; authoring and parsing do, against
+the field descriptions.
 Source: newton-usd-schemas 0.6.0.
 """
 
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, Literal
 
-from .fields import parameter
+from .fields import parameter, violations
 
 Kind = Literal["controller", "clamping", "delay"]
 
@@ -35,6 +37,44 @@ class PDControlConfig:
 
 
 @dataclass
+class PIDControlConfig:
+    """PD control with an integral term: `effort = const + feedforward + kp·e + ki·I + kd·ė`."""
+
+    SCHEMA: ClassVar[str] = "NewtonPIDControlAPI"
+    KIND: ClassVar[Kind] = "controller"
+
+    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    """Proportional gain [N·m/rad or N/m]."""
+    ki: float = parameter(attribute="newton:ki", type="float", unit="N·m/(rad·s) or N/(m·s)", fallback=0.0, lower=0.0)
+    """Integral gain [N·m/(rad·s) or N/(m·s)]."""
+    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    """Derivative gain [N·m·s/rad or N·s/m]."""
+    integral_max: float = parameter(
+        math.inf,
+        attribute="newton:integralMax",
+        type="float",
+        unit="rad·s or m·s",
+        fallback=math.inf,
+        lower=0.0,
+        infinite=True,
+    )
+    """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
+    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    """Effort added at every step [N·m or N]."""
+
+
+@dataclass
+class NeuralControlConfig:
+    """A neural network as control law, stored in a model file. Can be authored; it cannot be driven yet."""
+
+    SCHEMA: ClassVar[str] = "NewtonNeuralControlAPI"
+    KIND: ClassVar[Kind] = "controller"
+
+    model_path: str = parameter(attribute="newton:modelPath", type="asset", unit="", fallback=None)
+    """Path of the model file."""
+
+
+@dataclass
 class MaxEffortClampingConfig:
     """Symmetric effort limit: `|effort| <= max_effort`."""
 
@@ -45,6 +85,84 @@ class MaxEffortClampingConfig:
         attribute="newton:maxEffort", type="float", unit="N·m or N", fallback=math.inf, lower=0.0, infinite=True
     )
     """Largest effort in either direction [N·m or N]; inf means no limit."""
+
+
+@dataclass
+class DCMotorClampingConfig:
+    """Four-quadrant effort limit of a DC motor: what it can give falls with speed."""
+
+    SCHEMA: ClassVar[str] = "NewtonDCMotorClampingAPI"
+    KIND: ClassVar[Kind] = "clamping"
+
+    saturation_effort: float = parameter(
+        attribute="newton:saturationEffort",
+        type="float",
+        unit="N·m or N",
+        fallback=math.inf,
+        lower=0.0,
+        infinite=True,
+    )
+    """Stall effort [N·m or N]; inf switches the speed curve off."""
+    velocity_limit: float = parameter(
+        attribute="newton:velocityLimit",
+        type="float",
+        unit="rad/s or m/s",
+        fallback=math.inf,
+        lower=0.0,
+        above=True,
+        infinite=True,
+    )
+    """No-load speed [rad/s or m/s]; inf switches the speed curve off."""
+    max_motor_effort: float = parameter(
+        attribute="newton:maxMotorEffort",
+        type="float",
+        unit="N·m or N",
+        fallback=math.inf,
+        lower=0.0,
+        infinite=True,
+    )
+    """Largest effort at any speed [N·m or N]; inf means no limit."""
+
+
+@dataclass
+class PositionBasedClampingConfig:
+    """Symmetric effort limit that depends on the joint position, as a table.
+
+    Raises:
+        ValueError: The table is empty, its columns differ in length, positions decrease, or an effort is negative.
+    """
+
+    SCHEMA: ClassVar[str] = "NewtonPositionBasedClampingAPI"
+    KIND: ClassVar[Kind] = "clamping"
+
+    lookup_positions: list[float] = parameter(
+        attribute="newton:lookupPositions", type="float[]", unit="rad or m", fallback=()
+    )
+    """Positions [rad or m], not decreasing."""
+    lookup_efforts: list[float] = parameter(
+        attribute="newton:lookupEfforts", type="float[]", unit="N·m or N", fallback=(), lower=0.0
+    )
+    """Largest effort at each position [N·m or N]."""
+
+    def __post_init__(self) -> None:
+        if problems := violations(self, type(self).__name__):
+            raise ValueError("\n".join(problems))
+        self.lookup_positions = [float(position) for position in self.lookup_positions]
+        self.lookup_efforts = [float(effort) for effort in self.lookup_efforts]
+
+    def conflicts(self) -> list[str]:
+        """What is wrong between the two columns."""
+        positions, efforts = list(self.lookup_positions), list(self.lookup_efforts)
+        if len(positions) != len(efforts) or not positions:
+            return [
+                f"lookup_positions has {len(positions)} values, lookup_efforts {len(efforts)}: must be equally many, "
+                "at least one. Complete the table."
+            ]
+        return [
+            f"lookup_positions[{row + 1}] = {after!r} comes after {before!r}: must not decrease. Sort the table."
+            for row, (before, after) in enumerate(pairwise(positions))
+            if after < before
+        ]
 
 
 @dataclass
@@ -60,5 +178,16 @@ class DelayConfig:
     """Delay in physics steps; 0 means none."""
 
 
-CONFIGS = (PDControlConfig, MaxEffortClampingConfig, DelayConfig)
+CONFIGS = (
+    PDControlConfig,
+    PIDControlConfig,
+    NeuralControlConfig,
+    MaxEffortClampingConfig,
+    DCMotorClampingConfig,
+    PositionBasedClampingConfig,
+    DelayConfig,
+)
 """Every config class; usd/ and components/ derive their tables from it."""
+
+ControlConfig = PDControlConfig | PIDControlConfig | NeuralControlConfig
+ClampingConfig = MaxEffortClampingConfig | DCMotorClampingConfig | PositionBasedClampingConfig

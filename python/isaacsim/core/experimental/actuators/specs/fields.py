@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+from collections.abc import Iterable
 from typing import Any, Literal
 
 FLOAT32_MAX = 3.4028234663852886e38
@@ -19,14 +20,16 @@ class Parameter:
 
     attribute: str
     """USD attribute the value is stored in."""
-    type: Literal["float", "int"]
+    type: Literal["float", "int", "float[]", "asset"]
     """USD value type."""
     unit: str
     """Unit of a rotary joint, then of a linear one."""
-    fallback: float | int
-    """Value of the USD schema when the attribute is not authored."""
+    fallback: Any
+    """Value of the USD schema when the attribute is not authored; None means it has to be."""
     lower: float = -math.inf
-    """Smallest value allowed, inclusive."""
+    """Smallest value allowed, inclusive unless `above` says otherwise."""
+    above: bool = False
+    """Whether values must be greater than `lower`, not equal to it."""
     upper: float = math.inf
     """Largest value allowed, inclusive."""
     infinite: bool = False
@@ -35,18 +38,32 @@ class Parameter:
     @property
     def rule(self) -> str:
         """The range in words, for error messages."""
+        if self.type == "asset":
+            return "must be the path of a file"
         kind = "an integer" if self.type == "int" else "a number" if self.infinite else "finite"
+        if self.type == "float[]":
+            kind = "numbers, each finite"
         bounds: list[str] = []
         if self.lower > -math.inf:
-            bounds.append(f">= {self.lower:g}")
+            bounds.append(f"{'>' if self.above else '>='} {self.lower:g}")
         if self.upper < math.inf:
             bounds.append(f"<= {self.upper:g}")
-        precision = " in single precision" if self.type == "float" else ""
+        precision = "" if self.type == "int" else " in single precision"
         off = " (inf switches it off)" if self.infinite else ""
         return f"must be {' and '.join([kind, *bounds])}{precision}{off}"
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` has the right type and lies in the range; NaN never does."""
+        if self.type == "asset":
+            return isinstance(value, str) and bool(value.strip())
+        if self.type == "float[]":
+            if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+                return False
+            numbers_given: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+            return all(self._accepts_number(number) for number in numbers_given)
+        return self._accepts_number(value)
+
+    def _accepts_number(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.type == "int" else numbers.Real):
             return False
         try:
@@ -55,6 +72,8 @@ class Parameter:
             return False
         if math.isinf(number):
             return self.infinite and number > 0
+        if self.above and number == self.lower:
+            return False
         return self.lower <= number <= self.upper and abs(number) <= FLOAT32_MAX
 
 
@@ -70,8 +89,10 @@ def parameters_of(config: Any) -> dict[str, Parameter]:
 
 def violations(config: Any, subject: str) -> list[str]:
     """One message per field of `config` whose value breaks its rule; empty when all is well."""
-    return [
+    single = [
         f"{subject}.{name} = {getattr(config, name)!r}: {described.rule}. Give a value in that range."
         for name, described in parameters_of(config).items()
         if not described.accepts(getattr(config, name))
     ]
+    # rules between fields, as far as each field alone is good
+    return single or [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]

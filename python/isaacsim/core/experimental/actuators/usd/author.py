@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pxr import Sdf, Tf, Usd
+from pxr import Sdf, Tf, Usd, Vt
 
 from ..specs.configs import CONFIGS
 from ..specs.fields import parameters_of, violations
 from .articulation import is_single_axis_joint, joints_by_name
 from .schema import ACTUATOR_TYPE, TARGETS
 
-_VALUE_TYPES = {"float": Sdf.ValueTypeNames.Float, "int": Sdf.ValueTypeNames.Int}
+# USD value type of each kind of parameter, and what makes its value of ours
+_VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "float": (Sdf.ValueTypeNames.Float, float),
+    "int": (Sdf.ValueTypeNames.Int, int),
+    "float[]": (Sdf.ValueTypeNames.FloatArray, Vt.FloatArray),
+    "asset": (Sdf.ValueTypeNames.Asset, Sdf.AssetPath),
+}
 _KIND_WORDS = {"controller": "a control config", "clamping": "a clamping config", "delay": "a DelayConfig"}
 
 
@@ -165,10 +171,10 @@ def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[s
         spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[config.SCHEMA for config in configs]))
         for config in configs:
             for field, described in parameters_of(config).items():
-                attribute = Sdf.AttributeSpec(spec, described.attribute, _VALUE_TYPES[described.type])
+                value_type, to_usd = _VALUE_TYPES[described.type]
+                attribute = Sdf.AttributeSpec(spec, described.attribute, value_type)
                 attribute.custom = True
-                value = getattr(config, field)
-                attribute.default = float(value) if described.type == "float" else int(value)
+                attribute.default = to_usd(getattr(config, field))
         relationship = Sdf.RelationshipSpec(spec, TARGETS)
         relationship.targetPathList.explicitItems = [
             target.MapToSpecPath(joint).StripAllVariantSelections() for joint in targets

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from pxr import Sdf, Tf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.configs import DCMotorClampingConfig
 from .articulation import every_prim, is_single_axis_joint, scope_of
 from .schema import CONFIG_BY_SCHEMA, TARGETS, applied_schemas, is_actuator, read_config, schema_problem
 
@@ -112,6 +116,7 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
                 f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
             )
         return None
+    _warn_of_idle_limits(path, parts["clamping"])
     return ActuatorSpec(
         path=path,
         targets=targets,
@@ -119,3 +124,15 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
         clamping=tuple(parts["clamping"]),
         delay=next(iter(parts["delay"]), None),
     )
+
+
+def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:
+    """Say so when a velocity limit has no effect."""
+    for clamp in clamps:
+        if isinstance(clamp, DCMotorClampingConfig):
+            if math.isinf(clamp.saturation_effort) and math.isfinite(clamp.velocity_limit):
+                warnings.warn(
+                    f"<{path}>: newton:velocityLimit = {clamp.velocity_limit:g} has no effect, for an infinite "
+                    "newton:saturationEffort switches the speed curve off. Author the stall effort.",
+                    stacklevel=2,
+                )

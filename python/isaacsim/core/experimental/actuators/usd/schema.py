@@ -6,9 +6,10 @@ Values, types, ranges and fallbacks come from the field descriptions in `specs`,
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from typing import Any
 
-from pxr import Usd
+from pxr import Sdf, Usd
 
 from ..specs.configs import CONFIGS
 from ..specs.fields import Parameter, parameters_of
@@ -17,6 +18,7 @@ ACTUATOR_TYPE = "NewtonActuator"
 TARGETS = "newton:targets"
 # markers that the plugin applies along with a control or clamping schema; they carry nothing
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
+_FROM_USD: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "float[]": list, "asset": str}
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
 
 
@@ -33,8 +35,15 @@ def is_actuator(prim: Usd.Prim) -> bool:
 
 def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
     """Return `config_type` filled from `prim`; what is wrong is appended to `issues`."""
+    before = len(issues)
     values = {name: _read_value(prim, described, issues) for name, described in parameters_of(config_type).items()}
-    return config_type(**values)
+    try:
+        return config_type(**values)
+    except ValueError as error:
+        # a table that does not fit together; its parts were reported already when they are wrong themselves
+        if len(issues) == before:
+            issues.append(f"<{prim.GetPath()}>: {error} Correct the attributes or deactivate the prim.")
+        return None
 
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
@@ -55,6 +64,11 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
     """Return the authored value, or the schema's fallback when nothing is authored or the value is unusable."""
     attribute = prim.GetAttribute(described.attribute)
     if not attribute or not attribute.HasAuthoredValue():
+        if described.fallback is None:
+            issues.append(
+                f"<{prim.GetPath()}>.{described.attribute} is not authored: {described.rule}. "
+                "Author it or deactivate the prim."
+            )
         return described.fallback
     where = f"<{prim.GetPath()}>.{described.attribute}"
     # Get would return the plugin's fallback for values over time only
@@ -65,13 +79,15 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
         )
         return described.fallback
     value = attribute.Get(Usd.TimeCode.Default())
+    if described.type == "asset" and isinstance(value, Sdf.AssetPath):
+        value = value.path
     if not described.accepts(value):
         issues.append(
             f"{where} = {value!r} ({_layer_of(attribute)}): {described.rule}. "
             "Author a value in that range or deactivate the prim."
         )
         return described.fallback
-    return float(value) if described.type == "float" else int(value)
+    return _FROM_USD[described.type](value)
 
 
 def _layer_of(attribute: Usd.Attribute) -> str:

@@ -4,7 +4,7 @@ import ctypes
 import os
 import sys
 
-# newton sees its own schemas only if they are known before the first stage of the process is opened
+# USD learns of newton's schemas only before the first stage of the process is opened
 import newton_usd_schemas  # noqa: F401
 
 

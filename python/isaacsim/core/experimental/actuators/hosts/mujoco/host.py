@@ -231,7 +231,7 @@ class MujocoHost:
         self._width = len(self._axes)
         self._root_body = {a.path: scene.bodies[a.root_body].path for a in scene.articulations}
         self._robots = _robots(scene, self.num_envs, self._width)
-        self._owners = _dof_owners(scene, self.model)
+        self._owners = _joint_owners(scene, self.model)
         self.generation += 1
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
@@ -261,11 +261,14 @@ class MujocoHost:
 
     def _divergence(self, speeds: np.ndarray) -> SimulationDivergedError:
         """Name what is not finite; where a whole simulation is, what was fastest just before."""
-        bad = ~np.isfinite(self._qvel)
+        starts = self.model.jnt_dofadr, self.model.jnt_qposadr
+        bad = np.logical_or.reduceat(~np.isfinite(self._qvel), starts[0], axis=1)
+        bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), starts[1], axis=1)
+        speeds = np.maximum.reduceat(speeds, starts[0], axis=1)
         robots: list[str] = []
         loose: list[str] = []
-        for env in np.flatnonzero(bad.any(axis=1) | ~np.isfinite(self._qpos).all(axis=1)):
-            hit = [path for path, dofs in self._owners.items() if bad[env, dofs].any()]
+        for env in np.flatnonzero(bad.any(axis=1)):
+            hit = [path for path, joints in self._owners.items() if bad[env, joints].any()]
             if len(hit) > 1 and np.isfinite(speeds[env]).all():
                 # MuJoCo spreads one NaN over the whole simulation
                 hit = [max(hit, key=lambda path: speeds[env, self._owners[path]].max())]
@@ -308,8 +311,8 @@ def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
     return "/" + "/".join(segments)
 
 
-def _dof_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
-    """Velocity addresses of each articulation, floating base included, and of every loose body."""
+def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """MuJoCo's joints of each articulation, floating base included, and of every loose body."""
     top = list(range(len(scene.bodies)))
     for number, body in enumerate(scene.bodies):
         if body.parent >= 0:
@@ -319,7 +322,7 @@ def _dof_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
     owners = {}
     for path, root in roots.items():
         ids = [model.body(body.path).id for number, body in enumerate(scene.bodies) if top[number] == root]
-        owners[path] = np.flatnonzero(np.isin(model.dof_bodyid, ids))
+        owners[path] = np.flatnonzero(np.isin(model.jnt_bodyid, ids))
     return owners
 
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from ...components.quiet_warp import quiet_warp
 from ...errors import UnsupportedSceneError
-from ...usd.articulation import acceleration_drives, articulation_roots, loop_joints
+from ...usd.articulation import acceleration_drives, articulation_roots, every_prim, loop_joints
 from ...usd.discover import actuator_paths
+from ...usd.schema import applied_schemas
 from ...usd.stage import require_meters, without_prims
 
 # newton writes these for "no limit"
@@ -128,6 +129,7 @@ def read_scene(stage: Any) -> Scene:
             read; the message names them.
     """
     require_meters(stage)
+    _require_known_mimics(stage)
     builder = _import(stage)
     bodies, axes_of = _read_bodies(builder, stage)
     shapes = _read_shapes(builder)
@@ -145,6 +147,16 @@ def read_scene(stage: Any) -> Scene:
         articulations=_read_articulations(builder, axes_of, set(articulation_roots(stage))),
         no_contact=_read_no_contact(builder),
     )
+
+
+def _require_known_mimics(stage: Any) -> None:
+    """Refuse mimic joints that newton would pass over, because USD does not know their schema."""
+    mimics = [prim for prim in every_prim(stage.GetPseudoRoot()) if "NewtonMimicAPI" in applied_schemas(prim)]
+    if lost := [str(prim.GetPath()) for prim in mimics if not prim.HasAPI("NewtonMimicAPI")]:
+        raise UnsupportedSceneError(
+            f"mimic joints {lost} would turn freely: a stage was opened before USD knew their schema. Import "
+            "newton_usd_schemas, or Simulation from this package, before the first stage is opened."
+        )
 
 
 def _import(stage: Any) -> Any:

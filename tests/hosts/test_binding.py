@@ -1,0 +1,340 @@
+"""Actuators on an articulation and a bus that know nothing of this package."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    ClampingMaxEffort,
+    ControllerPD,
+    Delay,
+    PDControlConfig,
+    add_actuator,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.binding import Binding, weakly
+from isaacsim.core.experimental.actuators.hosts.bus import EventBus
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from pxr import Usd, UsdPhysics
+
+NAMES = ["hip", "knee", "ankle"]
+STATE = ("positions", "velocities", "position_targets", "velocity_targets")
+ROBOTS, DT = 3, 0.01
+
+
+class Subscription:
+    """A callback in a plain list."""
+
+    def __init__(self, callbacks: list, callback: Callable) -> None:
+        self.callbacks, self.callback = callbacks, callback
+        callbacks.append(callback)
+
+    def close(self) -> None:
+        if self.callback in self.callbacks:
+            self.callbacks.remove(self.callback)
+
+
+class PlainBus:
+    """What is required and no more; it holds its callbacks."""
+
+    def __init__(self) -> None:
+        self.ready = True
+        self.on: dict[str, list] = {"ready": [], "pre_step": [], "stop": []}
+
+    def on_ready(self, callback: Callable, *, order: int = 0) -> Subscription:
+        return Subscription(self.on["ready"], callback)
+
+    def on_pre_step(self, callback: Callable, *, order: int = 0) -> Subscription:
+        return Subscription(self.on["pre_step"], callback)
+
+    def on_stop(self, callback: Callable, *, order: int = 0) -> Subscription:
+        return Subscription(self.on["stop"], callback)
+
+    def emit(self, event: str, *args: object) -> None:
+        for callback in tuple(self.on[event]):
+            callback(*args)
+
+
+class Legs:
+    """What an articulation must offer and no more."""
+
+    num_dofs, dof_names = len(NAMES), NAMES
+
+    def __init__(self, give: Callable[[np.ndarray], Any] = np.copy) -> None:
+        self.paths = [f"/Leg_{i}" for i in range(ROBOTS)]
+        self.dof_paths = [[f"{path}/{name}" for name in NAMES] for path in self.paths]
+        self.state = {name: np.zeros((ROBOTS, 3)) for name in STATE}
+        self.efforts = np.zeros((ROBOTS, 3))
+        self.gains = np.arange(9.0).reshape(ROBOTS, 3) + 1, np.arange(9.0).reshape(ROBOTS, 3) / 8
+        self.give, self.calls = give, []
+
+    def get_dof_positions(self) -> Any:
+        return self.give(self.state["positions"])
+
+    def get_dof_velocities(self) -> Any:
+        return self.give(self.state["velocities"])
+
+    def get_dof_position_targets(self) -> Any:
+        return self.give(self.state["position_targets"])
+
+    def get_dof_velocity_targets(self) -> Any:
+        return self.give(self.state["velocity_targets"])
+
+    def get_dof_gains(self) -> tuple[Any, Any]:
+        return self.give(self.gains[0]), self.give(self.gains[1])
+
+    def set_dof_gains(
+        self,
+        stiffnesses: Any = None,
+        dampings: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+        update_default_gains: bool = True,
+    ) -> None:
+        assert not update_default_gains
+        for gains, values in zip(self.gains, (stiffnesses, dampings), strict=True):
+            gains[self.at(indices, dof_indices)] = values
+
+    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self.calls.append(list(dof_indices))
+        self.efforts[self.at(indices, dof_indices)] = efforts
+
+    def at(self, indices: Any, dof_indices: Any) -> tuple:
+        every = (range(ROBOTS), range(3))
+        return np.ix_(
+            *[all_ if some is None else some for all_, some in zip(every, (indices, dof_indices), strict=True)]
+        )
+
+
+class LegHost:
+    """Somebody's simulator."""
+
+    def __init__(self, legs: Legs | None = None, bus: Any = None, stage: Any = None) -> None:
+        self.legs, self.bus, self.stage = legs or Legs(), bus or PlainBus(), stage
+
+    def articulation(self, paths: Any) -> Legs:
+        return self.legs
+
+
+@pytest.fixture
+def host():
+    with use_host(LegHost()) as made:
+        yield made
+
+
+def full(value: float, dtype: Any = wp.float32) -> wp.array:
+    return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
+
+
+def wrap(*joints: str) -> ArticulationActuators:
+    config = ActuatorConfig(
+        ControllerPD(full(10.0), full(1.0)), [ClampingMaxEffort(full(15.0))], Delay(full(2, wp.int32), 2)
+    )
+    return ArticulationActuators.from_actuators("/Leg_.*", [(config, joint) for joint in joints])
+
+
+def double_warp(array: np.ndarray) -> wp.array:
+    return wp.array(array, dtype=wp.float64, device="cpu")
+
+
+def single_warp(array: np.ndarray) -> wp.array:
+    return wp.array(array, dtype=wp.float32, device="cpu")
+
+
+@pytest.mark.parametrize(
+    "give",
+    [np.copy, np.asarray, np.float32, np.asfortranarray, single_warp, double_warp],
+    ids=["new", "same", "single", "columns", "warp", "double warp"],
+)
+def test_efforts_are_those_of_bound_arrays(give: Callable, rng: np.random.Generator) -> None:
+    """Whatever arrays the getters return, bit for bit as on the host whose arrays are bound in place."""
+    memory, legs = MemoryHost(NAMES, ROBOTS, path="/Leg"), Legs(give)
+    foreign = LegHost(legs)
+    with use_host(memory):
+        memory.play()
+        bound = wrap("ankle", "hip")
+    with use_host(foreign):
+        copied = wrap("ankle", "hip")
+    for _ in range(6):
+        for name in STATE:
+            legs.state[name][:] = rng.uniform(-2, 2, (ROBOTS, 3)).astype(np.float32)
+            getattr(memory.arrays(), name)[:] = legs.state[name].ravel()
+        memory.step(DT)
+        foreign.bus.emit("pre_step", DT, None)
+        assert legs.efforts.any()
+        np.testing.assert_array_equal(legs.efforts.ravel(), memory.arrays().efforts)
+    bound.close()
+    copied.close()
+
+
+def test_only_actuated_joints_are_set(host: LegHost) -> None:
+    """In ascending order; efforts of the others are not even touched."""
+    host.legs.efforts[:, 1] = 7.0
+    wrapper = wrap("ankle", "hip")
+    host.bus.emit("pre_step", DT, None)
+    assert host.legs.calls == [[0, 2]]
+    assert host.legs.efforts.tolist() == [[0.0, 7.0, 0.0]] * ROBOTS
+    wrapper.close()
+
+
+def test_actuators_are_read_at_the_first_robot() -> None:
+    """Without a prototype of its own the articulation's first row is the prototype."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Leg_0", "Xform"))
+    UsdPhysics.RevoluteJoint.Define(stage, "/Leg_0/knee")
+    add_actuator("/Leg_0", "knee", "motor", PDControlConfig(4.0, 0.0), stage=stage)
+    host = LegHost(stage=stage)
+    with use_host(host), ArticulationActuators("/Leg_.*") as wrapper:
+        host.legs.state["position_targets"][:] = 0.5
+        host.bus.emit("pre_step", DT, None)
+        assert wrapper.actuated_dof_indices == [1]
+        assert host.legs.efforts.tolist() == [[0.0, 2.0, 0.0]] * ROBOTS
+
+
+def test_no_joint_at_all_is_legal(host: LegHost) -> None:
+    """A robot without actuators is left alone."""
+    with wrap() as wrapper:
+        wrapper.step_actuators(DT)
+    assert host.legs.calls == []
+    assert host.legs.gains[0].all()
+
+
+def test_drives_and_efforts_are_given_back(host: LegHost) -> None:
+    """Close restores gains and clears the efforts of its own joints."""
+    before = [gains.copy() for gains in host.legs.gains]
+    wrapper = wrap("knee")
+    assert [gains[:, 1].tolist() for gains in host.legs.gains] == [[0.0] * ROBOTS] * 2
+    host.legs.efforts[:] = 5.0
+    wrapper.close()
+    np.testing.assert_array_equal(host.legs.gains, before)
+    assert host.legs.efforts.tolist() == [[5.0, 0.0, 5.0]] * ROBOTS
+
+
+def test_joints_of_another_wrapper_keep_their_efforts() -> None:
+    """Of two wrappers over different robots, closing one clears no effort of the other's."""
+    memory = MemoryHost(NAMES, 2)
+    one = wp.ones(1, dtype=wp.float32, device="cpu")
+    config = ActuatorConfig(ControllerPD(one, one))
+    with use_host(memory):
+        memory.play()
+        memory.arrays().stiffnesses[:] = 3.0
+        both = ArticulationActuators.from_actuators(
+            "/Robot_.*", [(ActuatorConfig(ControllerPD(wp.ones(2, dtype=float), wp.ones(2, dtype=float))), "hip")]
+        )
+        with pytest.warns(UserWarning, match="the one that steps last wins"):
+            second = ArticulationActuators.from_actuators("/Robot_1", [(config, "hip"), (config, "knee")])
+        memory.arrays().efforts[:] = 5.0
+        both.close()
+        assert memory.arrays().efforts.tolist() == [0, 5, 5, 5, 5, 5]
+        memory.arrays().efforts[:] = 5.0
+        second.close()
+        assert memory.arrays().efforts.tolist() == [5, 5, 5, 0, 0, 5]
+    assert (memory.arrays().stiffnesses == 3.0).all()
+
+
+def test_bus_may_hold_its_callbacks(host: LegHost) -> None:
+    """A wrapper nobody else holds goes away all the same, and takes its callbacks along."""
+    before = host.legs.gains[0].copy()
+    wrap("knee")
+    gc.collect()
+    assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
+    np.testing.assert_array_equal(host.legs.gains[0], before)
+
+
+def test_ready_and_stop_of_a_plain_bus(host: LegHost) -> None:
+    """A wrapper follows physics through stop and ready."""
+    host.bus.ready = False
+    wrapper = wrap("knee")
+    assert host.legs.gains[0].all()
+    for _ in range(2):
+        host.bus.emit("ready")
+        assert len(host.bus.on["pre_step"]) == 1
+        host.bus.emit("stop")
+        assert host.bus.on["pre_step"] == []
+    with pytest.raises(HostError, match="physics is not running"):
+        wrapper.step_actuators(DT)
+
+
+def test_row_is_environment_by_default() -> None:
+    """An articulation that names no environments has one per row."""
+    host = LegHost(bus=EventBus())
+    host.bus.ready = True
+    with use_host(host), wrap("hip"):
+        for target in (1.0, 1.25, 1.375):
+            host.legs.state["position_targets"][:] = target
+            if target == 1.375:
+                host.bus.emit_reset([1])
+            host.bus.emit_pre_step(DT)
+        assert (host.legs.efforts[:, 0] / 10).tolist() == [1.0, 1.375, 1.0]
+
+
+@pytest.mark.parametrize("shape", [(3,), (1, 3), (ROBOTS, 2), (ROBOTS, 3, 1)])
+@pytest.mark.parametrize("make", [np.zeros, lambda shape: wp.zeros(shape, dtype=wp.float32, device="cpu")])
+def test_getter_of_another_shape_is_named(host: LegHost, shape: tuple, make: Callable) -> None:
+    """Nothing is broadcast in silence; efforts end as zero."""
+    host.legs.get_dof_velocities = lambda: make(shape)
+    host.legs.efforts[:] = 5.0
+    wrapper = wrap("knee")
+    with pytest.raises(HostError) as error:
+        host.bus.emit("pre_step", DT, None)
+    assert f"get_dof_velocities() returned shape {shape}: must be (robots, DOFs) = (3, 3)" in str(error.value)
+    assert host.legs.efforts.tolist() == [[5.0, 0.0, 5.0]] * ROBOTS
+    wrapper.close()
+
+
+def test_value_too_large_is_a_fault(host: LegHost) -> None:
+    """What float32 cannot hold faults its joint alone, without a warning."""
+    host.legs.state["positions"][1, 0] = 1e300
+    host.legs.state["position_targets"][:] = 1.0
+    with wrap("hip") as wrapper:
+        host.bus.emit("pre_step", DT, None)
+        (fault,) = wrapper.faults
+        assert (fault.robot_path, fault.dof_name, fault.inputs) == ("/Leg_1", "hip", ("position",))
+        assert host.legs.efforts[:, 0].tolist() == [10.0, 0.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "device"),
+    [({}, "cpu"), ({"_device": "cuda:1"}, "cuda:1"), ({"device": "cuda:0", "_device": "cpu"}, "cuda:0")],
+)
+def test_device_is_the_articulations(given: dict[str, str], device: str) -> None:
+    """Its public name first, Isaac Sim's private one second, else the CPU."""
+    legs = Legs()
+    vars(legs).update(given)
+    assert Binding(legs).device == device
+
+
+def test_offers_of_the_articulation_come_first() -> None:
+    """What an articulation brings along is not replaced."""
+    host = MemoryHost(NAMES, 2, dof_paths=["/Robot/a", "/Robot/b", "/Robot/c"])
+    host.play()
+    binding = Binding(host.articulation("/Robot_1"))
+    assert (binding.prototype_path, binding.prototype_dof_paths) == ("/Robot", ["/Robot/a", "/Robot/b", "/Robot/c"])
+    assert binding.envs_to_rows([1]) == [0]
+    assert np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
+
+
+def test_weak_function_ends_with_its_object() -> None:
+    """It calls the method while the object lives, and nothing after."""
+    heard: list[int] = []
+
+    class Listener:
+        def hear(self, value: int) -> None:
+            heard.append(value)
+
+    listener = Listener()
+    call = weakly(listener.hear)
+    call(1)
+    del listener
+    gc.collect()
+    call(2)
+    assert heard == [1]

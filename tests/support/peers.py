@@ -1,0 +1,37 @@
+"""Actuators of newton, read from a prim by its own parser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+
+# the order in which clamps read from USD act here; newton keeps the authored one
+_ORDER = ("ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort")
+
+
+def newton_actuator(prim: Any, column: int, robots: int, dofs: int) -> tuple[Any, list[Any]]:
+    """The newton actuator of a prim for one column of `(robots, dofs)`, and its two states."""
+    with quiet_warp():
+        import newton.actuators as peer
+
+    parsed = peer.parse_actuator_prim(prim)
+    drive, delay, clamping = None, None, []
+    for component, given in [(parsed.drive_class, parsed.drive_kwargs), *parsed.component_specs]:
+        values = component.resolve_arguments(dict(given))
+        if component is peer.Delay:
+            steps = values["delay_steps"]
+            delay = peer.Delay(wp.full(robots, steps, dtype=wp.int32, device="cpu"), steps)
+            continue
+        if component is not peer.ClampingPositionBased:
+            values = {name: wp.full(robots, value, dtype=wp.float32, device="cpu") for name, value in values.items()}
+        if component is parsed.drive_class:
+            drive = component(**values)
+        else:
+            clamping.append(component(**values))
+    clamping.sort(key=lambda clamp: _ORDER.index(type(clamp).__name__))
+    indices = wp.array(np.arange(robots) * dofs + column, dtype=wp.uint32, device="cpu")
+    actuator = peer.Actuator(indices, drive, delay=delay, clamping=clamping)
+    return actuator, [actuator.state(), actuator.state()]
