@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 import pytest
-from isaacsim.core.experimental.actuators import use_host
+from isaacsim.core.experimental.actuators import use_host, use_stage
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.current import (
     Articulation,
@@ -141,11 +141,57 @@ def test_current_stage_is_the_hosts() -> None:
     assert current_stage() is stage
 
 
-def test_host_without_stage_asks_for_one() -> None:
-    """With the argument to give."""
+def test_used_stage_is_current_inside_only() -> None:
+    """With no simulation anywhere."""
+    stage = object()
+    with use_stage(stage) as given:
+        assert (given, current_stage()) == (stage, stage)
+    with pytest.raises(HostError):
+        current_stage()
+
+
+def test_used_stage_ends_with_an_error_too() -> None:
+    """The block's error passes, the stage does not stay."""
+    with pytest.raises(ArithmeticError), use_stage(object()):
+        raise ArithmeticError
+    with pytest.raises(HostError):
+        current_stage()
+
+
+def test_innermost_of_host_and_used_stage_has_the_stage() -> None:
+    """Either may stand inside the other, and each comes back when the inner one ends."""
+    outer, middle, inner = object(), object(), object()
+    with use_stage(outer), use_host(host(stage=middle)):
+        assert current_stage() is middle
+        with use_stage(inner):
+            assert current_stage() is inner
+        assert current_stage() is middle
+
+
+def test_used_stage_hides_no_host() -> None:
+    """A stage brings no physics: robots are those of the host around it."""
     mine = host()
-    enter(mine)
-    with pytest.raises(HostError, match=r"has no USD stage\. Pass the stage explicitly"):
+    with use_host(mine), use_stage(object()):
+        assert current_host() is mine
+    with use_stage(object()), pytest.raises(HostError, match="no simulation is open"):
+        current_host()
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_no_stage_names_three_ways_to_one(opened: bool) -> None:
+    """The same message without a host and with one that has no stage."""
+    mine = host()
+    if opened:
+        enter(mine)
+    with pytest.raises(
+        HostError, match=r"^no USD stage is current.*`stage=\.\.\.`.*use_stage\(.*Simulation\(.*use_host\("
+    ):
+        current_stage()
+
+
+def test_host_without_stage_hides_the_stage_around_it() -> None:
+    """What is authored inside is not put on a stage the host does not simulate."""
+    with use_stage(object()), use_host(host()), pytest.raises(HostError, match="no USD stage is current"):
         current_stage()
 
 

@@ -9,7 +9,7 @@ from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD
 from isaacsim.core.experimental.actuators.components.base import Clamping, Controller
 from isaacsim.core.experimental.actuators.components.clamping_dc_motor import ClampingDCMotor
 from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID
-from isaacsim.core.experimental.actuators.pipeline.actuator import Actuator
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 
 
@@ -17,8 +17,10 @@ def array(*values: float, dtype=wp.float32) -> wp.array:
     return wp.array(values, dtype=dtype, device="cpu")
 
 
-def actuator(controller=None, clamping=(), delay=None, joints=("knee",)) -> Actuator:
-    return Actuator("knee_motor", joints, controller or ControllerPD(array(1, 2), array(3, 4)), list(clamping), delay)
+def actuator(controller=None, clamping=(), delay=None, joints=("knee",)) -> ActuatorEntry:
+    return ActuatorEntry(
+        "knee_motor", joints, controller or ControllerPD(array(1, 2), array(3, 4)), list(clamping), delay
+    )
 
 
 def test_no_actuators_make_an_empty_plan() -> None:
@@ -62,7 +64,7 @@ def test_ring_holds_the_largest_delay() -> None:
         (actuator(delay=Delay(array(-1, 0, dtype=wp.int32), 3)), ["delay_steps = -1"]),
     ],
 )
-def test_bad_parameters_are_refused_by_name(wrong: Actuator, words: list[str]) -> None:
+def test_bad_parameters_are_refused_by_name(wrong: ActuatorEntry, words: list[str]) -> None:
     """The error names actuator, parameter, value and rule."""
     with pytest.raises(ValueError) as error:
         compile_plan([wrong], 2)
@@ -78,7 +80,7 @@ class OwnClamping(Clamping):
 
 
 @pytest.mark.parametrize("wrong", [actuator(OwnController()), actuator(clamping=[OwnClamping()])])
-def test_unknown_components_are_refused_by_name(wrong: Actuator) -> None:
+def test_unknown_components_are_refused_by_name(wrong: ActuatorEntry) -> None:
     """A component without a law in the plan is never skipped silently."""
     with pytest.raises(TypeError, match="Own"):
         compile_plan([wrong], 2)

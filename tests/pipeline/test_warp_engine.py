@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
-from isaacsim.core.experimental.actuators.pipeline.actuator import Actuator
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 from isaacsim.core.experimental.actuators.pipeline.warp_engine import FAULT_INPUTS, WarpEngine
 
@@ -25,8 +25,8 @@ class Bench:
         knee = ControllerPD(full(20, robots=robots), full(2, robots=robots))
         limit, delay = ClampingMaxEffort(full(50, robots=robots)), Delay(full(2, wp.int32, robots), 2)
         self.actuators = [
-            Actuator("/A/hip", ("hip",), hip, [limit], None),
-            Actuator("/A/knee", ("knee",), knee, [], delay),
+            ActuatorEntry("/A/hip", ("hip",), hip, [limit], None),
+            ActuatorEntry("/A/knee", ("knee",), knee, [], delay),
         ]
         self.engine = WarpEngine(compile_plan(self.actuators, robots), "cpu")
         self.inputs = [np.zeros((robots, 2), np.float32) for _ in range(5)]

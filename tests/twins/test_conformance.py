@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators.components.clamping_position_based imp
 from isaacsim.core.experimental.actuators.components.controller_pd import pd_effort
 from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID, pid_effort, pid_integral
 from isaacsim.core.experimental.actuators.components.delay import ring_row
-from isaacsim.core.experimental.actuators.pipeline.actuator import Actuator
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, NeuralControlConfig, PDControlConfig
@@ -253,9 +253,9 @@ def test_every_config_has_a_component() -> None:
     assert set(CATALOGUE) | {NeuralControlConfig} == set(CONFIGS)
 
 
-def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[Actuator], dict[str, np.ndarray]]:
+def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[ActuatorEntry], dict[str, np.ndarray]]:
     """One to three joints per actuator with all, some or none of delay, bias and limit; and the same as `(N, A)`."""
-    actuators: list[Actuator] = []
+    actuators: list[ActuatorEntry] = []
     columns: dict[str, list[np.ndarray]] = {
         name: [] for name in ("kp", "kd", "const_effort", "max_effort", "delay_steps")
     }
@@ -273,7 +273,7 @@ def random_actuators(rng: np.random.Generator, robots: int) -> tuple[list[Actuat
             for name, value in values.items()
         }
         actuators.append(
-            Actuator(
+            ActuatorEntry(
                 label=f"a{number}",
                 dof_names=tuple(f"j{number}_{i}" for i in range(width)),
                 controller=ControllerPD(flat["kp"], flat["kd"], flat["const_effort"] if number % 2 else None),
@@ -362,7 +362,7 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
         values, twins = random_joint(rng, robots)
         lags = rng.integers(0, 4, robots)
         delay = Delay(wp.array(lags, dtype=wp.int32, device="cpu"), 4) if slot % 2 else None
-        actuators.append(Actuator(f"a{slot}", (f"j{slot}",), *components_of(values), delay))
+        actuators.append(ActuatorEntry(f"a{slot}", (f"j{slot}",), *components_of(values), delay))
         joints.append(
             [oracle.Joint(**t, delay_steps=int(g) if slot % 2 else 0) for t, g in zip(twins, lags, strict=True)]
         )
@@ -394,7 +394,7 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
         values, _ = random_joint(rng, robots)
         limits[:, slot] = last = rng.uniform(0, 50, robots).astype(np.float32)
         values["clamps"].append(("max", last))
-        actuators.append(Actuator(f"a{slot}", (f"j{slot}",), *components_of(values), None))
+        actuators.append(ActuatorEntry(f"a{slot}", (f"j{slot}",), *components_of(values), None))
     engine = WarpEngine(compile_plan(actuators, robots), "cpu")
     arrays = [np.zeros((robots, slots), np.float32) for _ in range(5)]
     efforts = np.zeros((robots, slots), np.float32)
@@ -409,8 +409,8 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
 def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> None:
     """A limit of inf, a bias of 0 and a delay of 0 change no bit."""
     kp, kd = (wp.array(rng.uniform(1, 9, 3), dtype=wp.float32, device="cpu") for _ in range(2))
-    bare = Actuator("bare", ("j",), ControllerPD(kp, kd), [], None)
-    neutral = Actuator(
+    bare = ActuatorEntry("bare", ("j",), ControllerPD(kp, kd), [], None)
+    neutral = ActuatorEntry(
         "neutral",
         ("j",),
         ControllerPD(kp, kd, wp.zeros(3, dtype=wp.float32, device="cpu")),

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.authoring import add_actuator
 from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts.current import use_host
+from isaacsim.core.experimental.actuators.hosts.current import use_host, use_stage
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
     DCMotorClampingConfig,
@@ -342,16 +342,19 @@ def test_uses_the_current_stage(stage):
 
 
 @pytest.mark.parametrize(
-    ("host", "remedy"),
-    [
-        (nullcontext(), "Open one first"),
-        (use_host(SimpleNamespace(stage=None)), "Pass the stage explicitly"),
-    ],
+    "host", [nullcontext(), use_host(SimpleNamespace(stage=None))], ids=["no host", "host without stage"]
 )
-def test_needs_a_stage(host, remedy):
+def test_needs_a_stage(host):
     """Say what to do when there is no stage."""
-    with host, pytest.raises(HostError, match=remedy):
+    with host, pytest.raises(HostError, match=r"`stage=\.\.\.`.*use_stage\(.*Simulation\(.*use_host\("):
         add_actuator(ROOT, "hip", "act", PD)
+
+
+def test_uses_the_stage_made_current(stage):
+    """Author on the stage of `use_stage`, without any simulation."""
+    with use_stage(stage):
+        add_actuator(ROOT, "hip", "act", PD)
+    assert actuator_paths(stage) == [PATH]
 
 
 # where it is written

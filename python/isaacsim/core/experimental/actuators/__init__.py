@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 _HOME = {
-    "ActuatorConfig": "pipeline.actuator",
+    "Actuator": "pipeline.actuator",
+    "ActuatorConfig": "pipeline.entry",
     "Articulation": "hosts.current",
     "ArticulationActuators": "articulation_actuators",
     "Clamping": "components.base",
@@ -24,14 +25,17 @@ _HOME = {
     "DCMotorClampingConfig": "specs.configs",
     "Delay": "components.delay",
     "DelayConfig": "specs.configs",
+    "Host": "hosts.port",
     "MaxEffortClampingConfig": "specs.configs",
     "NeuralControlConfig": "specs.configs",
     "PDControlConfig": "specs.configs",
     "PIDControlConfig": "specs.configs",
+    "PhysicsBus": "hosts.port",
     "PositionBasedClampingConfig": "specs.configs",
     "Simulation": "simulation",
     "add_actuator": "authoring",
     "use_host": "hosts.current",
+    "use_stage": "hosts.current",
 }
 
 __all__ = list(_HOME)
@@ -49,7 +53,11 @@ if TYPE_CHECKING:
     from .components.delay import Delay as Delay
     from .hosts.current import Articulation as Articulation
     from .hosts.current import use_host as use_host
-    from .pipeline.actuator import ActuatorConfig as ActuatorConfig
+    from .hosts.current import use_stage as use_stage
+    from .hosts.port import Host as Host
+    from .hosts.port import PhysicsBus as PhysicsBus
+    from .pipeline.actuator import Actuator as Actuator
+    from .pipeline.entry import ActuatorConfig as ActuatorConfig
     from .simulation import Simulation as Simulation
     from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
     from .specs.configs import DelayConfig as DelayConfig

@@ -18,7 +18,8 @@ from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Buffers, Host, Subscription
 from .hosts.values import broadcast, resolve_indices
 from .lifecycle import forget_drives, release_drives, take_drives
-from .pipeline.actuator import Actuator, ActuatorConfig, actuator_from_config, actuator_from_spec
+from .pipeline.actuator import Actuator
+from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_config, entry_from_spec
 from .pipeline.plan import compile_plan
 from .pipeline.warp_engine import Fault, WarpEngine
 from .usd.discover import discover
@@ -61,14 +62,14 @@ class ArticulationActuators:
     ) -> None:
         host = current_host()
         robots = Binding(host.articulation(paths))
-        actuators: list[Actuator] = []
+        entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
             specs = discover(host.stage, robots.prototype_path, robots.prototype_dof_paths)
             with quiet_warp():
-                actuators = [actuator_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
+                entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
             axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
-        self._attach(host, robots, actuators, axes, auto_step_pre_physics, device)
+        self._attach(host, robots, entries, axes, auto_step_pre_physics, device)
 
     @classmethod
     def from_actuators(
@@ -102,7 +103,7 @@ class ArticulationActuators:
             if name in [other for _, other in actuators[:position]]:
                 raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
         ordered = sorted(actuators, key=lambda pair: names.index(pair[1]))
-        built = [actuator_from_config(config, name) for config, name in ordered]
+        built = [entry_from_config(config, name) for config, name in ordered]
         axes = [(robots.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
         self = cls.__new__(cls)
         self._attach(host, robots, built, axes, auto_step_pre_physics, device)
@@ -249,7 +250,7 @@ class ArticulationActuators:
         self,
         host: Host,
         robots: Binding,
-        actuators: list[Actuator],
+        entries: list[ActuatorEntry],
         axes: list[tuple[str, str]],
         auto_step: bool,
         device: Any,
@@ -260,7 +261,7 @@ class ArticulationActuators:
         """
         self._closed = False
         self._host, self._robots = host, robots
-        self._actuators, self._auto_step = actuators, auto_step
+        self._auto_step = auto_step
         self._axes = axes
         self._num_robots = robots.num_robots
         self._columns = self._find_columns()
@@ -268,7 +269,7 @@ class ArticulationActuators:
         self._buffers: Buffers | None = None
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
-        plan = compile_plan(actuators, self._num_robots)
+        plan = compile_plan(entries, self._num_robots)
         self._feedforward = np.zeros((self._num_robots, robots.articulation.num_dofs), np.float32)
         with quiet_warp():
             if device is not None and wp.get_device(device) != wp.get_device(robots.device):
@@ -276,6 +277,7 @@ class ArticulationActuators:
                     f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
                 )
             self._engine = WarpEngine(plan, robots.device)
+            self._actuators = self._describe(entries)
             self._feedforward_on_device = wp.array(self._feedforward, device=robots.device)
         bus = host.bus
         try:
@@ -285,6 +287,26 @@ class ArticulationActuators:
             self.close()
             raise
         self._subscriptions = subscribe(bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset)
+
+    def _describe(self, entries: Sequence[ActuatorEntry]) -> list[Actuator]:
+        """What `actuators` shows: the components, and where they stand in flattened `(robots, DOFs)` arrays."""
+        found, slot = [], 0
+        rows = np.arange(self._num_robots)[:, None] * self.articulation.num_dofs
+        for entry in entries:
+            columns = self._columns[slot : slot + len(entry.dof_names)]
+            indices = wp.array((rows + columns).ravel(), dtype=wp.uint32, device=self._robots.device)
+            components = (entry.controller, entry.delay, entry.clamping)
+            found.append(
+                Actuator(
+                    indices,
+                    *components,
+                    control_feedforward_attr="joint_control_feedforward",
+                    label=entry.label,
+                    dof_names=entry.dof_names,
+                )
+            )
+            slot += len(entry.dof_names)
+        return found
 
     def _find_columns(self) -> list[int]:
         """Column of each slot in the articulation as it is now.

@@ -34,12 +34,12 @@ def add_actuator(
         clamping: Effort limits.
         delay: Command delay.
         overwrite_existing: Replace a prim of that name.
-        stage: Where to author; None means the stage of the current simulation.
+        stage: Where to author; None means that of the innermost `use_stage` or simulation.
 
     Raises:
         ValueError: Bad root, name, joint or value, a taken name, or a place that cannot be edited here.
         TypeError: A config of the wrong kind.
-        HostError: No stage given and no simulation open.
+        HostError: No stage given and none current.
 
     Example:
         >>> from pxr import Usd

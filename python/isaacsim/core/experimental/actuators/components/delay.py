@@ -10,14 +10,18 @@ a reset fills every row, so no count of pushes is needed.
 Source: NewtonActuatorDelayAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 Delay.
 """
 
+# kernels read arrays as numbers
+# pyright: reportArgumentType=false, reportIndexIssue=false
+
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import warp as wp
 
 from ..specs.configs import DelayConfig
-from .base import Component, repeated, resolved_scalars
+from .base import Component, repeated, require_same_shape, resolved_scalars
 
 wp.set_module_options({"enable_backward": False})
 
@@ -26,6 +30,93 @@ wp.set_module_options({"enable_backward": False})
 def ring_row(newest: int, lag: int, depth: int) -> int:
     """Return the ring row that was written `lag` steps before row `newest`."""
     return (newest - lag + depth) % depth
+
+
+@wp.kernel
+def _read_kernel(
+    # Params:
+    delay_steps: wp.array[int],
+    depth: int,
+    # In:
+    position_targets: wp.array[float],
+    velocity_targets: wp.array[float],
+    feedforward: wp.array[float],
+    position_target_indices: wp.array[wp.uint32],
+    velocity_target_indices: wp.array[wp.uint32],
+    # State in:
+    buffer_pos: wp.array2d[float],
+    buffer_vel: wp.array2d[float],
+    buffer_act: wp.array2d[float],
+    num_pushes: wp.array[int],
+    write_idx: wp.array[int],
+    # Out:
+    delayed_pos: wp.array[float],
+    delayed_vel: wp.array[float],
+    delayed_act: wp.array[float],
+):
+    slot = wp.tid()
+    lag = wp.min(delay_steps[slot], num_pushes[slot])
+    if lag == 0:
+        # no delay, or nothing remembered yet: the command of this step
+        delayed_pos[slot] = position_targets[position_target_indices[slot]]
+        delayed_vel[slot] = velocity_targets[velocity_target_indices[slot]]
+        delayed_act[slot] = wp.float32(0.0)
+        if feedforward:
+            delayed_act[slot] = feedforward[velocity_target_indices[slot]]
+    else:
+        # the last row written holds the command of one step ago
+        row = ring_row(write_idx[0], lag - 1, depth)
+        delayed_pos[slot] = buffer_pos[row, slot]
+        delayed_vel[slot] = buffer_vel[row, slot]
+        delayed_act[slot] = buffer_act[row, slot]
+
+
+@wp.kernel
+def _push_kernel(
+    # Params:
+    depth: int,
+    # In:
+    position_targets: wp.array[float],
+    velocity_targets: wp.array[float],
+    feedforward: wp.array[float],
+    position_target_indices: wp.array[wp.uint32],
+    velocity_target_indices: wp.array[wp.uint32],
+    # State in/out:
+    buffer_pos: wp.array2d[float],
+    buffer_vel: wp.array2d[float],
+    buffer_act: wp.array2d[float],
+    num_pushes: wp.array[int],
+    write_idx: wp.array[int],
+):
+    slot = wp.tid()
+    row = (write_idx[0] + 1) % depth
+    buffer_pos[row, slot] = position_targets[position_target_indices[slot]]
+    buffer_vel[row, slot] = velocity_targets[velocity_target_indices[slot]]
+    buffer_act[row, slot] = wp.float32(0.0)
+    if feedforward:
+        buffer_act[row, slot] = feedforward[velocity_target_indices[slot]]
+    num_pushes[slot] = wp.min(num_pushes[slot] + 1, depth)
+
+
+@wp.kernel
+def _advance_kernel(depth: int, write_idx: wp.array[int]):
+    write_idx[0] = (write_idx[0] + 1) % depth
+
+
+@wp.kernel
+def _reset_kernel(
+    mask: wp.array[bool],
+    buffer_pos: wp.array2d[float],
+    buffer_vel: wp.array2d[float],
+    buffer_act: wp.array2d[float],
+    num_pushes: wp.array[int],
+):
+    row, slot = wp.tid()
+    if mask[slot]:
+        buffer_pos[row, slot] = 0.0
+        buffer_vel[row, slot] = 0.0
+        buffer_act[row, slot] = 0.0
+        num_pushes[slot] = 0
 
 
 class Delay(Component):
@@ -41,10 +132,33 @@ class Delay(Component):
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("delay_steps",)
 
+    @dataclass
+    class State:
+        """Commands of the last steps, `(depth, N)`; how many each actuator has seen, `(N,)`; the row written last."""
+
+        buffer_pos: wp.array
+        buffer_vel: wp.array
+        buffer_act: wp.array
+        num_pushes: wp.array
+        write_idx: wp.array
+
+        def reset(self, mask: wp.array | None = None) -> None:
+            """Forget the commands where `mask`, bool `(N,)`, is true; everywhere by default."""
+            buffers = [self.buffer_pos, self.buffer_vel, self.buffer_act]
+            if mask is None:
+                for array in (*buffers, self.num_pushes):
+                    array.zero_()
+                self.write_idx.fill_(len(self.buffer_pos) - 1)
+                return
+            require_same_shape("num_pushes", self.num_pushes, mask=mask)
+            outputs = [*buffers, self.num_pushes]
+            wp.launch(_reset_kernel, self.buffer_pos.shape, [mask], outputs, device=self.num_pushes.device)
+
     def __init__(self, delay_steps: wp.array, max_delay: int) -> None:
         if max_delay < 0:
             raise ValueError(f"max_delay = {max_delay}: must be >= 0. Give the largest delay in physics steps.")
         self.delay_steps, self.max_delay = delay_steps, max_delay
+        self._delayed: list[wp.array] = []
 
     @classmethod
     def from_config(cls, config: DelayConfig, num_actuators: int, device: Any) -> Self:
@@ -56,3 +170,55 @@ class Delay(Component):
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill `delay_steps` with the schema's fallback of 1 where absent and check it."""
         return resolved_scalars(DelayConfig, args, delay_steps=1)
+
+    def finalize(self, device: Any, num_actuators: int) -> None:
+        """Allocate the delayed commands."""
+        self._delayed = [wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(3)]
+
+    def state(self, num_actuators: int, device: Any) -> State:
+        """Return a state that remembers nothing."""
+        depth = max(self.max_delay, 1)
+        buffers = [wp.zeros((depth, num_actuators), dtype=wp.float32, device=device) for _ in range(3)]
+        pushes = wp.zeros(num_actuators, dtype=wp.int32, device=device)
+        return self.State(*buffers, pushes, wp.full(1, depth - 1, dtype=wp.int32, device=device))
+
+    def get_delayed_targets(
+        self,
+        target_pos: wp.array,
+        target_vel: wp.array,
+        feedforward: wp.array | None,
+        target_pos_indices: wp.array,
+        target_vel_indices: wp.array,
+        state: State,
+    ) -> tuple[wp.array, wp.array, wp.array]:
+        """Return position targets, velocity targets and feedforward that act now, each of shape `(N,)`."""
+        wp.launch(
+            _read_kernel,
+            dim=len(self.delay_steps),
+            inputs=[self.delay_steps, len(state.buffer_pos), target_pos, target_vel, feedforward]
+            + [target_pos_indices, target_vel_indices, *vars(state).values()],
+            outputs=self._delayed,
+            device=self.delay_steps.device,
+        )
+        position_targets, velocity_targets, forward = self._delayed
+        return position_targets, velocity_targets, forward
+
+    def update_state(
+        self,
+        target_pos: wp.array,
+        target_vel: wp.array,
+        feedforward: wp.array | None,
+        target_pos_indices: wp.array,
+        target_vel_indices: wp.array,
+        current_state: State,
+        next_state: State,
+    ) -> None:
+        """Write what `current_state` remembers, and the commands of this step, into `next_state`."""
+        if next_state is not current_state:
+            for before, after in zip(vars(current_state).values(), vars(next_state).values(), strict=True):
+                wp.copy(after, before)
+        device, depth = self.delay_steps.device, len(next_state.buffer_pos)
+        commands = [target_pos, target_vel, feedforward, target_pos_indices, target_vel_indices]
+        state = list(vars(next_state).values())
+        wp.launch(_push_kernel, len(self.delay_steps), [depth, *commands], state, device=device)
+        wp.launch(_advance_kernel, 1, [depth], [next_state.write_idx], device=device)

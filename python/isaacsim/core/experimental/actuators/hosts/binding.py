@@ -63,19 +63,21 @@ class Binding:
     def _copies(self, columns: list[int]) -> Buffers:
         robots = self.articulation
         shape = (self.num_robots, robots.num_dofs)
-        state = {name: wp.zeros(shape, dtype=wp.float32, device=self.device) for name in _STATE}
-        efforts = wp.zeros(shape, dtype=wp.float32, device=self.device)
-        set_efforts = wp.zeros((shape[0], len(columns)), dtype=wp.float32, device=self.device)
-        picked = wp.indexedarray(efforts, [None, wp.array(columns, dtype=wp.int32, device=self.device)])
+        device = wp.get_device(self.device)
+        state = {name: wp.zeros(shape, dtype=wp.float32, device=device) for name in _STATE}
+        efforts = wp.zeros(shape, dtype=wp.float32, device=device)
+        # Warp copies views of picked rows and columns, which its types do not say
+        grid = [wp.array(picked, dtype=wp.int32, device=device) for picked in (list(range(shape[0])), columns)]
+        actuated: Any = wp.indexedarray(efforts, grid)
+        packed = wp.zeros((shape[0], len(columns)), dtype=wp.float32, device=device)
 
         def refresh() -> None:
             for name, array in state.items():
                 array.assign(_float32(getattr(robots, f"get_dof_{name}")(), shape, f"get_dof_{name}()"))
 
         def commit() -> None:
-            wp.copy(set_efforts, picked)
-            values = set_efforts.numpy() if set_efforts.device.is_cpu else set_efforts
-            robots.set_dof_efforts(values, dof_indices=columns)
+            wp.copy(packed, actuated)
+            robots.set_dof_efforts(packed.numpy() if device.is_cpu else packed, dof_indices=columns)
 
         return Buffers(**state, efforts=efforts, refresh=refresh, commit=commit)
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import HostError
 from .port import ArticulationPort, Host
 
+
+@dataclass(frozen=True, eq=False)
+class _StageOnly:
+    """Stands among the hosts for a stage without physics."""
+
+    stage: Any
+
+
 # innermost last; a simulation that nobody holds any more drops out by itself
-_open: list[Callable[[], Host | None]] = []
+_open: list[Callable[[], Host | _StageOnly | None]] = []
 
 
 def enter(host: Host) -> None:
@@ -28,13 +37,22 @@ def leave(host: Host) -> None:
 @contextlib.contextmanager
 def use_host(host: Host) -> Iterator[Host]:
     """Make `host` the current one inside a `with` block."""
-    entry = lambda: host  # noqa: E731  (held strongly while the block runs)
-    _open.append(entry)
-    try:
+    with _held(host):
         yield host
-    finally:
-        # the host may have been closed in the block
-        _open[:] = [other for other in _open if other is not entry]
+
+
+@contextlib.contextmanager
+def use_stage(stage: Any) -> Iterator[Any]:
+    """Make `stage` the one `add_actuator` edits inside a `with` block; no physics is needed, and none starts.
+
+    Example:
+        >>> from pxr import Usd
+        >>> from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_stage
+        >>> with use_stage(Usd.Stage.Open("data/robots/pendulum.usda")):
+        ...     prim = add_actuator("/World/Pendulum", "hinge", "soft_hinge", PDControlConfig(kp=5.0, kd=0.5))
+    """
+    with _held(_StageOnly(stage)):
+        yield stage
 
 
 def current_host() -> Host:
@@ -44,7 +62,7 @@ def current_host() -> Host:
         HostError: There is none.
     """
     for entry in reversed(_open):
-        if (host := entry()) is not None:
+        if (host := entry()) is not None and not isinstance(host, _StageOnly):
             return host
     raise HostError(
         "no simulation is open. Open one first: `sim = Simulation('robot.usda')`, "
@@ -53,15 +71,18 @@ def current_host() -> Host:
 
 
 def current_stage() -> Any:
-    """The stage of the current host.
+    """The stage of the innermost open host or `use_stage`.
 
     Raises:
-        HostError: There is no host, or it has no stage.
+        HostError: There is neither, or the innermost is a host without a stage.
     """
-    stage = current_host().stage
-    if stage is None:
-        raise HostError("the current host has no USD stage. Pass the stage explicitly: `stage=...`.")
-    return stage
+    innermost = next((host for entry in reversed(_open) if (host := entry()) is not None), None)
+    if innermost is None or innermost.stage is None:
+        raise HostError(
+            "no USD stage is current. Pass one: `stage=...`, make one current: `with use_stage(stage): ...`, "
+            "or open a simulation that has one: `sim = Simulation('robot.usda')`, `with use_host(my_host): ...`."
+        )
+    return innermost.stage
 
 
 def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
@@ -75,3 +96,15 @@ def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
         ValueError: Nothing matches, or the robots differ in their joints.
     """
     return current_host().articulation(paths)
+
+
+@contextlib.contextmanager
+def _held(entry: Host | _StageOnly) -> Iterator[None]:
+    """Keep `entry` innermost, and alive, inside a `with` block."""
+    get = lambda: entry  # noqa: E731  (an object of its own for each block)
+    _open.append(get)
+    try:
+        yield
+    finally:
+        # the host may have been closed in the block
+        _open[:] = [other for other in _open if other is not get]

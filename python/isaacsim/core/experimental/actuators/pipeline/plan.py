@@ -22,7 +22,7 @@ from ..components.clamping_position_based import ClampingPositionBased
 from ..components.controller_pd import ControllerPD
 from ..components.controller_pid import ControllerPID
 from ..specs.fields import Parameter, parameters_of
-from .actuator import Actuator
+from .entry import ActuatorEntry
 
 CONTROLLERS = (ControllerPD, ControllerPID)
 """Controllers the plan can run; their position here is their kind."""
@@ -101,7 +101,7 @@ class Plan:
         return len(self.parameters["kp"])
 
 
-def compile_plan(actuators: Sequence[Actuator], num_robots: int) -> Plan:
+def compile_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
     """Return the plan of `actuators`, their parameters copied in.
 
     Raises:
@@ -122,7 +122,7 @@ def compile_plan(actuators: Sequence[Actuator], num_robots: int) -> Plan:
     return plan
 
 
-def _empty_plan(actuators: Sequence[Actuator], num_robots: int) -> Plan:
+def _empty_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
     """A plan of the right size in which every stage is neutral."""
     slots = sum(len(actuator.dof_names) for actuator in actuators)
     clamps = max((len(actuator.clamping) for actuator in actuators), default=0)
@@ -146,7 +146,7 @@ def _empty_plan(actuators: Sequence[Actuator], num_robots: int) -> Plan:
     )
 
 
-def _add_controller(plan: Plan, actuator: Actuator, slots: slice, start: int) -> None:
+def _add_controller(plan: Plan, actuator: ActuatorEntry, slots: slice, start: int) -> None:
     controller = actuator.controller
     plan.controller_kind[slots] = _kind(actuator, "controller", controller, CONTROLLERS)
     for name in controller.PARAMETERS:
@@ -157,7 +157,7 @@ def _add_controller(plan: Plan, actuator: Actuator, slots: slice, start: int) ->
             _add_values(plan, actuator, controller, name, name, None, start)
 
 
-def _add_clamp(plan: Plan, actuator: Actuator, clamp: Any, row: int, slots: slice, start: int) -> None:
+def _add_clamp(plan: Plan, actuator: ActuatorEntry, clamp: Any, row: int, slots: slice, start: int) -> None:
     plan.clamp_kind[row, slots] = _kind(actuator, "clamping", clamp, CLAMPS)
     if isinstance(clamp, ClampingPositionBased):
         plan.table_start[row, slots] = len(plan.parameters["table_positions"])
@@ -169,7 +169,7 @@ def _add_clamp(plan: Plan, actuator: Actuator, clamp: Any, row: int, slots: slic
         _add_values(plan, actuator, clamp, name, "clamp", row * CLAMP_WIDTH + number, start)
 
 
-def _add_delay(plan: Plan, actuator: Actuator, start: int) -> None:
+def _add_delay(plan: Plan, actuator: ActuatorEntry, start: int) -> None:
     if actuator.delay is None:
         return
     _add_values(plan, actuator, actuator.delay, "delay_steps", "lag", None, start)
@@ -181,7 +181,7 @@ def _add_delay(plan: Plan, actuator: Actuator, start: int) -> None:
 
 
 def _add_values(
-    plan: Plan, actuator: Actuator, component: Any, attribute: str, array: str, row: int | None, start: int
+    plan: Plan, actuator: ActuatorEntry, component: Any, attribute: str, array: str, row: int | None, start: int
 ) -> None:
     """Copy one attribute of a component into its place, checked for length and range."""
     count = _count(plan, actuator)
@@ -209,7 +209,7 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _kind(actuator: Actuator, part: str, component: Any, known: Sequence[type | None]) -> int:
+def _kind(actuator: ActuatorEntry, part: str, component: Any, known: Sequence[type | None]) -> int:
     """Position of a component's class among those the plan can run."""
     if type(component) not in known:
         names = ", ".join(one.__name__ for one in known if one)
@@ -220,9 +220,9 @@ def _kind(actuator: Actuator, part: str, component: Any, known: Sequence[type | 
     return known.index(type(component))
 
 
-def _count(plan: Plan, actuator: Actuator) -> int:
+def _count(plan: Plan, actuator: ActuatorEntry) -> int:
     return plan.num_robots * len(actuator.dof_names)
 
 
-def _out_of_range(actuator: Actuator, name: str, value: Any, rule: str) -> str:
+def _out_of_range(actuator: ActuatorEntry, name: str, value: Any, rule: str) -> str:
     return f"actuator {actuator.label!r}: {name} = {value}: must be {rule}. Correct the array."
