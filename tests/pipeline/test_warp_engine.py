@@ -7,8 +7,9 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.pipeline.fault import FAULT_INPUTS
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
-from isaacsim.core.experimental.actuators.pipeline.warp_engine import FAULT_INPUTS, WarpEngine
+from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
 
 ROBOTS = 3
 

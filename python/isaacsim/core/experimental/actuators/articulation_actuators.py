@@ -19,9 +19,9 @@ from .hosts.port import ArticulationPort, Buffers, Host, Subscription
 from .hosts.values import broadcast, resolve_indices
 from .lifecycle import forget_drives, release_drives, take_drives
 from .pipeline.actuator import Actuator
+from .pipeline.engine import Engine
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_config, entry_from_spec
-from .pipeline.plan import compile_plan
-from .pipeline.warp_engine import Fault, WarpEngine
+from .pipeline.fault import Fault
 from .usd.discover import discover
 
 
@@ -119,7 +119,7 @@ class ArticulationActuators:
     @property
     def actuators(self) -> list[Actuator]:
         """The actuators: from USD in stage order, from Python in joint order."""
-        return list(self._actuators)
+        return list(self._engine.actuators)
 
     @property
     def actuated_dof_indices(self) -> list[int]:
@@ -161,7 +161,7 @@ class ArticulationActuators:
         """
         if self._error is not None:
             raise self._error
-        if not self._actuators:
+        if not self._axes:
             return
         if not (math.isfinite(step_dt) and step_dt > 0):
             raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
@@ -269,15 +269,14 @@ class ArticulationActuators:
         self._buffers: Buffers | None = None
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
-        plan = compile_plan(entries, self._num_robots)
         self._feedforward = np.zeros((self._num_robots, robots.articulation.num_dofs), np.float32)
         with quiet_warp():
             if device is not None and wp.get_device(device) != wp.get_device(robots.device):
                 raise ValueError(
                     f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
                 )
-            self._engine = WarpEngine(plan, robots.device)
-            self._actuators = self._describe(entries)
+            self._engine = Engine(entries, self._num_robots, robots.device)
+            self._engine.place(self._columns, self.articulation.num_dofs)
             self._feedforward_on_device = wp.array(self._feedforward, device=robots.device)
         bus = host.bus
         try:
@@ -287,26 +286,6 @@ class ArticulationActuators:
             self.close()
             raise
         self._subscriptions = subscribe(bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset)
-
-    def _describe(self, entries: Sequence[ActuatorEntry]) -> list[Actuator]:
-        """What `actuators` shows: the components, and where they stand in flattened `(robots, DOFs)` arrays."""
-        found, slot = [], 0
-        rows = np.arange(self._num_robots)[:, None] * self.articulation.num_dofs
-        for entry in entries:
-            columns = self._columns[slot : slot + len(entry.dof_names)]
-            indices = wp.array((rows + columns).ravel(), dtype=wp.uint32, device=self._robots.device)
-            components = (entry.controller, entry.delay, entry.clamping)
-            found.append(
-                Actuator(
-                    indices,
-                    *components,
-                    control_feedforward_attr="joint_control_feedforward",
-                    label=entry.label,
-                    dof_names=entry.dof_names,
-                )
-            )
-            slot += len(entry.dof_names)
-        return found
 
     def _find_columns(self) -> list[int]:
         """Column of each slot in the articulation as it is now.

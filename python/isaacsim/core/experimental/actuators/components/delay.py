@@ -11,7 +11,8 @@ Source: NewtonActuatorDelayAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 D
 """
 
 # kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@
 brings its own state, control and loop.
 """
 
+# kernels read arrays as numbers
+# pyright: reportIndexIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -110,7 +113,7 @@ class Actuator:
         for component in (controller, delay, *self.clamping):
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
-        self._one_by_one = wp.array(range(self.num_actuators), dtype=wp.uint32, device=self.device)
+        self._one_by_one = wp.array(list(range(self.num_actuators)), dtype=wp.uint32, device=self.device)
         self._computed = wp.zeros(self.num_actuators, dtype=wp.float32, device=self.device)
         self._applied = wp.zeros(self.num_actuators, dtype=wp.float32, device=self.device)
 

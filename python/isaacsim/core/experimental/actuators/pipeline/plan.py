@@ -21,6 +21,7 @@ from ..components.clamping_max_effort import ClampingMaxEffort
 from ..components.clamping_position_based import ClampingPositionBased
 from ..components.controller_pd import ControllerPD
 from ..components.controller_pid import ControllerPID
+from ..components.delay import Delay
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
 
@@ -99,6 +100,12 @@ class Plan:
     def num_values(self) -> int:
         """Number of slots times robots."""
         return len(self.parameters["kp"])
+
+
+def is_custom(entry: ActuatorEntry) -> bool:
+    """Whether an actuator holds a component the plan has no law for."""
+    known = (*CONTROLLERS, *CLAMPS, Delay, type(None))
+    return any(type(component) not in known for component in (entry.controller, entry.delay, *entry.clamping))
 
 
 def compile_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:

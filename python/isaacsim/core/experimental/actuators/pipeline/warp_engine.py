@@ -11,7 +11,6 @@ other slot sees it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,10 @@ from ..components.clamping_position_based import ClampingPositionBased, table_li
 from ..components.controller_pd import pd_effort
 from ..components.controller_pid import ControllerPID, pid_effort, pid_integral
 from ..components.delay import ring_row
+from .fault import Fault, faults_of
 from .plan import CLAMP_WIDTH, CLAMPS, CONTROLLERS, Plan
 
 wp.set_module_options({"enable_backward": False})
-
-# bits of the fault code, in the order of FAULT_INPUTS
-FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
-
 
 _PLAN_ARRAYS = ("base", "pitch", "controller_kind", "clamp_kind", "table_start", "table_count")
 _WARP_TYPE = {"i": wp.int32, "f": wp.float32}
@@ -38,27 +34,6 @@ _MAX_EFFORT = wp.constant(CLAMPS.index(ClampingMaxEffort))
 _DC_MOTOR = wp.constant(CLAMPS.index(ClampingDCMotor))
 _POSITION_BASED = wp.constant(CLAMPS.index(ClampingPositionBased))
 _WIDTH = wp.constant(CLAMP_WIDTH)
-
-
-@dataclass(frozen=True)
-class Fault:
-    """An input or effort that was not finite; the joint's effort was 0 in that step.
-
-    Args:
-        label: Actuator prim path, or joint name of an actuator built in Python.
-        dof_name: Joint.
-        robot: Robot index.
-        step: Step since the last reset of the wrapper, counted from 0.
-        inputs: What was not finite.
-        robot_path: Articulation root of the robot.
-    """
-
-    label: str
-    dof_name: str
-    robot: int
-    step: int
-    inputs: tuple[str, ...]
-    robot_path: str = ""
 
 
 @wp.struct
@@ -249,7 +224,7 @@ class WarpEngine:
             efforts: Where efforts go, float32 `(N, D)`; only the slots' columns are written.
         """
         self._params.columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
-        self._arrays = tuple(_as_warp(array) for array in (*inputs, efforts))
+        self._arrays = tuple(as_warp(array) for array in (*inputs, efforts))
 
     def step(self, dt: float) -> None:
         """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
@@ -280,16 +255,9 @@ class WarpEngine:
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
-        codes, steps = self._state.fault.numpy(), self._state.fault_step.numpy()
-        found = []
-        for slot, (base, pitch) in enumerate(zip(self.plan.base, self.plan.pitch, strict=True)):
-            at = base + pitch * np.arange(self.plan.num_robots)
-            for robot in np.flatnonzero(codes[at]):
-                code = int(codes[at[robot]])
-                inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
-                step = int(steps[at[robot]])
-                found.append(Fault(self.plan.labels[slot], self.plan.dof_names[slot], int(robot), step, inputs))
-        return found
+        at = self.plan.base + self.plan.pitch * np.arange(self.plan.num_robots)[:, None]
+        slots = list(zip(self.plan.labels, self.plan.dof_names, strict=True))
+        return faults_of(slots, self._state.fault.numpy()[at], self._state.fault_step.numpy()[at])
 
     def _new_state(self, size: int) -> _State:
         state = _State()
@@ -309,7 +277,7 @@ class WarpEngine:
             setattr(view.component, view.attribute, flat[view.start : view.stop])
 
 
-def _as_warp(array: Any) -> wp.array:
+def as_warp(array: Any) -> wp.array:
     """Return the array itself, or a Warp array over the same CPU memory."""
     if isinstance(array, wp.array):
         return array

@@ -1,0 +1,131 @@
+"""Actuators with a component of the user's own, stepped beside the plan.
+
+Each is an `Actuator` over flat copies of the articulation's arrays, with two states that take turns. What the plan
+promises holds here too: a joint with an input or effort that is not finite gets effort 0 for the step and latches a
+fault, and the user's law never sees such an input.
+"""
+
+# Warp kernels are no Python types
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false, reportArgumentType=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .actuator import Actuator
+from .fault import Fault, faults_of
+
+wp.set_module_options({"enable_backward": False})
+
+_INPUTS = ("joint_q", "joint_qd", "joint_target_pos", "joint_target_vel", "joint_control_feedforward")
+
+
+@wp.kernel
+def _take_kernel(values: wp.array2d[float], bit: int, flat: wp.array[float], bad: wp.array[int]):
+    robot, column = wp.tid()
+    i = robot * values.shape[1] + column
+    value = values[robot, column]
+    if wp.isfinite(value):
+        flat[i] = value
+    else:
+        flat[i] = 0.0
+        bad[i] = bad[i] | bit
+
+
+@wp.kernel
+def _give_kernel(
+    # In:
+    columns: wp.array[int],
+    flat: wp.array[float],
+    bad: wp.array[int],
+    step: int,
+    # State in/out:
+    fault: wp.array2d[int],
+    fault_step: wp.array2d[int],
+    # Out:
+    efforts: wp.array2d[float],
+):
+    robot, slot = wp.tid()
+    column = columns[slot]
+    i = robot * efforts.shape[1] + column
+    code = bad[i]
+    effort = flat[i]
+    if code == 0 and not wp.isfinite(effort):
+        code = 32
+    if code != 0:
+        effort = 0.0
+        if fault[robot, slot] == 0:
+            fault[robot, slot] = code
+            fault_step[robot, slot] = step
+    efforts[robot, column] = effort
+
+
+class CustomStage:
+    """Actuators stepped one by one, on the columns of one articulation.
+
+    Args:
+        actuators: With indices into flattened `(robots, DOFs)` arrays.
+        num_robots: Number of robots.
+        device: Warp device.
+    """
+
+    def __init__(self, actuators: Sequence[Actuator], num_robots: int, device: Any) -> None:
+        self.actuators, self.num_robots, self.device = list(actuators), num_robots, device
+        self.steps = 0
+        self._labels = [(actuator.label, name) for actuator in actuators for name in actuator.dof_names]
+        shape = (num_robots, len(self._labels))
+        self._fault = wp.zeros(shape, dtype=wp.int32, device=device)
+        self._fault_step = wp.zeros(shape, dtype=wp.int32, device=device)
+        self._states = [(actuator.state(), actuator.state()) for actuator in self.actuators]
+
+    def bind(self, columns: Sequence[int], inputs: Sequence[wp.array], efforts: wp.array) -> None:
+        """Attach the articulation's arrays, as `Engine.bind`; `columns` are those of these actuators."""
+        self._columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
+        self._inputs, self._efforts = tuple(inputs), efforts
+        size = efforts.shape[0] * efforts.shape[1]
+        flat = {name: wp.zeros(size, dtype=wp.float32, device=self.device) for name in (*_INPUTS, "joint_f")}
+        self._frame = SimpleNamespace(**flat)
+        self._bad = wp.zeros(size, dtype=wp.int32, device=self.device)
+
+    def step(self, dt: float) -> None:
+        """Compute the efforts of all actuators; the states advance only when none of them raised."""
+        if not self.actuators:
+            return
+        self._bad.zero_()
+        self._frame.joint_f.zero_()
+        for number, (name, values) in enumerate(zip(_INPUTS, self._inputs, strict=True)):
+            arrays = [values, 1 << number, getattr(self._frame, name), self._bad]
+            wp.launch(_take_kernel, values.shape, arrays, device=self.device)
+        for actuator, (now, after) in zip(self.actuators, self._states, strict=True):
+            actuator.step(self._frame, self._frame, now, after, dt)
+        self._states = [(after, now) for now, after in self._states]
+        wp.launch(
+            _give_kernel,
+            self._fault.shape,
+            [self._columns, self._frame.joint_f, self._bad, self.steps, self._fault, self._fault_step, self._efforts],
+            device=self.device,
+        )
+        self.steps += 1
+
+    def reset(self, robots: Sequence[int] | None = None) -> None:
+        """Forget state and faults of `robots`, all by default."""
+        chosen = np.ones(self.num_robots, bool)
+        if robots is None:
+            self.steps = 0
+        else:
+            chosen[:] = False
+            chosen[np.asarray(robots, np.int64)] = True
+        for actuator, (now, _after) in zip(self.actuators, self._states, strict=True):
+            if now is not None:
+                mask = np.repeat(chosen, len(actuator.dof_names))
+                now.reset(None if robots is None else wp.array(mask, dtype=wp.bool, device=self.device))
+        self._fault.assign(np.where(chosen[:, None], 0, self._fault.numpy()))
+
+    def faults(self) -> list[Fault]:
+        """The first fault of each joint and robot since its reset; reads the device."""
+        return faults_of(self._labels, self._fault.numpy(), self._fault_step.numpy())

@@ -1,0 +1,42 @@
+"""What is reported of an input or effort that was not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
+"""What the bits of a fault code stand for, lowest first."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An input or effort that was not finite; the joint's effort was 0 in that step.
+
+    Args:
+        label: Actuator prim path, or joint name of an actuator built in Python.
+        dof_name: Joint.
+        robot: Robot index.
+        step: Step since the last reset of the wrapper, counted from 0.
+        inputs: What was not finite.
+        robot_path: Articulation root of the robot.
+    """
+
+    label: str
+    dof_name: str
+    robot: int
+    step: int
+    inputs: tuple[str, ...]
+    robot_path: str = ""
+
+
+def faults_of(slots: Sequence[tuple[str, str]], codes: np.ndarray, steps: np.ndarray) -> list[Fault]:
+    """The faults in arrays of codes and steps, shape `(robots, slots)`; `slots` holds label and joint of each."""
+    found = []
+    for slot, robot in np.argwhere(codes.T):
+        code = int(codes[robot, slot])
+        inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
+        found.append(Fault(*slots[slot], int(robot), int(steps[robot, slot]), inputs))
+    return found

@@ -1,0 +1,76 @@
+"""Send 1024 arms to 1024 random poses at once, and measure how fast that goes.
+
+./python.sh standalone_examples/many_robots.py [--plot out.png]
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as ea
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from rich.console import Console
+from rich.table import Table
+
+ROBOT = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda"
+ARM = "/World/Panda"
+ROBOTS, STEPS, REACH, TOLERANCE = 1024, 360, 0.6, 0.01
+
+
+def drive() -> tuple[list[str], np.ndarray, float]:
+    """Return joint names, errors [rad] of shape (steps, robots, joints), and the wall time of the steps [s]."""
+    random = np.random.default_rng(7)
+    errors = []
+    with ea.Simulation(ROBOT, num_envs=ROBOTS) as sim:
+        # one articulation, one wrapper: robots are rows
+        arms, actuators = ea.Articulation(ARM), ea.ArticulationActuators(ARM)
+        sim.play()
+        start = arms.get_dof_positions().numpy()
+        targets = start + random.uniform(-REACH, REACH, start.shape)
+        arms.set_dof_position_targets(targets)
+        begin = time.perf_counter()
+        for _ in range(STEPS):
+            # what holds the arms against gravity; the PD law adds what moves them
+            actuators.set_dof_feedforward_effort_targets(arms.get_dof_gravity_compensation_forces())
+            sim.step()
+            errors.append(np.abs(arms.get_dof_positions().numpy() - targets))
+        return arms.dof_names, np.array(errors), time.perf_counter() - begin
+
+
+def draw(axes: Axes, seconds: np.ndarray, worst: np.ndarray) -> None:
+    """Show how the worst joint of each robot is distributed, as bands around the median."""
+    for share, shade in ((100, 0.15), (90, 0.25), (50, 0.4)):
+        low, high = np.percentile(worst, [50 - share / 2, 50 + share / 2], axis=1)
+        axes.fill_between(seconds, low, high, color="tab:blue", alpha=shade, linewidth=0, label=f"{share} % of robots")
+    axes.plot(seconds, np.median(worst, axis=1), color="navy", label="median")
+    axes.axhline(TOLERANCE, color="tab:red", linestyle="--", label="tolerance")
+    axes.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]", xlim=(0, seconds[-1]))
+    axes.set_title(f"{ROBOTS} Panda arms on their way to as many random poses")
+    axes.grid(alpha=0.3)
+    axes.legend()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plot", default="many_robots.png", help="where the picture goes")
+    picture = parser.parse_args().plot
+    names, errors, wall = drive()
+
+    table = Table("joint", "median error [mrad]", "worst error [mrad]", title=f"{ROBOTS} arms after {STEPS / 240:g} s")
+    for name, of_joint in zip(names, errors[-1].T, strict=True):
+        table.add_row(name, f"{1e3 * np.median(of_joint):.4f}", f"{1e3 * of_joint.max():.4f}")
+    Console().print(table)
+    print(f"{STEPS / wall:,.0f} steps/s, {ROBOTS * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
+
+    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
+    draw(axes, (np.arange(STEPS) + 1) / 240, errors.max(axis=2))
+    figure.savefig(picture, dpi=120)
+    reached = bool((errors[-1] < TOLERANCE).all())
+    print(f"{'ok' if reached else 'FAILED'}: all {errors[-1].size} joints within {TOLERANCE} rad; see {picture}")
+    return 0 if reached else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,194 @@
+"""Components of a user's own beside the plan: results, faults, resets, errors at every call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    Clamping,
+    ClampingMaxEffort,
+    Controller,
+    ControllerPD,
+    Delay,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+
+N, DT, NAMES = 3, 0.01, ["hip", "knee", "ankle"]
+
+
+@wp.kernel
+def _spring_kernel(
+    stiffness: wp.array[float],
+    q: wp.array[float],
+    target: wp.array[float],
+    at: wp.array[wp.uint32],
+    target_at: wp.array[wp.uint32],
+    count: wp.array[float],
+    efforts: wp.array[float],
+):
+    i = wp.tid()
+    # a law with a memory: it grows stiffer with every step
+    efforts[i] = (stiffness[i] + count[i]) * (target[target_at[i]] - q[at[i]])
+
+
+@wp.kernel
+def _count_kernel(before: wp.array[float], after: wp.array[float]):
+    i = wp.tid()
+    after[i] = before[i] + 1.0
+
+
+class GrowingSpring(Controller):
+    """Effort `(stiffness + steps) · (q* − q)`, written against newton's contract."""
+
+    @dataclass
+    class State:
+        """Steps so far."""
+
+        count: wp.array
+
+        def reset(self, mask: wp.array | None = None) -> None:
+            kept = self.count.numpy() * (0 if mask is None else ~mask.numpy())
+            self.count.assign(kept.astype(np.float32))
+
+    def __init__(self, stiffness: wp.array) -> None:
+        self.stiffness = stiffness
+        self.calls = 0
+        self.fails_at: int | None = None
+
+    def is_stateful(self) -> bool:
+        return True
+
+    def state(self, num_actuators: int, device: Any) -> State:
+        return self.State(wp.zeros(num_actuators, dtype=wp.float32, device=device))
+
+    def compute(self, positions, velocities, target_pos, target_vel, feedforward, pos_indices, *rest, device=None):
+        _velocities, target_pos_indices, _, forces, state, _dt = rest
+        self._may_fail()
+        inputs = [self.stiffness, positions, target_pos, pos_indices, target_pos_indices, state.count]
+        wp.launch(_spring_kernel, len(forces), inputs, [forces], device=device)
+
+    def update_state(self, current_state: State, next_state: State) -> None:
+        self._may_fail()
+        wp.launch(_count_kernel, len(next_state.count), [current_state.count], [next_state.count], device="cpu")
+
+    def _may_fail(self) -> None:
+        self.calls += 1
+        if self.calls == self.fails_at:
+            raise RuntimeError("the user's law failed")
+
+
+class Halving(Clamping):
+    """A clamp that halves whatever it gets."""
+
+    def modify_forces(self, src_forces, dst_forces, *_: Any, device: Any = None) -> None:
+        dst_forces.assign(src_forces.numpy() / 2)
+
+
+def full(value: float, dtype: Any = wp.float32) -> wp.array:
+    return wp.full(N, value, dtype=dtype, device="cpu")
+
+
+@pytest.fixture
+def host():
+    made = MemoryHost(NAMES, N)
+    with use_host(made):
+        made.play()
+        yield made
+
+
+def mixed() -> list[tuple[ActuatorConfig, str]]:
+    """A known law, a law of the user's own with delay and clamp, and a known law with a clamp of the user's own."""
+    spring = ActuatorConfig(GrowingSpring(full(10)), [ClampingMaxEffort(full(40))], Delay(full(1, wp.int32), 1))
+    return [
+        (ActuatorConfig(ControllerPD(full(5), full(0))), "hip"),
+        (spring, "knee"),
+        (ActuatorConfig(ControllerPD(full(8), full(0)), [Halving()]), "ankle"),
+    ]
+
+
+def law_of(wrapper: ArticulationActuators) -> Any:
+    return wrapper.actuators[1].controller
+
+
+def efforts(host: MemoryHost) -> np.ndarray:
+    return host.arrays().efforts.reshape(N, 3).copy()
+
+
+def test_own_and_known_laws_act_together(host: MemoryHost) -> None:
+    """Each joint gets the effort of its own pipeline, with state and delay."""
+    with ArticulationActuators.from_actuators("/Robot_.*", mixed()):
+        found = []
+        for target in (1.0, 2.0, 3.0, 4.0):
+            host.arrays().position_targets[:] = target
+            host.step(DT)
+            found.append(efforts(host)[1].tolist())
+    assert found == [[5, 10, 4], [10, 11, 8], [15, 24, 12], [20, 39, 16]]
+
+
+def test_bad_input_never_reaches_the_users_law(host: MemoryHost) -> None:
+    """Its joint gets 0 and a fault; the other robots have the same bits as without."""
+    with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
+        host.arrays().position_targets[:] = 1.0
+        host.arrays().positions[1 * 3 + 1] = np.nan
+        host.step(DT)
+        np.testing.assert_array_equal(efforts(host), [[5, 10, 4], [5, 0, 4], [5, 10, 4]])
+        (fault,) = wrapper.faults
+        assert (fault.robot_path, fault.dof_name, fault.inputs) == ("/Robot_1", "knee", ("position",))
+
+
+def test_effort_that_is_not_finite_is_a_fault(host: MemoryHost) -> None:
+    """A law that returns infinity gives 0, whatever clamps come after it."""
+    pairs = [(ActuatorConfig(GrowingSpring(full(np.inf)), [Halving()]), "knee")]
+    with ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
+        host.arrays().position_targets[:] = 1.0
+        host.step(DT)
+        assert not efforts(host).any()
+        assert {fault.inputs for fault in wrapper.faults} == {("effort",)}
+
+
+def test_reset_of_a_robot_resets_its_own_law(host: MemoryHost) -> None:
+    """Memory and delay of that robot start over."""
+    with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
+        for target in (1.0, 2.0):
+            host.arrays().position_targets[:] = target
+            host.step(DT)
+        wrapper.reset(indices=[2])
+        host.arrays().position_targets[:] = 3.0
+        host.step(DT)
+        assert efforts(host)[:, 1].tolist() == [24, 24, 30]
+
+
+@pytest.mark.parametrize("call", range(1, 9))
+def test_law_that_raises_leaves_no_effort_and_no_half_step(host: MemoryHost, call: int) -> None:
+    """Whichever call fails: efforts are 0, nothing steps, and after reset the results are those of a fresh start."""
+    with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
+        law_of(wrapper).fails_at = call
+        host.arrays().position_targets[:] = 1.0
+        steps = 0
+        with pytest.raises(RuntimeError, match="the user's law failed"):
+            for _ in range(8):
+                host.step(DT)
+                steps += 1
+        assert steps == (call - 1) // 2
+        assert not efforts(host).any()
+        host.step(DT)
+        assert not efforts(host).any()
+        wrapper.reset()
+        host.step(DT)
+        assert efforts(host)[0].tolist() == [5, 10, 4]
+
+
+def test_parameters_of_an_own_law_are_live(host: MemoryHost) -> None:
+    """Writing one robot's value acts at the next step."""
+    with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
+        law_of(wrapper).stiffness.numpy()[0] = 20.0
+        host.arrays().position_targets[:] = 1.0
+        host.step(DT)
+        assert efforts(host)[:, 1].tolist() == [20, 10, 10]
