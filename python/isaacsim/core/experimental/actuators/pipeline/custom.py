@@ -7,6 +7,7 @@ fault, and the user's law never sees such an input.
 
 # Warp kernels are no Python types
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 
@@ -91,6 +92,11 @@ class CustomStage:
         flat = {name: wp.zeros(size, dtype=wp.float32, device=self.device) for name in (*_INPUTS, "joint_f")}
         self._frame = SimpleNamespace(**flat)
         self._bad = wp.zeros(size, dtype=wp.int32, device=self.device)
+        if self.actuators:
+            # compile before the first step, not in it
+            parts = [part for one in self.actuators for part in (one.controller, one.delay, *one.clamping) if part]
+            for module in {__name__, Actuator.__module__, *(type(part).__module__ for part in parts)}:
+                wp.load_module(module, device=self.device)
 
     def step(self, dt: float) -> None:
         """Compute the efforts of all actuators; the states advance only when none of them raised."""

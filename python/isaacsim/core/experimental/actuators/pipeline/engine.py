@@ -49,8 +49,8 @@ class Engine:
         """
         *sources, target = (as_warp(array) for array in (*inputs, efforts))
         at = np.asarray(columns, np.int64)
-        self._plan.bind(at[self._planned], sources, target)
-        self._custom.bind(at[~self._planned], sources, target)
+        self._plan.bind(at[self._planned].tolist(), sources, target)
+        self._custom.bind(at[~self._planned].tolist(), sources, target)
         self.place(columns, target.shape[1])
 
     def place(self, columns: Sequence[int], num_dofs: int) -> None:

@@ -38,5 +38,6 @@ def faults_of(slots: Sequence[tuple[str, str]], codes: np.ndarray, steps: np.nda
     for slot, robot in np.argwhere(codes.T):
         code = int(codes[robot, slot])
         inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
-        found.append(Fault(*slots[slot], int(robot), int(steps[robot, slot]), inputs))
+        label, dof_name = slots[slot]
+        found.append(Fault(label, dof_name, int(robot), int(steps[robot, slot]), inputs))
     return found

@@ -1,0 +1,79 @@
+"""Bring your own simulator: these actuators on its robots, inside its loop. Nothing here knows USD, MuJoCo or Kit.
+
+./python.sh standalone_examples/your_own_simulator.py [--plot out.png]
+"""
+
+import argparse
+from types import SimpleNamespace
+
+import isaacsim.core.experimental.actuators as ea
+import matplotlib.pyplot as plt
+import numpy as np
+import warp as wp
+
+STEPS, DT, TOLERANCE, KP, INERTIA = 2000, 1 / 2000, 0.01, 8.0, 0.05  # -, [s], [rad], [N·m/rad], [kg·m²]
+RATE, RATIOS = np.sqrt(KP / INERTIA), np.linspace(0.1, 1.6, 12)  # natural frequency [rad/s], damping of each robot
+
+
+class Wheels:
+    """The robots, with the method names of Isaac Sim: one shaft each, no drives of their own."""
+
+    def __init__(self) -> None:
+        self.paths, self.dof_names, self.num_dofs = [f"/Wheel_{i}" for i in range(len(RATIOS))], ["shaft"], 1
+        self.dof_paths = [[f"{path}/shaft"] for path in self.paths]
+        self.q, self.qd, self.effort = np.zeros((3, len(RATIOS), 1))
+        self.get_dof_positions, self.get_dof_velocities = lambda: self.q, lambda: self.qd
+        self.get_dof_position_targets, self.get_dof_velocity_targets = lambda: np.ones_like(self.q), lambda: 0 * self.q
+        self.get_dof_gains, self.set_dof_gains = lambda: (0 * self.q, 0 * self.q), lambda *gains, **options: None
+
+    def set_dof_efforts(self, efforts, *, indices=None, dof_indices=None):
+        """Efforts of the coming step; there is one joint, so rows are all there is to pick."""
+        self.effort[slice(None) if indices is None else indices] = efforts
+
+
+class Bus:
+    """Physics events. Physics is always on here, so `ready` and `stop` never happen."""
+
+    def __init__(self) -> None:
+        self.ready, self.before_step = True, set()
+        self.on_ready = self.on_stop = lambda callback, *, order=0: SimpleNamespace(close=lambda: None)
+
+    def on_pre_step(self, callback, *, order=0):
+        """Call `callback` before each step, until the returned subscription is closed."""
+        self.before_step.add(callback)
+        return SimpleNamespace(close=lambda: self.before_step.discard(callback))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plot", default="your_own_simulator.png", help="where the picture goes")
+    picture, wheels, bus = parser.parse_args().plot, Wheels(), Bus()
+    kp, kd = (wp.array(gains, float, device="cpu") for gains in (KP + 0 * RATIOS, 2 * RATIOS * KP / RATE))
+    law = ea.ActuatorConfig(ea.ControllerPD(kp, kd))
+    with ea.use_host(SimpleNamespace(stage=None, bus=bus, articulation=lambda paths: wheels)):
+        actuators = ea.ArticulationActuators.from_actuators("/Wheel_.*", [(law, "shaft")])
+    positions = np.zeros((STEPS, len(RATIOS)))
+    for step in range(STEPS):
+        for callback in tuple(bus.before_step):
+            callback(DT, None)
+        wheels.qd += DT * wheels.effort / INERTIA
+        wheels.q += DT * wheels.qd
+        positions[step] = wheels.q[:, 0]
+    actuators.close()
+    # the damped oscillator in closed form; the root is imaginary below a ratio of 1
+    time, decay, root = DT * np.arange(1, STEPS + 1)[:, None], RATE * RATIOS, RATE * np.sqrt(RATIOS**2 - 1 + 0j)
+    exact = 1 - (np.exp(-decay * time) * (np.cosh(root * time) + decay / root * np.sinh(root * time))).real
+    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
+    axes.set_prop_cycle(color=plt.colormaps["viridis"](RATIOS / RATIOS.max()))
+    axes.plot(time, positions, linewidth=2.5, label=[f"{ratio:.2f}" for ratio in RATIOS])
+    axes.plot(time[::40], exact[::40], "k.", markersize=2.5, label=["closed form"] + ["_"] * (len(RATIOS) - 1))
+    axes.set(xlabel="time [s]", ylabel="position [rad]", title="One law on twelve wheels of a simulator of one's own")
+    figure.legend(title="damping ratio", loc="outside right")
+    figure.savefig(picture, dpi=120)
+    close = (error := np.abs(positions - exact).max()) < TOLERANCE
+    print(f"{'ok' if close else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")
+    return 0 if close else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
