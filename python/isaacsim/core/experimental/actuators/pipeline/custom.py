@@ -86,17 +86,18 @@ class CustomStage:
 
     def bind(self, columns: Sequence[int], inputs: Sequence[wp.array], efforts: wp.array) -> None:
         """Attach the articulation's arrays, as `Engine.bind`; `columns` are those of these actuators."""
+        if not self.actuators:
+            return
         self._columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
         self._inputs, self._efforts = tuple(inputs), efforts
         size = efforts.shape[0] * efforts.shape[1]
         flat = {name: wp.zeros(size, dtype=wp.float32, device=self.device) for name in (*_INPUTS, "joint_f")}
         self._frame = SimpleNamespace(**flat)
         self._bad = wp.zeros(size, dtype=wp.int32, device=self.device)
-        if self.actuators:
-            # compile before the first step, not in it
-            parts = [part for one in self.actuators for part in (one.controller, one.delay, *one.clamping) if part]
-            for module in {__name__, Actuator.__module__, *(type(part).__module__ for part in parts)}:
-                wp.load_module(module, device=self.device)
+        # compile before the first step, not in it
+        parts = [part for one in self.actuators for part in (one.controller, one.delay, *one.clamping) if part]
+        for module in {__name__, Actuator.__module__, *(type(part).__module__ for part in parts)}:
+            wp.load_module(module, device=self.device)
 
     def step(self, dt: float) -> None:
         """Compute the efforts of all actuators; the states advance only when none of them raised."""
