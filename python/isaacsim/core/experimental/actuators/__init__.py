@@ -13,12 +13,14 @@ __version__ = "0.2.0"
 _HOME = {
     "Actuator": "pipeline.actuator",
     "ActuatorConfig": "pipeline.entry",
+    "ActuatorParsed": "pipeline.parse",
     "Articulation": "hosts.current",
     "ArticulationActuators": "articulation_actuators",
     "Clamping": "components.base",
     "ClampingDCMotor": "components.clamping_dc_motor",
     "ClampingMaxEffort": "components.clamping_max_effort",
     "ClampingPositionBased": "components.clamping_position_based",
+    "ComponentKind": "pipeline.parse",
     "Controller": "components.base",
     "ControllerPD": "components.controller_pd",
     "ControllerPID": "components.controller_pid",
@@ -32,8 +34,11 @@ _HOME = {
     "PIDControlConfig": "specs.configs",
     "PhysicsBus": "hosts.port",
     "PositionBasedClampingConfig": "specs.configs",
+    "SchemaNames": "pipeline.parse",
     "Simulation": "simulation",
     "add_actuator": "authoring",
+    "parse_actuator_prim": "pipeline.parse",
+    "register_actuator_component": "pipeline.parse",
     "use_host": "hosts.current",
     "use_stage": "hosts.current",
 }
@@ -58,6 +63,11 @@ if TYPE_CHECKING:
     from .hosts.port import PhysicsBus as PhysicsBus
     from .pipeline.actuator import Actuator as Actuator
     from .pipeline.entry import ActuatorConfig as ActuatorConfig
+    from .pipeline.parse import ActuatorParsed as ActuatorParsed
+    from .pipeline.parse import ComponentKind as ComponentKind
+    from .pipeline.parse import SchemaNames as SchemaNames
+    from .pipeline.parse import parse_actuator_prim as parse_actuator_prim
+    from .pipeline.parse import register_actuator_component as register_actuator_component
     from .simulation import Simulation as Simulation
     from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
     from .specs.configs import DelayConfig as DelayConfig

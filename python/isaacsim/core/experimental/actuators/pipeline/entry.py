@@ -11,10 +11,15 @@ from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import DCMotorClampingConfig, MaxEffortClampingConfig, PositionBasedClampingConfig
+from ..specs.configs import (
+    DCMotorClampingConfig,
+    ForeignConfig,
+    MaxEffortClampingConfig,
+    PositionBasedClampingConfig,
+)
 
 # clamps read from USD run in this order, the plain limit last, so that it holds whatever comes before it
-_CANONICAL_CLAMPS = (DCMotorClampingConfig, PositionBasedClampingConfig, MaxEffortClampingConfig)
+_CANONICAL_CLAMPS = (DCMotorClampingConfig, PositionBasedClampingConfig, ForeignConfig, MaxEffortClampingConfig)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from .fields import parameter, violations
 
@@ -178,6 +178,16 @@ class DelayConfig:
     """Delay in physics steps; 0 means none."""
 
 
+@dataclass
+class ForeignConfig:
+    """What a prim says to a component registered by the host program: plain values under a schema of its own."""
+
+    SCHEMA: str
+    KIND: Kind
+    values: dict[str, Any]
+    """Authored `newton:*` values by parameter name, in snake case."""
+
+
 CONFIGS = (
     PDControlConfig,
     PIDControlConfig,
@@ -189,5 +199,5 @@ CONFIGS = (
 )
 """Every config class; usd/ and components/ derive their tables from it."""
 
-ControlConfig = PDControlConfig | PIDControlConfig | NeuralControlConfig
-ClampingConfig = MaxEffortClampingConfig | DCMotorClampingConfig | PositionBasedClampingConfig
+ControlConfig = PDControlConfig | PIDControlConfig | NeuralControlConfig | ForeignConfig
+ClampingConfig = MaxEffortClampingConfig | DCMotorClampingConfig | PositionBasedClampingConfig | ForeignConfig

@@ -13,7 +13,15 @@ from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import DCMotorClampingConfig
 from .articulation import every_prim, is_single_axis_joint, scope_of
-from .schema import CONFIG_BY_SCHEMA, TARGETS, applied_schemas, is_actuator, read_config, schema_problem
+from .schema import (
+    CONFIG_BY_SCHEMA,
+    TARGETS,
+    applied_schemas,
+    foreign_config,
+    is_actuator,
+    read_config,
+    schema_problem,
+)
 
 
 def actuator_paths(stage: Usd.Stage) -> list[str]:
@@ -54,6 +62,22 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
     if issues:
         raise ActuatorParseError(issues)
     return specs
+
+
+def parse_prim(prim: Usd.Prim) -> ActuatorSpec | None:
+    """The spec of one prim, or None when it is no `NewtonActuator`.
+
+    Raises:
+        ActuatorParseError: Listing every problem of the prim.
+    """
+    if not is_actuator(prim):
+        return None
+    targets = _targets_of(prim)
+    issues = _target_issues(prim.GetStage(), str(prim.GetPath()), targets, set(targets), "", {})
+    spec = _parse(prim, tuple(targets), issues)
+    if issues:
+        raise ActuatorParseError(issues)
+    return spec
 
 
 def _targets_of(prim: Usd.Prim) -> list[str]:
@@ -105,13 +129,15 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
     for schema in applied_schemas(prim):
         if problem := schema_problem(prim, schema):
             unknown.append(problem)
+        elif foreign := foreign_config(prim, schema):
+            parts[foreign.KIND].append(foreign)
         elif schema in CONFIG_BY_SCHEMA:
             config_type = CONFIG_BY_SCHEMA[schema]
             parts[config_type.KIND].append(read_config(prim, config_type, issues))
     issues += unknown
     if len(parts["controller"]) != 1:
         if not unknown:
-            has = [type(part).SCHEMA for part in parts["controller"]] or "none"
+            has = [part.SCHEMA for part in parts["controller"]] or "none"
             issues.append(
                 f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
             )

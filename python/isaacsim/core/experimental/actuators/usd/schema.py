@@ -6,12 +6,13 @@ Values, types, ranges and fallbacks come from the field descriptions in `specs`,
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable
 from typing import Any
 
 from pxr import Sdf, Usd
 
-from ..specs.configs import CONFIGS
+from ..specs.configs import CONFIGS, ForeignConfig, Kind
 from ..specs.fields import Parameter, parameters_of
 
 ACTUATOR_TYPE = "NewtonActuator"
@@ -20,6 +21,27 @@ TARGETS = "newton:targets"
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
 _FROM_USD: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "float[]": list, "asset": str}
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
+
+
+# schemas the host program has registered a component for, and what kind it is; no stage can add to them
+_foreign: dict[str, Kind] = {}
+
+
+def accept_schema(schema: str, kind: Kind) -> None:
+    """Read prims with this schema from now on, as a `ForeignConfig`."""
+    _foreign[schema] = kind
+
+
+def foreign_config(prim: Usd.Prim, schema: str) -> ForeignConfig | None:
+    """The values a prim has for a registered schema, or None when the schema is not registered."""
+    if schema not in _foreign:
+        return None
+    values: dict[str, Any] = {}
+    for attribute in prim.GetAuthoredAttributes():
+        if attribute.GetNamespace() == "newton" and (value := attribute.Get()) is not None:
+            name = re.sub(r"(?<!^)(?=[A-Z])", "_", attribute.GetBaseName()).lower()
+            values[name] = value.path if isinstance(value, Sdf.AssetPath) else value
+    return ForeignConfig(schema, _foreign[schema], values)
 
 
 def applied_schemas(prim: Usd.Prim) -> list[str]:
@@ -50,7 +72,7 @@ def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     """Why an applied schema cannot be used, or None when it can be or does not concern us."""
     known = sorted(CONFIG_BY_SCHEMA)
     ours = schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
-    if not ours or schema in CONFIG_BY_SCHEMA or schema in _MARKERS:
+    if not ours or schema in CONFIG_BY_SCHEMA or schema in _MARKERS or schema in _foreign:
         return None
     hint = difflib.get_close_matches(schema, known, n=1)
     meant = f" Did you mean {hint[0]}?" if hint else ""

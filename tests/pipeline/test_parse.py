@@ -1,0 +1,209 @@
+"""`parse_actuator_prim` and components registered for schemas of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    Clamping,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    ComponentKind,
+    Controller,
+    ControllerPD,
+    ControllerPID,
+    DCMotorClampingConfig,
+    Delay,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    SchemaNames,
+    add_actuator,
+    parse_actuator_prim,
+    register_actuator_component,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.usd import schema
+from pxr import Sdf, Usd, UsdPhysics
+
+ROOT = "/Robot"
+
+
+@pytest.fixture
+def stage() -> Usd.Stage:
+    """A robot with a knee and an ankle."""
+    made = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(made.DefinePrim(ROOT, "Xform"))
+    for name in ("knee", "ankle"):
+        UsdPhysics.RevoluteJoint.Define(made, f"{ROOT}/joints/{name}")
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _forget_registrations() -> Iterator[None]:
+    """Registrations of a test end with it."""
+    yield
+    catalogue._registered.clear()
+    schema._foreign.clear()
+
+
+def test_prim_becomes_classes_and_arguments(stage: Usd.Stage) -> None:
+    """Controller, clamps in authored order, delay last, all targets."""
+    clamps = [MaxEffortClampingConfig(5.0), DCMotorClampingConfig(9.0, 8.0, 7.0)]
+    prim = add_actuator(
+        ROOT,
+        ["knee", "ankle"],
+        "act",
+        PIDControlConfig(1.0, 2.0, 3.0),
+        clamping=clamps,
+        delay=DelayConfig(4),
+        stage=stage,
+    )
+    parsed = parse_actuator_prim(prim)
+    assert parsed.controller_class is ControllerPID
+    assert parsed.controller_kwargs == {"kp": 1, "ki": 2, "kd": 3, "integral_max": math.inf, "const_effort": 0}
+    assert parsed.component_specs == [
+        (ClampingMaxEffort, {"max_effort": 5}),
+        (ClampingDCMotor, {"saturation_effort": 9, "velocity_limit": 8, "max_motor_effort": 7}),
+        (Delay, {"delay_steps": 4}),
+    ]
+    assert parsed.target_path == f"{ROOT}/joints/knee"
+    assert parsed.target_paths == [f"{ROOT}/joints/knee", f"{ROOT}/joints/ankle"]
+
+
+def test_arguments_make_the_component(stage: Usd.Stage) -> None:
+    """What is parsed goes through `resolve_arguments` of its own class unchanged."""
+    table = PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
+    parsed = parse_actuator_prim(
+        add_actuator(ROOT, "knee", "act", PDControlConfig(1.0, 2.0), clamping=[table], stage=stage)
+    )
+    assert parsed.controller_class.resolve_arguments(parsed.controller_kwargs) == parsed.controller_kwargs
+    ((clamp, arguments),) = parsed.component_specs
+    assert clamp is ClampingPositionBased
+    assert clamp(**clamp.resolve_arguments(arguments)).lookup_efforts == [2.0, 3.0]
+
+
+def test_other_prims_are_none(stage: Usd.Stage) -> None:
+    """Only `NewtonActuator` prims are parsed."""
+    assert parse_actuator_prim(stage.GetPrimAtPath(ROOT)) is None
+
+
+def test_every_problem_is_reported_at_once(stage: Usd.Stage) -> None:
+    """One error, a ValueError, with a line for each."""
+    prim = add_actuator(ROOT, "knee", "act", PDControlConfig(1.0, 2.0), stage=stage)
+    prim.GetAttribute("newton:kp").Set(-1.0)
+    prim.GetAttribute("newton:kd").Set(math.nan)
+    prim.GetRelationship("newton:targets").SetTargets([ROOT])
+    with pytest.raises(ActuatorParseError) as error:
+        parse_actuator_prim(prim)
+    assert len(error.value.issues) == 3
+
+
+def test_network_is_refused(stage: Usd.Stage) -> None:
+    """It is read, but nothing carries it out yet."""
+    prim = add_actuator(ROOT, "knee", "act", NeuralControlConfig("knee.onnx"), stage=stage)
+    with pytest.raises(ValueError, match="comes later"):
+        parse_actuator_prim(prim)
+
+
+@wp.kernel
+def _constant_kernel(value: wp.array[float], efforts: wp.array[float]):
+    efforts[wp.tid()] = value[wp.tid()]
+
+
+class Constant(Controller):
+    """A law of the host program: the same effort always, from `newton:holdEffort`."""
+
+    def __init__(self, hold_effort: wp.array) -> None:
+        self.hold_effort = hold_effort
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        if args.get("hold_effort", 0.0) < 0:
+            raise ValueError(f"hold_effort = {args['hold_effort']}: must be >= 0.")
+        return {"hold_effort": args.get("hold_effort", 0.0)}
+
+    def compute(self, *args: Any, device: Any = None) -> None:
+        forces = args[9]
+        wp.launch(_constant_kernel, len(forces), [self.hold_effort], [forces], device=device)
+
+
+class Doubling(Clamping):
+    """A clamp of the host program without parameters."""
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def modify_forces(self, src_forces: wp.array, dst_forces: wp.array, *_: Any, device: Any = None) -> None:
+        dst_forces.assign(src_forces.numpy() * 2)
+
+
+def own_prim(stage: Usd.Stage, hold: float) -> Usd.Prim:
+    """An actuator prim with schemas of the host program's own, and a plain limit."""
+    prim = stage.DefinePrim(f"{ROOT}/Actuators/own", SchemaNames.ACTUATOR)
+    for token in ("NewtonHoldControlAPI", SchemaNames.MAX_EFFORT_CLAMPING, "AcmeDoublingAPI"):
+        prim.AddAppliedSchema(token)
+    prim.CreateAttribute("newton:holdEffort", Sdf.ValueTypeNames.Float).Set(hold)
+    prim.CreateAttribute("newton:maxEffort", Sdf.ValueTypeNames.Float).Set(7.0)
+    prim.CreateRelationship("newton:targets").SetTargets([f"{ROOT}/joints/knee"])
+    return prim
+
+
+def test_registered_component_is_parsed_and_driven_from_usd(stage: Usd.Stage) -> None:
+    """Its values reach it in snake case, live, and the plain limit still acts last."""
+    own_prim(stage, 3.0)
+    add_actuator(ROOT, "ankle", "ankle", PDControlConfig(4.0, 0.0), stage=stage)
+    register_actuator_component("NewtonHoldControlAPI", Constant, ComponentKind.CONTROLLER)
+    register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
+    parsed = parse_actuator_prim(stage.GetPrimAtPath(f"{ROOT}/Actuators/own"))
+    assert (parsed.controller_class, parsed.controller_kwargs) == (Constant, {"hold_effort": 3.0})
+    host = MemoryHost(["knee", "ankle"], 2, path=ROOT, stage=stage)
+    with use_host(host):
+        wrapper = ArticulationActuators(f"{ROOT}_.*")
+        host.play()
+        host.arrays().position_targets[:] = 1.0
+        host.step(0.01)
+        assert host.arrays().efforts.tolist() == [6, 4, 6, 4]
+        wrapper.actuators[0].controller.hold_effort.fill_(5.0)
+        host.step(0.01)
+        assert host.arrays().efforts.tolist() == [7, 4, 7, 4]
+        wrapper.close()
+
+
+def test_unregistered_schema_is_refused(stage: Usd.Stage) -> None:
+    """A stage alone cannot choose a component."""
+    with pytest.raises(ActuatorParseError, match="NewtonHoldControlAPI"):
+        parse_actuator_prim(own_prim(stage, 3.0))
+
+
+def test_value_that_the_component_refuses_names_the_prim(stage: Usd.Stage) -> None:
+    """The component's own check is passed on with the prim's path."""
+    own_prim(stage, -3.0)
+    register_actuator_component("NewtonHoldControlAPI", Constant, ComponentKind.CONTROLLER)
+    register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
+    with use_host(MemoryHost(["knee", "ankle"], path=ROOT, stage=stage)):
+        with pytest.raises(ActuatorParseError, match=r"</Robot/Actuators/own>: hold_effort = -3.0"):
+            ArticulationActuators(ROOT)
+
+
+def test_registering_twice_warns_and_builtins_stay() -> None:
+    """Another class for the same schema warns; a built-in schema cannot be taken."""
+    register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
+    register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
+    with pytest.warns(UserWarning, match="AcmeDoublingAPI was registered for Doubling"):
+        register_actuator_component("AcmeDoublingAPI", ClampingMaxEffort, ComponentKind.CLAMPING)
+    with pytest.raises(ValueError, match="built in"):
+        register_actuator_component(SchemaNames.PD_CONTROL, ControllerPD, ComponentKind.CONTROLLER)
