@@ -787,3 +787,42 @@ def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, wo
     with pytest.raises(ValueError) as error:
         add_actuator(ROOT, "hip", "act", PD, clamping=[config], stage=make_stage())
     assert all(word in str(error.value) for word in words), error.value
+
+
+# failures inside
+
+
+@pytest.mark.parametrize("place", ["root", "session", "overwrite"])
+def test_failure_at_any_call_of_usd_leaves_every_layer_alone(stage, monkeypatch, place):
+    """Let the n-th call that builds or copies a spec fail, for every n: each layer exports the same text as before."""
+    if place == "overwrite":
+        author(stage)
+    if place == "session":
+        stage.SetEditTarget(stage.GetSessionLayer())
+    before, calls = texts(stage), {"left": 0}
+
+    def failing(function):
+        def call(*arguments):
+            calls["left"] -= 1
+            if calls["left"] == 0:
+                raise RuntimeError("injected")
+            return function(*arguments)
+
+        return call
+
+    spied = {name: failing(getattr(Sdf, name)) for name in ("CreatePrimInLayer", "AttributeSpec", "RelationshipSpec")}
+    spied["CopySpec"] = failing(Sdf.CopySpec)
+    names = {name: spied.get(name, getattr(Sdf, name)) for name in dir(Sdf) if not name.startswith("__")}
+    monkeypatch.setattr("isaacsim.core.experimental.actuators.usd.author.Sdf", SimpleNamespace(**names))
+    failures = 0
+    for number in range(1, 20):
+        calls["left"] = number
+        try:
+            author(stage, overwrite_existing=True)
+        except RuntimeError:
+            failures += 1
+            assert texts(stage) == before
+        else:
+            break
+    assert failures >= 5
+    assert actuator_paths(stage)

@@ -153,29 +153,41 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[str], overwrite
 
 
 def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[str]) -> None:
-    """Write the prim spec into the edit target; nothing here can fail on checked input."""
+    """Build the prim in a layer of its own, then copy it into the edit target in one call.
+
+    Whatever fails before or in that call leaves the edit target as it was.
+    """
     target = stage.GetEditTarget()
     layer = target.GetLayer()
     spec_path = target.MapToSpecPath(path)
+    # what is copied is the topmost prim the layer lacks, or else the actuator itself
+    top = spec_path
+    while not (top.IsRootPrimPath() or layer.GetPrimAtPath(top.GetParentPath())):
+        top = top.GetParentPath()
+    draft = Sdf.Layer.CreateAnonymous("actuator")
+    root = Sdf.Path("/Draft")
+    drafted = root if top == spec_path else root.AppendPath(spec_path.MakeRelativePath(top))
+    spec = Sdf.CreatePrimInLayer(draft, drafted)
+    spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
+    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[config.SCHEMA for config in configs]))
+    for config in configs:
+        for field, described in parameters_of(config).items():
+            value_type, to_usd = _VALUE_TYPES[described.type]
+            attribute = Sdf.AttributeSpec(spec, described.attribute, value_type)
+            attribute.custom = True
+            attribute.default = to_usd(getattr(config, field))
+    relationship = Sdf.RelationshipSpec(spec, TARGETS)
+    relationship.targetPathList.explicitItems = [
+        target.MapToSpecPath(joint).StripAllVariantSelections() for joint in targets
+    ]
     # a mere over would hide what lies below it
     above = stage.GetPrimAtPath(path.GetParentPath())
-    has_scope = bool(above) and above.IsDefined()
+    needs_scope = not (above and above.IsDefined())
+    if needs_scope and top != spec_path:
+        scope = draft.GetPrimAtPath(drafted.GetParentPath())
+        scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
     with Sdf.ChangeBlock():
-        if old := layer.GetPrimAtPath(spec_path):
-            del old.nameParent.nameChildren[old.name]  # pyright: ignore[reportIndexIssue]
-        spec = Sdf.CreatePrimInLayer(layer, spec_path)
-        if not has_scope:
+        Sdf.CopySpec(draft, root, layer, top)
+        if needs_scope and top == spec_path:
             scope = layer.GetPrimAtPath(spec_path.GetParentPath())
             scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
-        spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
-        spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[config.SCHEMA for config in configs]))
-        for config in configs:
-            for field, described in parameters_of(config).items():
-                value_type, to_usd = _VALUE_TYPES[described.type]
-                attribute = Sdf.AttributeSpec(spec, described.attribute, value_type)
-                attribute.custom = True
-                attribute.default = to_usd(getattr(config, field))
-        relationship = Sdf.RelationshipSpec(spec, TARGETS)
-        relationship.targetPathList.explicitItems = [
-            target.MapToSpecPath(joint).StripAllVariantSelections() for joint in targets
-        ]
