@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -189,6 +189,24 @@ class ArticulationActuators:
         self._engine.reset()
         if self._auto_step and self._host.bus.ready:
             self._subscribe_step()
+
+    def save_state(self) -> dict[str, np.ndarray]:
+        """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
+
+        Parameters and feedforward are inputs and not part of it.
+        """
+        return self._engine.save()
+
+    def restore_state(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Take over what `save_state` returned: the efforts from here on are bit for bit those from there on.
+
+        Args:
+            saved: From this wrapper, or from one of the same actuators on as many robots.
+
+        Raises:
+            ValueError: It comes from other actuators; nothing is changed then.
+        """
+        self._engine.restore(saved)
 
     def set_dof_feedforward_effort_targets(
         self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None

@@ -133,6 +133,22 @@ class CustomStage:
                 now.reset(None if robots is None else wp.array(mask, dtype=wp.bool, device=self.device))
         self._fault.assign(np.where(chosen[:, None], 0, self._fault.numpy()))
 
+    def memory(self) -> dict[str, wp.array]:
+        """All arrays that carry something from one step to the next, by name.
+
+        Raises:
+            TypeError: A component keeps its state in something else than a dataclass of Warp arrays.
+        """
+        found = {"fault": self._fault, "fault_step": self._fault_step}
+        for number, (now, _after) in enumerate(self._states):
+            for part, state in vars(now).items() if now is not None else ():
+                for name, array in vars(state).items() if state is not None else ():
+                    if not isinstance(array, wp.array):
+                        where = f"actuator {self.actuators[number].label!r}: {part}.{name}"
+                        raise TypeError(f"{where} is no Warp array and cannot be saved. Keep the state in arrays.")
+                    found[f"{number}.{part}.{name}"] = array
+        return found
+
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
         return faults_of(self._labels, self._fault.numpy(), self._fault_step.numpy())

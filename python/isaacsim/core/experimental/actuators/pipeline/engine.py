@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,9 +72,37 @@ class Engine:
         self._plan.reset(robots)
         self._custom.reset(robots)
 
+    def save(self) -> dict[str, np.ndarray]:
+        """Return a copy of everything that carries over from one step to the next, by name."""
+        steps = {"steps": np.array([self._plan.steps, self._custom.steps])}
+        return steps | {name: array.numpy().copy() for name, array in self._memory().items()}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Take over what `save` returned.
+
+        Raises:
+            ValueError: It comes from other actuators; nothing is changed then.
+        """
+        memory = self._memory()
+        expected = {name: array.shape for name, array in memory.items()} | {"steps": (2,)}
+        given = {name: np.shape(values) for name, values in saved.items()}
+        if given != expected:
+            odd = sorted(name for name in {*given, *expected} if given.get(name) != expected.get(name))
+            raise ValueError(
+                f"saved state differs in {odd[:3]}: must come from the same actuators, robots and delays. "
+                "Save it with the wrapper that restores it, or one like it."
+            )
+        for name, array in memory.items():
+            array.assign(np.asarray(saved[name]))
+        self._plan.steps, self._custom.steps = (int(steps) for steps in saved["steps"])
+
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
         return [*self._plan.faults(), *self._custom.faults()]
+
+    def _memory(self) -> dict[str, wp.array]:
+        planned = {f"plan.{name}": array for name, array in self._plan.memory().items()}
+        return planned | {f"custom.{name}": array for name, array in self._custom.memory().items()}
 
     def _actuator(self, entry: ActuatorEntry) -> Actuator:
         """What users see of an entry; `place` says where it stands."""

@@ -253,6 +253,20 @@ class WarpEngine:
                 device=self.device,
             )
 
+    def memory(self) -> dict[str, wp.array]:
+        """All arrays that carry something from one step to the next, by name."""
+        names = (
+            "position_targets",
+            "velocity_targets",
+            "feedforward",
+            "newest",
+            "fresh",
+            "integral",
+            "fault",
+            "fault_step",
+        )
+        return {name: getattr(self._state, name) for name in names}
+
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
         at = self.plan.base + self.plan.pitch * np.arange(self.plan.num_robots)[:, None]
