@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import warp as wp
 
-from ..specs.fields import violations
+from ..specs.fields import parameters_of, violations
 
 
 class Component:
@@ -97,6 +97,14 @@ class Clamping(Component):
         raise NotImplementedError
 
 
+@wp.func
+def value_or_zero(values: wp.array[float], at: int) -> float:
+    """Return an element of an optional array; without the array, zero."""
+    if values:
+        return values[at]  # pyright: ignore[reportReturnType]
+    return 0.0
+
+
 def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | None) -> None:
     """Raise a `ValueError` that names the first array whose shape differs from that of `reference`."""
     for name, array in arrays.items():
@@ -112,13 +120,13 @@ def repeated(value: float, count: int, device: Any, dtype: Any = wp.float32) -> 
     return wp.array(np.full(count, value, wp.dtype_to_numpy(dtype)), dtype=dtype, device=device)
 
 
-def resolved_scalars(config_type: type, args: dict[str, Any], **defaults: Any) -> dict[str, Any]:
-    """Return `args` over `defaults`, checked against the field descriptions of `config_type`; other keys are dropped.
+def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
+    """Return `args` over the fallbacks of `config_type`, checked against its descriptions; other keys are dropped.
 
     Raises:
         ValueError: A value breaks its rule.
     """
-    resolved = {name: args.get(name, default) for name, default in defaults.items()}
+    resolved = {name: args.get(name, described.fallback) for name, described in parameters_of(config_type).items()}
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))
     return resolved

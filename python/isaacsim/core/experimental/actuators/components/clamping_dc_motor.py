@@ -83,10 +83,7 @@ class ClampingDCMotor(Clamping):
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill each value with inf where absent and check it."""
-        inf = float("inf")
-        return resolved_scalars(
-            DCMotorClampingConfig, args, saturation_effort=inf, velocity_limit=inf, max_motor_effort=inf
-        )
+        return resolved_scalars(DCMotorClampingConfig, args)
 
     def modify_forces(
         self,

@@ -56,7 +56,7 @@ class ClampingMaxEffort(Clamping):
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill `max_effort` with inf where absent and check it."""
-        return resolved_scalars(MaxEffortClampingConfig, args, max_effort=float("inf"))
+        return resolved_scalars(MaxEffortClampingConfig, args)
 
     def modify_forces(
         self,

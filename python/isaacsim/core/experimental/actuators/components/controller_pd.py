@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..specs.configs import PDControlConfig
-from .base import Controller, require_same_shape, resolved_scalars
+from .base import Controller, require_same_shape, resolved_scalars, value_or_zero
 
 wp.set_module_options({"enable_backward": False})
 
@@ -59,23 +59,15 @@ def _pd_kernel(
 ):
     slot = wp.tid()
 
-    # bias and feedforward are optional
-    bias = wp.float32(0.0)
-    if const_effort:
-        bias = const_effort[slot]
-    forward = wp.float32(0.0)
-    if feedforward:
-        forward = feedforward[velocity_target_indices[slot]]
-
     efforts[slot] = pd_effort(
         positions[position_indices[slot]],
         velocities[velocity_indices[slot]],
         position_targets[position_target_indices[slot]],
         velocity_targets[velocity_target_indices[slot]],
-        forward,
+        value_or_zero(feedforward, int(velocity_target_indices[slot])),
         kp[slot],
         kd[slot],
-        bias,
+        value_or_zero(const_effort, slot),
     )
 
 
@@ -100,7 +92,7 @@ class ControllerPD(Controller):
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill `kp`, `kd` and `const_effort` with 0 where absent and check them."""
-        return resolved_scalars(PDControlConfig, args, kp=0.0, kd=0.0, const_effort=0.0)
+        return resolved_scalars(PDControlConfig, args)
 
     def compute(
         self,

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..specs.configs import PIDControlConfig
-from .base import Controller, require_same_shape, resolved_scalars
+from .base import Controller, require_same_shape, resolved_scalars, value_or_zero
 
 wp.set_module_options({"enable_backward": False})
 
@@ -76,14 +76,6 @@ def _pid_kernel(
 ):
     slot = wp.tid()
 
-    # bias and feedforward are optional
-    bias = wp.float32(0.0)
-    if const_effort:
-        bias = const_effort[slot]
-    forward = wp.float32(0.0)
-    if feedforward:
-        forward = feedforward[velocity_target_indices[slot]]
-
     q = positions[position_indices[slot]]
     q_target = position_targets[position_target_indices[slot]]
     integral = pid_integral(integral_in[slot], q, q_target, dt, integral_max[slot])
@@ -93,11 +85,11 @@ def _pid_kernel(
         velocities[velocity_indices[slot]],
         q_target,
         velocity_targets[velocity_target_indices[slot]],
-        forward,
+        value_or_zero(feedforward, int(velocity_target_indices[slot])),
         kp[slot],
         ki[slot],
         kd[slot],
-        bias,
+        value_or_zero(const_effort, slot),
         integral,
     )
 
@@ -148,9 +140,7 @@ class ControllerPID(Controller):
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill gains and bias with 0 and `integral_max` with inf where absent, and check them."""
-        return resolved_scalars(
-            PIDControlConfig, args, kp=0.0, ki=0.0, kd=0.0, integral_max=float("inf"), const_effort=0.0
-        )
+        return resolved_scalars(PIDControlConfig, args)
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate the integral that `compute` hands to `update_state`."""

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import warp as wp
 
 from ..specs.configs import DelayConfig
-from .base import Component, repeated, require_same_shape, resolved_scalars
+from .base import Component, repeated, require_same_shape, resolved_scalars, value_or_zero
 
 wp.set_module_options({"enable_backward": False})
 
@@ -61,9 +61,7 @@ def _read_kernel(
         # no delay, or nothing remembered yet: the command of this step
         delayed_pos[slot] = position_targets[position_target_indices[slot]]
         delayed_vel[slot] = velocity_targets[velocity_target_indices[slot]]
-        delayed_act[slot] = wp.float32(0.0)
-        if feedforward:
-            delayed_act[slot] = feedforward[velocity_target_indices[slot]]
+        delayed_act[slot] = value_or_zero(feedforward, int(velocity_target_indices[slot]))
     else:
         # the last row written holds the command of one step ago
         row = ring_row(write_idx[0], lag - 1, depth)
@@ -93,9 +91,7 @@ def _push_kernel(
     row = (write_idx[0] + 1) % depth
     buffer_pos[row, slot] = position_targets[position_target_indices[slot]]
     buffer_vel[row, slot] = velocity_targets[velocity_target_indices[slot]]
-    buffer_act[row, slot] = wp.float32(0.0)
-    if feedforward:
-        buffer_act[row, slot] = feedforward[velocity_target_indices[slot]]
+    buffer_act[row, slot] = value_or_zero(feedforward, int(velocity_target_indices[slot]))
     num_pushes[slot] = wp.min(num_pushes[slot] + 1, depth)
 
 
@@ -170,7 +166,7 @@ class Delay(Component):
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill `delay_steps` with the schema's fallback of 1 where absent and check it."""
-        return resolved_scalars(DelayConfig, args, delay_steps=1)
+        return resolved_scalars(DelayConfig, args)
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate the delayed commands."""

@@ -19,10 +19,11 @@ import numpy as np
 import warp as wp
 
 from .actuator import Actuator
-from .fault import Fault, faults_of
+from .fault import EFFORT_FAULT, Fault, faults_of
 
 wp.set_module_options({"enable_backward": False})
 
+_EFFORT_FAULT = wp.constant(EFFORT_FAULT)
 _INPUTS = ("joint_q", "joint_qd", "joint_target_pos", "joint_target_vel", "joint_control_feedforward")
 
 
@@ -57,7 +58,7 @@ def _give_kernel(
     code = bad[i]
     effort = flat[i]
     if code == 0 and not wp.isfinite(effort):
-        code = 32
+        code = _EFFORT_FAULT
     if code != 0:
         effort = 0.0
         if fault[robot, slot] == 0:

@@ -60,7 +60,7 @@ class ActuatorEntry:
     @property
     def components(self) -> list[Any]:
         """All components in pipeline order."""
-        return [*([self.delay] if self.delay else []), self.controller, *self.clamping]
+        return [*([] if self.delay is None else [self.delay]), self.controller, *self.clamping]
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:

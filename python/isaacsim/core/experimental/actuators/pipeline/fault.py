@@ -10,6 +10,9 @@ import numpy as np
 FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
 """What the bits of a fault code stand for, lowest first."""
 
+EFFORT_FAULT = 1 << FAULT_INPUTS.index("effort")
+"""Fault code of an effort that was not finite while all inputs were."""
+
 
 @dataclass(frozen=True)
 class Fault:

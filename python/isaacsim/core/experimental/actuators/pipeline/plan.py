@@ -104,8 +104,8 @@ class Plan:
 
 def is_custom(entry: ActuatorEntry) -> bool:
     """Whether an actuator holds a component the plan has no law for."""
-    known = (*CONTROLLERS, *CLAMPS, Delay, type(None))
-    return any(type(component) not in known for component in (entry.controller, entry.delay, *entry.clamping))
+    known = (*CONTROLLERS, *CLAMPS, Delay)
+    return any(type(component) not in known for component in entry.components)
 
 
 def compile_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:

@@ -22,18 +22,22 @@ from ..components.clamping_position_based import ClampingPositionBased, table_li
 from ..components.controller_pd import pd_effort
 from ..components.controller_pid import ControllerPID, pid_effort, pid_integral
 from ..components.delay import ring_row
-from .fault import Fault, faults_of
+from .fault import EFFORT_FAULT, Fault, faults_of
 from .plan import CLAMP_WIDTH, CLAMPS, CONTROLLERS, Plan
 
 wp.set_module_options({"enable_backward": False})
 
 _PLAN_ARRAYS = ("base", "pitch", "controller_kind", "clamp_kind", "table_start", "table_count")
 _WARP_TYPE = {"i": wp.int32, "f": wp.float32}
+# arrays of the state: delay rings, and integers per slot and robot
+_RINGS = ("position_targets", "velocity_targets", "feedforward")
+_COUNTERS = ("newest", "fresh", "fault", "fault_step")
 _PID = wp.constant(CONTROLLERS.index(ControllerPID))
 _MAX_EFFORT = wp.constant(CLAMPS.index(ClampingMaxEffort))
 _DC_MOTOR = wp.constant(CLAMPS.index(ClampingDCMotor))
 _POSITION_BASED = wp.constant(CLAMPS.index(ClampingPositionBased))
 _WIDTH = wp.constant(CLAMP_WIDTH)
+_EFFORT_FAULT = wp.constant(EFFORT_FAULT)
 
 
 @wp.struct
@@ -172,7 +176,7 @@ def _step_kernel(
             state.integral[i] = integral
             effort = _limit(params, slot, i, q, qd, effort)
         if not wp.isfinite(effort):
-            fault = 32
+            fault = _EFFORT_FAULT
             effort = 0.0
 
     # keep the first fault since the reset
@@ -255,17 +259,7 @@ class WarpEngine:
 
     def memory(self) -> dict[str, wp.array]:
         """All arrays that carry something from one step to the next, by name."""
-        names = (
-            "position_targets",
-            "velocity_targets",
-            "feedforward",
-            "newest",
-            "fresh",
-            "integral",
-            "fault",
-            "fault_step",
-        )
-        return {name: getattr(self._state, name) for name in names}
+        return {name: getattr(self._state, name) for name in (*_RINGS, *_COUNTERS, "integral")}
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
@@ -275,12 +269,12 @@ class WarpEngine:
 
     def _new_state(self, size: int) -> _State:
         state = _State()
-        for name in ("position_targets", "velocity_targets", "feedforward"):
+        for name in _RINGS:
             setattr(state, name, wp.zeros((self.plan.depth, size), dtype=wp.float32, device=self.device))
         state.integral = wp.zeros(size, dtype=wp.float32, device=self.device)
-        for name in ("newest", "fault", "fault_step"):
+        for name in _COUNTERS:
             setattr(state, name, wp.zeros(size, dtype=wp.int32, device=self.device))
-        state.fresh = wp.full(size, 1, dtype=wp.int32, device=self.device)
+        state.fresh.fill_(1)
         return state
 
     def _show_parameters(self) -> None:
