@@ -15,28 +15,19 @@ ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
 PENDULUM, TARGET, STEPS, TOLERANCE = "/World/Pendulum", 0.8, 1000, 0.02
 
 
-# fmt: off
-@wp.kernel
+@wp.func
 def sliding_mode(
-    strength: wp.array[float], q: wp.array[float], qd: wp.array[float], target: wp.array[float],
-    q_at: wp.array[wp.uint32], qd_at: wp.array[wp.uint32], target_at: wp.array[wp.uint32], efforts: wp.array[float],
-):
+    q: float, qd: float, q_target: float, qd_target: float, feedforward: float, dt: float, strength: float
+) -> float:
     """Full effort towards the line `5·e + ė = 0`, softened close to it."""
-    i = wp.tid()
-    efforts[i] = strength[i] * wp.tanh(20.0 * (5.0 * (target[target_at[i]] - q[q_at[i]]) - qd[qd_at[i]]))
-# fmt: on
+    return strength * wp.tanh(20.0 * (5.0 * (q_target - q) - qd))
 
 
 class SlidingMode(ea.Controller):
-    """One `strength` [N·m] per robot; the rest of the contract is inherited."""
+    """One `strength` [N·m] per robot; everything else is inherited."""
 
-    def __init__(self, strength: wp.array) -> None:
-        self.strength = strength
-
-    def compute(self, q, qd, target, target_vel, ff, q_at, qd_at, target_at, vel_at, efforts, state, dt, device=None):
-        """Write the efforts [N·m]."""
-        inputs = [self.strength, q, qd, target, q_at, qd_at, target_at]
-        wp.launch(sliding_mode, dim=len(efforts), inputs=inputs, outputs=[efforts], device=device)
+    PARAMETERS = ("strength",)
+    LAW = sliding_mode
 
 
 def drive(law: type[ea.Controller], *values: float) -> np.ndarray:

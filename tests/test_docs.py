@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,9 +44,11 @@ def test_there_are_snippets() -> None:
 
 
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_snippet_runs(code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A snippet runs as it stands, from the repository's root."""
-    exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
+    script = tmp_path / "snippet.py"
+    script.write_text(code)
+    runpy.run_path(str(script))
 
 
 def test_readme_snippet_prints_the_targets(capsys: pytest.CaptureFixture[str]) -> None:

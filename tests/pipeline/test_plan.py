@@ -33,7 +33,7 @@ def test_parameters_are_robot_major_per_actuator() -> None:
     wide = ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
     plan = compile_plan([actuator(), actuator(wide, joints=("hip", "ankle"))], 2)
     at = plan.base + plan.pitch * np.arange(2)[:, None]
-    np.testing.assert_array_equal(plan.parameters["kp"][at], [[1, 1, 2], [2, 3, 4]])
+    np.testing.assert_array_equal(plan.parameters["control"][0][at], [[1, 1, 2], [2, 3, 4]])
 
 
 def test_missing_stages_are_neutral() -> None:
@@ -41,7 +41,7 @@ def test_missing_stages_are_neutral() -> None:
     bias, limit = ControllerPD(array(1, 2), array(3, 4), array(5, 6)), ClampingMaxEffort(array(7, 8))
     plan = compile_plan([actuator(), actuator(bias, [limit], Delay(array(2, 3, dtype=wp.int32), 3))], 2)
     assert plan.clamp_kind[:, 0].tolist() == [0]
-    assert [plan.parameters[name][:2].tolist() for name in ("const_effort", "ki", "lag")] == [[0, 0]] * 3
+    assert plan.parameters["control"][2, :2].tolist() == plan.parameters["lag"][:2].tolist() == [0, 0]
 
 
 def test_ring_holds_the_largest_delay() -> None:
@@ -72,15 +72,15 @@ def test_bad_parameters_are_refused_by_name(wrong: ActuatorEntry, words: list[st
 
 
 class OwnController(Controller):
-    """A user's law, which this version cannot run."""
+    """A user's law without a scalar form."""
 
 
 class OwnClamping(Clamping):
-    """A user's limit, which this version cannot run."""
+    """A user's limit without a scalar form."""
 
 
 @pytest.mark.parametrize("wrong", [actuator(OwnController()), actuator(clamping=[OwnClamping()])])
-def test_unknown_components_are_refused_by_name(wrong: ActuatorEntry) -> None:
-    """A component without a law in the plan is never skipped silently."""
+def test_components_without_a_law_are_refused_by_name(wrong: ActuatorEntry) -> None:
+    """A component that no plan can run is never skipped silently."""
     with pytest.raises(TypeError, match="Own"):
         compile_plan([wrong], 2)

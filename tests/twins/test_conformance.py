@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators.components.clamping_dc_motor import Cl
 from isaacsim.core.experimental.actuators.components.clamping_max_effort import max_effort_clamp
 from isaacsim.core.experimental.actuators.components.clamping_position_based import ClampingPositionBased
 from isaacsim.core.experimental.actuators.components.controller_pd import pd_effort
-from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID, pid_effort, pid_integral
+from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID, pid_effort
 from isaacsim.core.experimental.actuators.components.delay import ring_row
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
@@ -34,14 +34,14 @@ GAINS = [0.0, 1e-20, 1.0, 1e6]
 def _call_pd(table: wp.array2d[float], out: wp.array[float]):
     i = wp.tid()
     out[i] = pd_effort(
-        table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4], table[i, 5], table[i, 6], table[i, 7]
+        table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4], 0.01, table[i, 5], table[i, 6], table[i, 7]
     )
 
 
 @wp.kernel
 def _call_max_effort(table: wp.array2d[float], out: wp.array[float]):
     i = wp.tid()
-    out[i] = max_effort_clamp(table[i, 0], table[i, 1])
+    out[i] = max_effort_clamp(table[i, 0], 0.5, 0.5, table[i, 1])
 
 
 @wp.kernel
@@ -53,25 +53,27 @@ def _call_ring_row(table: wp.array2d[int], out: wp.array[int]):
 @wp.kernel
 def _call_pid(table: wp.array2d[float], out: wp.array[float]):
     i = wp.tid()
-    integral = pid_integral(table[i, 5], table[i, 0], table[i, 2], table[i, 10], table[i, 9])
-    out[i] = pid_effort(
+    effort, _integral = pid_effort(
         table[i, 0],
         table[i, 1],
         table[i, 2],
         table[i, 3],
         table[i, 4],
+        table[i, 10],
+        table[i, 5],
         table[i, 6],
         table[i, 7],
         table[i, 8],
+        table[i, 9],
         0.5,
-        integral,
     )
+    out[i] = effort
 
 
 @wp.kernel
 def _call_dc_motor(table: wp.array2d[float], out: wp.array[float]):
     i = wp.tid()
-    out[i] = dc_motor_clamp(table[i, 0], table[i, 1], table[i, 2], table[i, 3], table[i, 4])
+    out[i] = dc_motor_clamp(table[i, 0], 0.5, table[i, 1], table[i, 2], table[i, 3], table[i, 4])
 
 
 def run(kernel: Any, table: np.ndarray) -> np.ndarray:

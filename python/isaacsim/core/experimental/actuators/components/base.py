@@ -2,6 +2,9 @@
 
 A component holds one float32 value per actuator (`wp.array`, shape `(N,)`). Values are validated before they reach a
 constructor; constructors check shapes only, because reading a device array back would synchronise.
+
+A subclass either computes arrays itself, or offers its law as a scalar `wp.func` (`LAW`, see `law.py`): then the rest
+of the contract is inherited, and a plan runs it fused with the built-in laws.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import numpy as np
 import warp as wp
 
 from ..specs.fields import parameters_of, violations
+from .law import clamping_kernel, controller_kernel
 
 
 class Component:
@@ -19,6 +23,22 @@ class Component:
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
+    LAW: ClassVar[Any] = None
+    """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
+
+    def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
+        """Take one array per parameter, in their order or by name; None means zero."""
+        given = dict(zip(self.PARAMETERS, values, strict=False)) | named
+        if len(values) + len(named) != len(self.PARAMETERS) or set(given) != set(self.PARAMETERS):
+            raise TypeError(
+                f"{type(self).__name__} takes the arrays {self.PARAMETERS}, got {len(values)} and {sorted(named)}. "
+                "Give each once, or write a constructor."
+            )
+        for name in self.PARAMETERS:
+            setattr(self, name, given[name])
+        present = {name: array for name, array in given.items() if array is not None}
+        for reference, expected in list(present.items())[:1]:
+            require_same_shape(reference, expected, **present)
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:
@@ -27,12 +47,14 @@ class Component:
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Fill defaults into raw arguments and check their values.
+        """Fill defaults into raw arguments and check their values; without an override, all are required.
 
         Raises:
-            ValueError: A value is out of range.
+            ValueError: A value is missing or out of range.
         """
-        raise NotImplementedError
+        if missing := [name for name in cls.PARAMETERS if name not in args]:
+            raise ValueError(f"{cls.__name__} lacks {missing}: has to be given. Author it or give it a default.")
+        return {name: args[name] for name in cls.PARAMETERS}
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate what depends on the device and the number of actuators; called once."""
@@ -42,6 +64,34 @@ class Controller(Component):
     """A law that turns targets and measurements into an effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
+    STATE: ClassVar[tuple[str, ...]] = ()
+    """Names of what `LAW` remembers, one number each; zero when fresh."""
+
+    class State:
+        """What a law remembers: float32 arrays `(N,)` by name."""
+
+        def __init__(self, **arrays: wp.array) -> None:
+            vars(self).update(arrays)
+
+        def reset(self, mask: wp.array | None = None) -> None:
+            """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default."""
+            for name, array in vars(self).items():
+                if mask is None:
+                    array.zero_()
+                else:
+                    require_same_shape(name, array, mask=mask)
+                    wp.launch(_clear_kernel, len(array), [mask], [array], device=array.device)
+
+    _new_state: tuple[wp.array, ...] = ()
+
+    def finalize(self, device: Any, num_actuators: int) -> None:
+        """Allocate the state that `compute` hands to `update_state`."""
+        self._new_state = _zeros(len(self.STATE), num_actuators, device)
+
+    @classmethod
+    def kernel(cls) -> wp.Kernel:
+        """The kernel of `LAW` by itself."""
+        return controller_kernel(cls)
 
     def compute(
         self,
@@ -59,12 +109,28 @@ class Controller(Component):
         dt: float | None,
         device: Any = None,
     ) -> None:
-        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`."""
-        raise NotImplementedError
+        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
+
+        Raises:
+            NotImplementedError: The class has neither a `LAW` nor a method of its own.
+        """
+        if self.LAW is None:
+            raise NotImplementedError(f"{type(self).__name__} has no law. Give it LAW, or override compute.")
+        signals = (positions, velocities, target_pos, target_vel, feedforward)
+        indices = (pos_indices, vel_indices, target_pos_indices, target_vel_indices)
+        before = [getattr(state, name) for name in self.STATE]
+        parameters = [getattr(self, name) for name in self.PARAMETERS]
+        wp.launch(
+            self.kernel(),
+            dim=len(forces),
+            inputs=[*signals, *indices, 0.0 if dt is None and not self.STATE else dt, *before, *parameters],
+            outputs=[*self._new_state, forces],
+            device=device or forces.device,
+        )
 
     def is_stateful(self) -> bool:
         """Whether the law remembers anything from one step to the next."""
-        return False
+        return bool(self.STATE)
 
     def is_graphable(self) -> bool:
         """Whether `compute` can be captured in a CUDA graph."""
@@ -72,16 +138,25 @@ class Controller(Component):
 
     def state(self, num_actuators: int, device: Any) -> Any:
         """Return a fresh state, or None for a law without one."""
-        return None
+        if not self.STATE:
+            return None
+        return self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
         """Write the state after this step into `next_state`."""
+        for name, array in zip(self.STATE, self._new_state, strict=True):
+            wp.copy(getattr(next_state, name), array)
 
 
 class Clamping(Component):
     """A limit on the effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
+
+    @classmethod
+    def kernel(cls) -> wp.Kernel:
+        """The kernel of `LAW` by itself."""
+        return clamping_kernel(cls)
 
     def modify_forces(
         self,
@@ -93,16 +168,32 @@ class Clamping(Component):
         vel_indices: wp.array,
         device: Any = None,
     ) -> None:
-        """Write the limited efforts [N·m or N] into `dst_forces`; both arrays have shape `(N,)`."""
-        raise NotImplementedError
+        """Write the limited efforts [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
+
+        Raises:
+            NotImplementedError: The class has neither a `LAW` nor a method of its own.
+        """
+        if self.LAW is None:
+            raise NotImplementedError(f"{type(self).__name__} has no law. Give it LAW, or override modify_forces.")
+        wp.launch(
+            self.kernel(),
+            dim=len(dst_forces),
+            inputs=[src_forces, positions, velocities, pos_indices, vel_indices]
+            + [getattr(self, name) for name in self.PARAMETERS],
+            outputs=[dst_forces],
+            device=device or dst_forces.device,
+        )
 
 
-@wp.func
-def value_or_zero(values: wp.array[float], at: int) -> float:
-    """Return an element of an optional array; without the array, zero."""
-    if values:
-        return values[at]  # pyright: ignore[reportReturnType]
-    return 0.0
+@wp.kernel
+def _clear_kernel(mask: wp.array[bool], values: wp.array[float]):
+    slot = wp.tid()
+    if mask[slot]:
+        values[slot] = 0.0  # pyright: ignore[reportIndexIssue]
+
+
+def _zeros(count: int, num_actuators: int, device: Any) -> tuple[wp.array, ...]:
+    return tuple(wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(count))
 
 
 def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | None) -> None:

@@ -22,6 +22,7 @@ import warp as wp
 
 from ..specs.configs import PositionBasedClampingConfig
 from .base import Clamping
+from .law import bounded
 
 wp.set_module_options({"enable_backward": False})
 
@@ -58,7 +59,7 @@ def _position_based_kernel(
     slot = wp.tid()
     position = positions[position_indices[slot]]
     limit = table_limit(position, table_positions, table_efforts, 0, table_positions.shape[0])
-    efforts_out[slot] = wp.clamp(efforts_in[slot], -limit, limit)
+    efforts_out[slot] = bounded(efforts_in[slot], -limit, limit)
 
 
 class ClampingPositionBased(Clamping):

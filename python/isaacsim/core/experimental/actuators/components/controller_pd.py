@@ -8,9 +8,6 @@ which the plan's guard turns into zero. Terms are summed from left to right in f
 Source: NewtonPDControlAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ControllerPD.
 """
 
-# kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false
-
 from __future__ import annotations
 
 from typing import Any, ClassVar
@@ -18,7 +15,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..specs.configs import PDControlConfig
-from .base import Controller, require_same_shape, resolved_scalars, value_or_zero
+from .base import Controller, require_same_shape, resolved_scalars
 
 wp.set_module_options({"enable_backward": False})
 
@@ -30,45 +27,13 @@ def pd_effort(
     position_target: float,
     velocity_target: float,
     feedforward: float,
+    dt: float,
     kp: float,
     kd: float,
     const_effort: float,
 ) -> float:
     """Return the PD effort [N·m or N] of one joint."""
     return const_effort + feedforward + kp * (position_target - position) + kd * (velocity_target - velocity)
-
-
-@wp.kernel
-def _pd_kernel(
-    # Params:
-    kp: wp.array[float],
-    kd: wp.array[float],
-    const_effort: wp.array[float],
-    # In:
-    positions: wp.array[float],
-    velocities: wp.array[float],
-    position_targets: wp.array[float],
-    velocity_targets: wp.array[float],
-    feedforward: wp.array[float],
-    position_indices: wp.array[wp.uint32],
-    velocity_indices: wp.array[wp.uint32],
-    position_target_indices: wp.array[wp.uint32],
-    velocity_target_indices: wp.array[wp.uint32],
-    # Out:
-    efforts: wp.array[float],
-):
-    slot = wp.tid()
-
-    efforts[slot] = pd_effort(
-        positions[position_indices[slot]],
-        velocities[velocity_indices[slot]],
-        position_targets[position_target_indices[slot]],
-        velocity_targets[velocity_target_indices[slot]],
-        value_or_zero(feedforward, int(velocity_target_indices[slot])),
-        kp[slot],
-        kd[slot],
-        value_or_zero(const_effort, slot),
-    )
 
 
 class ControllerPD(Controller):
@@ -84,6 +49,7 @@ class ControllerPD(Controller):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "const_effort")
+    LAW = pd_effort
 
     def __init__(self, kp: wp.array, kd: wp.array, const_effort: wp.array | None = None) -> None:
         require_same_shape("kp", kp, kd=kd, const_effort=const_effort)
@@ -93,31 +59,3 @@ class ControllerPD(Controller):
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill `kp`, `kd` and `const_effort` with 0 where absent and check them."""
         return resolved_scalars(PDControlConfig, args)
-
-    def compute(
-        self,
-        positions: wp.array,
-        velocities: wp.array,
-        target_pos: wp.array,
-        target_vel: wp.array,
-        feedforward: wp.array | None,
-        pos_indices: wp.array,
-        vel_indices: wp.array,
-        target_pos_indices: wp.array,
-        target_vel_indices: wp.array,
-        forces: wp.array,
-        state: Any,
-        dt: float | None,
-        device: Any = None,
-    ) -> None:
-        """Write the PD efforts [N·m or N] into `forces`, shape `(N,)`; `state` and `dt` are not used."""
-        parameters = (self.kp, self.kd, self.const_effort)
-        signals = (positions, velocities, target_pos, target_vel, feedforward)
-        indices = (pos_indices, vel_indices, target_pos_indices, target_vel_indices)
-        wp.launch(
-            _pd_kernel,
-            dim=len(forces),
-            inputs=[*parameters, *signals, *indices],
-            outputs=[forces],
-            device=device or forces.device,
-        )

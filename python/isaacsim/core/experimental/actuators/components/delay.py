@@ -22,15 +22,16 @@ from typing import Any, ClassVar, Self
 import warp as wp
 
 from ..specs.configs import DelayConfig
-from .base import Component, repeated, require_same_shape, resolved_scalars, value_or_zero
+from .base import Component, repeated, require_same_shape, resolved_scalars
+from .law import value_or_zero
 
 wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
 def ring_row(newest: int, lag: int, depth: int) -> int:
-    """Return the ring row that was written `lag` steps before row `newest`."""
-    return (newest - lag + depth) % depth
+    """Return the ring row that was written `lag` steps before row `newest`; the ring's length bounds the lag."""
+    return (newest - wp.clamp(lag, 0, depth - 1) + depth) % depth
 
 
 @wp.kernel
@@ -57,7 +58,7 @@ def _read_kernel(
 ):
     slot = wp.tid()
     lag = wp.min(delay_steps[slot], num_pushes[slot])
-    if lag == 0:
+    if lag <= 0:
         # no delay, or nothing remembered yet: the command of this step
         delayed_pos[slot] = position_targets[position_target_indices[slot]]
         delayed_vel[slot] = velocity_targets[velocity_target_indices[slot]]

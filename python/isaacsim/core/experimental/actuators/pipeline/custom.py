@@ -97,7 +97,9 @@ class CustomStage:
         self._bad = wp.zeros(size, dtype=wp.int32, device=self.device)
         # compile before the first step, not in it
         parts = [part for one in self.actuators for part in (one.controller, one.delay, *one.clamping) if part]
-        for module in {__name__, Actuator.__module__, *(type(part).__module__ for part in parts)}:
+        modules: set[Any] = {__name__, Actuator.__module__, *(type(part).__module__ for part in parts)}
+        modules |= {part.kernel().module for part in parts if part.LAW is not None}
+        for module in modules:
             wp.load_module(module, device=self.device)
 
     def step(self, dt: float) -> None:

@@ -2,9 +2,8 @@
 
 A *slot* is one driven joint. Every parameter lives in one flat array; the value of a slot for a robot stands at
 `base[slot] + robot · pitch[slot]`, so that each actuator owns a contiguous block, robot-major, which its components
-show as a live view. What an actuator lacks gets neutral values (no bias, no integral, lag 0). Its clamps are a short
-program, one kind and three numbers per clamp, so that any order a user gives is kept. Pure data: nothing here needs a
-device.
+show as a live view. What an actuator lacks is zero (no bias, lag 0). Its clamps are a short program, a kind and a few
+numbers per clamp, so that any order a user gives is kept. Pure data: nothing here needs a device.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..components.base import Clamping, Controller
 from ..components.catalogue import CATALOGUE
 from ..components.clamping_dc_motor import ClampingDCMotor
 from ..components.clamping_max_effort import ClampingMaxEffort
@@ -22,18 +22,17 @@ from ..components.clamping_position_based import ClampingPositionBased
 from ..components.controller_pd import ControllerPD
 from ..components.controller_pid import ControllerPID
 from ..components.delay import Delay
+from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
 
-CONTROLLERS = (ControllerPD, ControllerPID)
-"""Controllers the plan can run; their position here is their kind."""
-CLAMPS = (None, ClampingMaxEffort, ClampingDCMotor, ClampingPositionBased)
-"""Clamps the plan can run; their position here is their kind, 0 being none."""
-CLAMP_WIDTH = 3
-"""Numbers per clamp: its parameters in the order of `PARAMETERS`."""
+CONTROLLERS: tuple[type[Controller], ...] = (ControllerPD, ControllerPID)
+"""Controllers every plan knows; their position is their kind, and laws of the user's own come after them."""
+CLAMPS: tuple[type[Clamping] | None, ...] = (None, ClampingMaxEffort, ClampingDCMotor, ClampingPositionBased)
+"""Clamps every plan knows, likewise; kind 0 is none."""
 
-# parameters of the controllers and the values that switch them off
-_NEUTRAL = {"kp": 0.0, "ki": 0.0, "kd": 0.0, "integral_max": 0.0, "const_effort": 0.0}
+# what a class with a law must not override for the law to be all there is to it
+_COMPUTATION = {Controller: ("compute", "state", "update_state", "is_stateful"), Clamping: ("modify_forces",)}
 _CONFIG_OF = {component: config for config, component in CATALOGUE.items()}
 
 
@@ -68,12 +67,16 @@ class Plan:
         dof_names: Joint of each slot.
         base: Position of each slot's first parameter value, int32.
         pitch: Distance from one robot's value to the next, int32.
-        controller_kind: Position of each slot's controller in `CONTROLLERS`, int32.
-        clamp_kind: Position of each clamp of each slot in `CLAMPS`, int32, shape `(clamps, slots)`.
+        controllers: Classes of the controllers, `CONTROLLERS` first.
+        controller_kind: Position of each slot's controller among them, int32.
+        clamps: Classes of the clamps, `CLAMPS` first.
+        clamp_kind: Position of each clamp of each slot among them, int32, shape `(clamps, slots)`.
         table_start: First row of each clamp's lookup table, int32, shape `(clamps, slots)`.
         table_count: Rows of each clamp's lookup table, int32, shape `(clamps, slots)`.
-        parameters: Arrays by name: flat float32 ones of the controllers, flat int32 `lag`, and float32 `clamp`, shape
-            `(clamps · 3, values)`, and `table_positions`, `table_efforts`.
+        parameters: Arrays by name: float32 `control`, a row per parameter of a controller, shape `(rows, values)`;
+            float32 `clamp`, shape `(clamps · clamp_width, values)`; int32 `lag`, shape `(values,)`; and the rows of
+            all lookup tables, float32 `table_positions`, `table_efforts`.
+        clamp_width: Rows of `clamp` per clamp.
         depth: Rows of the delay ring: the largest lag plus one.
         views: What the components show.
     """
@@ -83,11 +86,14 @@ class Plan:
     dof_names: tuple[str, ...]
     base: np.ndarray
     pitch: np.ndarray
+    controllers: tuple[Any, ...]
     controller_kind: np.ndarray
+    clamps: tuple[Any, ...]
     clamp_kind: np.ndarray
     table_start: np.ndarray
     table_count: np.ndarray
     parameters: dict[str, np.ndarray]
+    clamp_width: int
     depth: int = 1
     views: list[View] = field(default_factory=list)
 
@@ -99,13 +105,30 @@ class Plan:
     @property
     def num_values(self) -> int:
         """Number of slots times robots."""
-        return len(self.parameters["kp"])
+        return len(self.parameters["lag"])
+
+    @property
+    def num_states(self) -> int:
+        """Largest number of values that a law remembers."""
+        return max(len(controller.STATE) for controller in self.controllers)
 
 
 def is_custom(entry: ActuatorEntry) -> bool:
-    """Whether an actuator holds a component the plan has no law for."""
-    known = (*CONTROLLERS, *CLAMPS, Delay)
-    return any(type(component) not in known for component in entry.components)
+    """Whether an actuator holds a component that computes arrays itself, so that no plan can run it."""
+    return not all(_is_planned(component) for component in entry.components)
+
+
+def _is_planned(component: Any) -> bool:
+    """Whether a plan can run a component."""
+    own = type(component)
+    if own in (Delay, ClampingPositionBased):
+        return True
+    return getattr(own, "LAW", None) is not None and all(
+        getattr(own, method) is getattr(base, method)
+        for base, methods in _COMPUTATION.items()
+        if issubclass(own, base)
+        for method in methods
+    )
 
 
 def compile_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
@@ -134,10 +157,16 @@ def _empty_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
     slots = sum(len(actuator.dof_names) for actuator in actuators)
     clamps = max((len(actuator.clamping) for actuator in actuators), default=0)
     total = num_robots * slots
-    parameters: dict[str, np.ndarray] = {name: np.full(total, value, np.float32) for name, value in _NEUTRAL.items()}
-    parameters["lag"] = np.zeros(total, np.int32)
-    parameters["clamp"] = np.full((clamps * CLAMP_WIDTH, total), np.inf, np.float32)
-    parameters |= {name: np.zeros(0, np.float32) for name in ("table_positions", "table_efforts")}
+    controllers = tuple(dict.fromkeys((*CONTROLLERS, *(type(one.controller) for one in actuators))))
+    limits = tuple(dict.fromkeys((*CLAMPS, *(type(clamp) for one in actuators for clamp in one.clamping))))
+    clamp_width = max(len(limit.PARAMETERS) for limit in limits if limit)
+    parameters: dict[str, np.ndarray] = {
+        "control": np.zeros((max(len(one.PARAMETERS) for one in controllers), total), np.float32),
+        "clamp": np.zeros((clamps * clamp_width, total), np.float32),
+        "lag": np.zeros(total, np.int32),
+        "table_positions": np.zeros(0, np.float32),
+        "table_efforts": np.zeros(0, np.float32),
+    }
     per_clamp = [np.zeros((clamps, slots), np.int32) for _ in range(3)]
     return Plan(
         num_robots=num_robots,
@@ -145,35 +174,36 @@ def _empty_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
         dof_names=tuple(name for actuator in actuators for name in actuator.dof_names),
         base=np.zeros(slots, np.int32),
         pitch=np.zeros(slots, np.int32),
+        controllers=controllers,
         controller_kind=np.zeros(slots, np.int32),
+        clamps=limits,
         clamp_kind=per_clamp[0],
         table_start=per_clamp[1],
         table_count=per_clamp[2],
         parameters=parameters,
+        clamp_width=clamp_width,
     )
 
 
 def _add_controller(plan: Plan, actuator: ActuatorEntry, slots: slice, start: int) -> None:
     controller = actuator.controller
-    plan.controller_kind[slots] = _kind(actuator, "controller", controller, CONTROLLERS)
-    for name in controller.PARAMETERS:
-        if getattr(controller, name) is None:
-            # shown all the same, so that a bias can be set later
-            plan.views.append(View(controller, name, name, None, start, start + _count(plan, actuator)))
-        else:
-            _add_values(plan, actuator, controller, name, name, None, start)
+    _require_planned(actuator, controller, CONTROLLER_SIGNALS)
+    plan.controller_kind[slots] = plan.controllers.index(type(controller))
+    for row, name in enumerate(controller.PARAMETERS):
+        _add_values(plan, actuator, controller, name, "control", row, start)
 
 
-def _add_clamp(plan: Plan, actuator: ActuatorEntry, clamp: Any, row: int, slots: slice, start: int) -> None:
-    plan.clamp_kind[row, slots] = _kind(actuator, "clamping", clamp, CLAMPS)
+def _add_clamp(plan: Plan, actuator: ActuatorEntry, clamp: Any, position: int, slots: slice, start: int) -> None:
+    plan.clamp_kind[position, slots] = plan.clamps.index(type(clamp))
     if isinstance(clamp, ClampingPositionBased):
-        plan.table_start[row, slots] = len(plan.parameters["table_positions"])
-        plan.table_count[row, slots] = len(clamp.lookup_positions)
+        plan.table_start[position, slots] = len(plan.parameters["table_positions"])
+        plan.table_count[position, slots] = len(clamp.lookup_positions)
         for name, column in (("table_positions", clamp.lookup_positions), ("table_efforts", clamp.lookup_efforts)):
             plan.parameters[name] = np.append(plan.parameters[name], np.array(column, np.float32))
         return
-    for number, name in enumerate(clamp.PARAMETERS):
-        _add_values(plan, actuator, clamp, name, "clamp", row * CLAMP_WIDTH + number, start)
+    _require_planned(actuator, clamp, CLAMPING_SIGNALS)
+    for row, name in enumerate(clamp.PARAMETERS, start=position * plan.clamp_width):
+        _add_values(plan, actuator, clamp, name, "clamp", row, start)
 
 
 def _add_delay(plan: Plan, actuator: ActuatorEntry, start: int) -> None:
@@ -192,20 +222,30 @@ def _add_values(
 ) -> None:
     """Copy one attribute of a component into its place, checked for length and range."""
     count = _count(plan, actuator)
+    # shown also where it is not given, so that a bias can be set later
+    plan.views.append(View(component, attribute, array, row, start, start + count))
     given = getattr(component, attribute)
+    if given is None:
+        return
     values = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
     if values.shape != (count,):
         raise ValueError(
             f"actuator {actuator.label!r}: {attribute} has shape {values.shape}: must be ({count},), one value per "
             f"robot and joint ({plan.num_robots} robots x {len(actuator.dof_names)})."
         )
-    described = parameters_of(_CONFIG_OF[type(component)])[attribute]
-    good = _in_range(values, described)
+    described = _description(component, attribute)
+    good = _in_range(values, described) if described else ~np.isnan(values)
     if not good.all():
-        raise ValueError(_out_of_range(actuator, attribute, values[~good][0], described.rule.removeprefix("must be ")))
+        rule = described.rule.removeprefix("must be ") if described else "a number"
+        raise ValueError(_out_of_range(actuator, attribute, values[~good][0], rule))
     target = plan.parameters[array] if row is None else plan.parameters[array][row]
     target[start : start + count] = values
-    plan.views.append(View(component, attribute, array, row, start, start + count))
+
+
+def _description(component: Any, attribute: str) -> Parameter | None:
+    """What a parameter of a built-in class, or of a subclass of one, may be; None for the user's own."""
+    configs = (_CONFIG_OF[base] for base in type(component).__mro__ if base in _CONFIG_OF)
+    return next((parameters_of(config).get(attribute) for config in configs), None)
 
 
 def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
@@ -216,15 +256,14 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _kind(actuator: ActuatorEntry, part: str, component: Any, known: Sequence[type | None]) -> int:
-    """Position of a component's class among those the plan can run."""
-    if type(component) not in known:
-        names = ", ".join(one.__name__ for one in known if one)
+def _require_planned(actuator: ActuatorEntry, component: Any, signals: Sequence[str]) -> None:
+    """Refuse a component that no plan can run."""
+    if not _is_planned(component):
         raise TypeError(
-            f"actuator {actuator.label!r}: {part} = {type(component).__name__}: this version runs {names}; "
-            "custom components come later."
+            f"actuator {actuator.label!r}: {type(component).__name__} computes arrays itself, which no plan can run. "
+            "Give it a scalar LAW."
         )
-    return known.index(type(component))
+    require_law(type(component), signals)
 
 
 def _count(plan: Plan, actuator: ActuatorEntry) -> int:

@@ -2,7 +2,8 @@
 
 Per slot and robot: guard the inputs, write and read the delay ring, evaluate the law, guard the raw effort, limit,
 store. A slot with an input that is not finite gets effort 0 for that step, keeps its state and latches a fault; no
-other slot sees it.
+other slot sees it. The kernel is generated for the laws of the plan, which it calls; all plans of built-in laws share
+one.
 """
 
 # Warp structs and kernels are no Python types
@@ -10,34 +11,28 @@ other slot sees it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from string import Template
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from ..components.clamping_dc_motor import ClampingDCMotor, dc_motor_clamp
-from ..components.clamping_max_effort import ClampingMaxEffort, max_effort_clamp
 from ..components.clamping_position_based import ClampingPositionBased, table_limit
-from ..components.controller_pd import pd_effort
-from ..components.controller_pid import ControllerPID, pid_effort, pid_integral
 from ..components.delay import ring_row
+from ..components.law import bounded, each, generated_kernel
 from .fault import EFFORT_FAULT, Fault, faults_of
-from .plan import CLAMP_WIDTH, CLAMPS, CONTROLLERS, Plan
+from .plan import CLAMPS, CONTROLLERS, Plan
 
 wp.set_module_options({"enable_backward": False})
 
+_EFFORT_FAULT = wp.constant(EFFORT_FAULT)
 _PLAN_ARRAYS = ("base", "pitch", "controller_kind", "clamp_kind", "table_start", "table_count")
 _WARP_TYPE = {"i": wp.int32, "f": wp.float32}
 # arrays of the state: delay rings, and integers per slot and robot
 _RINGS = ("position_targets", "velocity_targets", "feedforward")
 _COUNTERS = ("newest", "fresh", "fault", "fault_step")
-_PID = wp.constant(CONTROLLERS.index(ControllerPID))
-_MAX_EFFORT = wp.constant(CLAMPS.index(ClampingMaxEffort))
-_DC_MOTOR = wp.constant(CLAMPS.index(ClampingDCMotor))
-_POSITION_BASED = wp.constant(CLAMPS.index(ClampingPositionBased))
-_WIDTH = wp.constant(CLAMP_WIDTH)
-_EFFORT_FAULT = wp.constant(EFFORT_FAULT)
 
 
 @wp.struct
@@ -45,14 +40,12 @@ class _Parameters:
     base: wp.array[int]
     pitch: wp.array[int]
     columns: wp.array[int]
+    # a row per parameter of the law
     controller_kind: wp.array[int]
-    kp: wp.array[float]
-    ki: wp.array[float]
-    kd: wp.array[float]
-    integral_max: wp.array[float]
-    const_effort: wp.array[float]
-    # clamps in order: kind per (clamp, slot), three numbers each per (clamp, slot and robot)
+    control: wp.array2d[float]
+    # clamps in order: kind per (clamp, slot), `clamp_width` rows of numbers each
     num_clamps: int
+    clamp_width: int
     clamp_kind: wp.array2d[int]
     clamp: wp.array2d[float]
     table_start: wp.array2d[int]
@@ -70,7 +63,8 @@ class _State:
     velocity_targets: wp.array2d[float]
     feedforward: wp.array2d[float]
     newest: wp.array[int]
-    integral: wp.array[float]
+    # a row per value that the law remembers
+    law: wp.array2d[float]
     fresh: wp.array[int]
     fault: wp.array[int]
     fault_step: wp.array[int]
@@ -84,28 +78,16 @@ def _bad(value: float, bit: int) -> int:
 
 
 @wp.func
-def _limit(params: _Parameters, slot: int, i: int, q: float, qd: float, effort: float) -> float:
-    """Return the effort after the clamps of a slot, in their order."""
-    limited = effort
-    for clamp in range(params.num_clamps):
-        kind = params.clamp_kind[clamp, slot]
-        row = clamp * _WIDTH
-        if kind == _MAX_EFFORT:
-            limited = max_effort_clamp(limited, params.clamp[row, i])
-        elif kind == _DC_MOTOR:
-            stall, no_load, peak = params.clamp[row, i], params.clamp[row + 1, i], params.clamp[row + 2, i]
-            limited = dc_motor_clamp(limited, qd, stall, no_load, peak)
-        elif kind == _POSITION_BASED:
-            start, count = params.table_start[clamp, slot], params.table_count[clamp, slot]
-            here = table_limit(q, params.table_positions, params.table_efforts, start, count)
-            limited = max_effort_clamp(limited, here)
-    return limited
+def _nan_or_zero(value: float) -> float:
+    if wp.isnan(value):
+        return value
+    return 0.0
 
 
-@wp.kernel
-def _step_kernel(
+_STEP = """
+def step_kernel(
     # Params:
-    params: _Parameters,
+    params: Parameters,
     step: int,
     dt: float,
     # In:
@@ -115,7 +97,7 @@ def _step_kernel(
     velocity_targets: wp.array2d[float],
     feedforward: wp.array2d[float],
     # State in/out:
-    state: _State,
+    state: State,
     # Out:
     efforts: wp.array2d[float],
 ):
@@ -129,7 +111,7 @@ def _step_kernel(
     q_target = position_targets[robot, column]
     qd_target = velocity_targets[robot, column]
     ff = feedforward[robot, column]
-    fault = _bad(q, 1) | _bad(qd, 2) | _bad(q_target, 4) | _bad(qd_target, 8) | _bad(ff, 16)
+    fault = bad(q, 1) | bad(qd, 2) | bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)
 
     effort = wp.float32(0.0)
     if fault == 0:
@@ -153,30 +135,20 @@ def _step_kernel(
         ff = state.feedforward[row_read, i]
 
         # law
-        integral = state.integral[i]
-        if params.controller_kind[slot] == _PID:
-            integral = pid_integral(integral, q, q_target, dt, params.integral_max[i])
-            effort = pid_effort(
-                q,
-                qd,
-                q_target,
-                qd_target,
-                ff,
-                params.kp[i],
-                params.ki[i],
-                params.kd[i],
-                params.const_effort[i],
-                integral,
-            )
-        else:
-            effort = pd_effort(q, qd, q_target, qd_target, ff, params.kp[i], params.kd[i], params.const_effort[i])
+        controller = params.controller_kind[slot]
+        $laws
 
-        # guard before the clamps, which would make full torque of it, and after them
-        if wp.isfinite(effort):
-            state.integral[i] = integral
-            effort = _limit(params, slot, i, q, qd, effort)
+        # guard before the clamps, after them, and before the state is written
+        if wp.isfinite(effort)$and_finite_state:
+            $store_state
+            for clamp in range(params.num_clamps):
+                kind = params.clamp_kind[clamp, slot]
+                at = clamp * params.clamp_width
+                $clamps
+        else:
+            effort = wp.nan
         if not wp.isfinite(effort):
-            fault = _EFFORT_FAULT
+            fault = EFFORT_FAULT
             effort = 0.0
 
     # keep the first fault since the reset
@@ -185,14 +157,64 @@ def _step_kernel(
         state.fault_step[i] = step
 
     efforts[robot, column] = effort
+"""
+
+
+@functools.cache
+def _step_kernel(controllers: tuple[Any, ...], clamps: tuple[Any, ...]) -> wp.Kernel:
+    """The kernel that knows these laws; a kind is a position in the tuples."""
+    functions: dict[str, Any] = {"Parameters": _Parameters, "State": _State, "EFFORT_FAULT": _EFFORT_FAULT}
+    functions |= {
+        "bad": _bad,
+        "nan_or_zero": _nan_or_zero,
+        "ring_row": ring_row,
+        "table_limit": table_limit,
+        "bounded": bounded,
+    }
+    states = range(max(len(controller.STATE) for controller in controllers))
+    laws = [f"new_{n} = state.law[{n}, i]" for n in states]
+    for kind, controller in enumerate(controllers):
+        functions[f"law_{kind}"] = controller.LAW
+        results = "effort" + each(", new_{}", controller.STATE)
+        values = each(", state.law[{}, i]", controller.STATE) + each(", params.control[{}, i]", controller.PARAMETERS)
+        laws.append(f"if controller == {kind}:")
+        laws.append(f"    {results} = law_{kind}(q, qd, q_target, qd_target, ff, dt{values})")
+        if controller not in CONTROLLERS:
+            # built-in laws hand a NaN on, the user's own may lose it in a minimum
+            laws += [f"    effort += nan_or_zero(params.control[{n}, i])" for n in range(len(controller.PARAMETERS))]
+    limits = []
+    for kind, clamp in enumerate(clamps):
+        if clamp is None:
+            continue
+        limits.append(f"if kind == {kind}:")
+        if clamp is ClampingPositionBased:
+            rows = "params.table_start[clamp, slot], params.table_count[clamp, slot]"
+            limits.append(f"    here = table_limit(q, params.table_positions, params.table_efforts, {rows})")
+            limits.append("    effort = bounded(effort, -here, here)")
+        else:
+            functions[f"clamp_{kind}"] = clamp.LAW
+            values = each(", params.clamp[at + {}, i]", clamp.PARAMETERS)
+            limits.append(f"    effort = clamp_{kind}(effort, q, qd{values})")
+            if clamp not in CLAMPS:
+                limits += [
+                    f"    effort += nan_or_zero(params.clamp[at + {n}, i])" for n in range(len(clamp.PARAMETERS))
+                ]
+    text = Template(_STEP).substitute(
+        laws="\n        ".join(laws),
+        and_finite_state="".join(f" and wp.isfinite(new_{n})" for n in states),
+        store_state="\n            ".join(f"state.law[{n}, i] = new_{n}" for n in states),
+        clamps="\n                ".join(limits),
+    )
+    return generated_kernel("step_kernel", text, functions)
 
 
 @wp.kernel
-def _reset_kernel(robots: wp.array[int], params: _Parameters, state: _State):
+def _reset_kernel(robots: wp.array[int], params: _Parameters, num_states: int, state: _State):
     n, slot = wp.tid()
     i = params.base[slot] + robots[n] * params.pitch[slot]
     state.fresh[i] = 1
-    state.integral[i] = 0.0
+    for row in range(num_states):
+        state.law[row, i] = 0.0
     state.fault[i] = 0
 
 
@@ -204,6 +226,9 @@ class WarpEngine:
         device: Warp device.
 
     The components of the plan's actuators show its parameters as live views from here on.
+
+    Raises:
+        TypeError: A law of the user's own does not compile.
     """
 
     def __init__(self, plan: Plan, device: Any) -> None:
@@ -213,8 +238,10 @@ class WarpEngine:
         arrays = {name: getattr(plan, name) for name in _PLAN_ARRAYS}
         for name, values in {**arrays, **plan.parameters}.items():
             setattr(params, name, wp.array(values, dtype=_WARP_TYPE[values.dtype.char], device=device))
-        params.num_clamps, params.depth = len(plan.clamp_kind), plan.depth
+        params.num_clamps, params.clamp_width, params.depth = len(plan.clamp_kind), plan.clamp_width, plan.depth
         self._params = params
+        self._kernel = _step_kernel(plan.controllers, plan.clamps)
+        _compile(self._kernel, plan, device)
         self._state = self._new_state(plan.num_values)
         self._arrays: tuple[wp.array, ...] = ()
         self._show_parameters()
@@ -236,7 +263,7 @@ class WarpEngine:
             return
         *inputs, efforts = self._arrays
         wp.launch(
-            _step_kernel,
+            self._kernel,
             dim=(self.plan.num_robots, self.plan.num_slots),
             inputs=[self._params, self.steps, dt, *inputs, self._state],
             outputs=[efforts],
@@ -253,13 +280,14 @@ class WarpEngine:
             wp.launch(
                 _reset_kernel,
                 dim=(len(picked), self.plan.num_slots),
-                inputs=[wp.array(picked, dtype=wp.int32, device=self.device), self._params, self._state],
+                inputs=[wp.array(picked, dtype=wp.int32, device=self.device), self._params]
+                + [self.plan.num_states, self._state],
                 device=self.device,
             )
 
     def memory(self) -> dict[str, wp.array]:
         """All arrays that carry something from one step to the next, by name."""
-        return {name: getattr(self._state, name) for name in (*_RINGS, *_COUNTERS, "integral")}
+        return {name: getattr(self._state, name) for name in (*_RINGS, *_COUNTERS, "law")}
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
@@ -271,7 +299,7 @@ class WarpEngine:
         state = _State()
         for name in _RINGS:
             setattr(state, name, wp.zeros((self.plan.depth, size), dtype=wp.float32, device=self.device))
-        state.integral = wp.zeros(size, dtype=wp.float32, device=self.device)
+        state.law = wp.zeros((self.plan.num_states, size), dtype=wp.float32, device=self.device)
         for name in _COUNTERS:
             setattr(state, name, wp.zeros(size, dtype=wp.int32, device=self.device))
         state.fresh.fill_(1)
@@ -283,6 +311,15 @@ class WarpEngine:
             array = getattr(self._params, view.array)
             flat = array if view.row is None else array[view.row]
             setattr(view.component, view.attribute, flat[view.start : view.stop])
+
+
+def _compile(kernel: wp.Kernel, plan: Plan, device: Any) -> None:
+    """Compile now rather than in the first step."""
+    try:
+        wp.load_module(kernel.module, device=device)
+    except Exception as error:
+        names = ", ".join(law.__name__ for law in (*plan.controllers, *plan.clamps) if law)
+        raise TypeError(f"the laws of {names} do not compile together: {error} Correct the wp.func.") from error
 
 
 def as_warp(array: Any) -> wp.array:
