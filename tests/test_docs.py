@@ -33,8 +33,8 @@ def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Snippets name files from the repository's root; what they edit in memory is undone."""
     monkeypatch.chdir(REPOSITORY)
     yield
-    for layer in Sdf.Layer.GetLoadedLayers():
-        if layer.dirty and not layer.anonymous:
+    for file in (REPOSITORY / "data" / "robots").glob("*.usda"):
+        if (layer := Sdf.Layer.Find(str(file))) is not None and layer.dirty:
             layer.Reload(force=True)
 
 

@@ -6,25 +6,33 @@ import dataclasses
 import importlib.util
 import inspect
 import math
+from array import array
+from collections import deque
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
+    DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    NeuralControlConfig,
     PDControlConfig,
+    PositionBasedClampingConfig,
 )
 from isaacsim.core.experimental.actuators.specs.fields import FLOAT32_MAX, Parameter, parameters_of, violations
-from pxr import Sdf
+from pxr import Gf, Sdf, Vt
 
 GAIN = parameters_of(PDControlConfig)["kp"]
 BIAS = parameters_of(PDControlConfig)["const_effort"]
 LIMIT = parameters_of(MaxEffortClampingConfig)["max_effort"]
 STEPS = parameters_of(DelayConfig)["delay_steps"]
+SPEED = parameters_of(DCMotorClampingConfig)["velocity_limit"]
+TABLE = parameters_of(PositionBasedClampingConfig)["lookup_positions"]
+FILE = parameters_of(NeuralControlConfig)["model_path"]
 FIELDS = [(config, name, described) for config in CONFIGS for name, described in parameters_of(config).items()]
 every_field = pytest.mark.parametrize(
     ("config", "name", "described"), FIELDS, ids=[f"{config.__name__}.{name}" for config, name, _ in FIELDS]
@@ -60,6 +68,7 @@ def test_accepts_numbers_in_range(described, value):
         *(True, False, np.bool_(True), np.bool_(False)),
         *(None, "1", "abc", b"1", np.str_("1"), np.bytes_(b"1"), 1j, np.complex64(1), object(), int),
         *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.datetime64("2020-01-01")),
+        *(Decimal(1), np.timedelta64(1), np.timedelta64(1, "s"), np.timedelta64("NaT")),
     ],
     ids=value_id,
 )
@@ -81,6 +90,69 @@ def test_refuses_what_no_parameter_may_be(described, value):
 def test_refuses_numbers_out_of_range(described, value):
     """Refuse numbers beyond a bound, infinity where it has no meaning, and fractions for counts."""
     assert not described.accepts(value)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 1e-60, 5e-324, 7e-46, -1.0, math.nan])
+def test_refuses_what_single_precision_takes_for_zero(value):
+    """Refuse a number that is not above the bound once it is a float32."""
+    assert not SPEED.accepts(value)
+
+
+@pytest.mark.parametrize("value", [1e-45, 8e-46, 1e-30, FLOAT32_MAX, math.inf, Fraction(1, 3)])
+def test_accepts_what_single_precision_holds(value):
+    """Accept the smallest float32 above the bound."""
+    assert SPEED.accepts(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[], [0.0], (1, 2), range(3), np.array([1.0]), np.int64([1]), array("f", [1.0]), deque([1.0]), Vt.FloatArray([1])],
+    ids=value_id,
+)
+def test_accepts_tables(value):
+    """Accept any sequence of numbers."""
+    assert TABLE.accepts(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            None,
+            1.0,
+            "1",
+            b"1",
+            bytearray(b"1"),
+            {1.0},
+            {1.0: 2.0},
+            iter([1.0]),
+            (each for each in (1.0,)),
+            list[float],
+        ),
+        *(np.array(1.0), np.zeros((2, 2)), [math.nan], [1.0, math.inf], [True], ["1"], [None], [[1.0]], [1e39]),
+        *([np.timedelta64(1)], Vt.BoolArray([True]), Vt.StringArray(["1"]), Gf.Vec2f(0, 1)),
+    ],
+    ids=value_id,
+)
+def test_refuses_what_is_no_table(value):
+    """Refuse what is no sequence, what can be read only once, and what holds anything but finite numbers."""
+    assert not TABLE.accepts(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["knee.onnx", " a b ", "@x@", "n\u00e4t.onnx", Path("a/b"), PureWindowsPath("a/b")], ids=value_id
+)
+def test_accepts_paths(value):
+    """Accept any path that USD can hold, as a string or a path object."""
+    assert FILE.accepts(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["", " ", "\t", "a\nb", "a\0b", "a\x7fb", "\ud800", b"a", None, 1, ["a"]], ids=value_id
+)
+def test_refuses_what_is_no_path(value):
+    """Refuse blanks, control characters, half characters and everything that is no path."""
+    assert not FILE.accepts(value)
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import pytest
 from isaacsim.core.experimental.actuators.usd.articulation import (
     acceleration_drives,
     articulation_roots,
+    bodies_of,
     every_prim,
     is_single_axis_joint,
     joints_by_name,
     loop_joints,
     match_roots,
     matches,
-    scope_of,
 )
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -129,6 +129,11 @@ def test_stage_without_articulations_has_no_roots():
     assert articulation_roots(stage_with("/World/A")) == []
 
 
+def test_no_prim_is_no_joint():
+    """Take a path without a prim for no joint."""
+    assert not is_single_axis_joint(stage_with("/A").GetPrimAtPath("/hip"))
+
+
 # patterns
 
 
@@ -219,43 +224,24 @@ def test_bad_expression_is_named(segment):
     assert [word for word in words if word not in str(caught.value)] == []
 
 
-# scope
+# bodies
 
 
 @pytest.mark.parametrize(
-    ("root", "joints", "others", "scope"),
-    [
-        ("/World/R", ["/World/R/joints/hip"], [], "/World/R"),
-        ("/World/R/base", ["/World/R/joints/hip"], [], "/World/R"),
-        ("/World/R/joints/fix", ["/World/R/joints/hip"], [], "/World/R/joints"),
-        ("/World/R/base", ["/World/R/base/hip"], [], "/World/R/base"),
-        ("/World/R/base", [], [], "/World/R/base"),
-        ("/World/R/base", ["/World/R/joints/hip"], ["/World/Q"], "/World/R"),
-        ("/World/R/base", ["/World/joints/hip"], ["/World/Q"], "/World/R/base"),
-        ("/World/R/base", ["/World/R/joints/hip"], ["/World/R/tail"], "/World/R/base"),
-        ("/World/R/base", ["/World/R/joints/hip"], ["/World/R2"], "/World/R"),
-        ("/R", ["/joints/hip"], [], "/R"),
-    ],
+    ("sides", "bodies"),
+    [({}, []), ({"body0": "/A"}, ["/A"]), ({"body1": "/B"}, ["/B"]), ({"body0": "/A", "body1": "/B"}, ["/A", "/B"])],
 )
-def test_scope_holds_one_articulation(root, joints, others, scope):
-    """Take the smallest prim around root and joints, but the root alone where that holds another articulation."""
-    stage = stage_with(root, *((joint, "PhysicsRevoluteJoint") for joint in joints), *others)
-    make_root(stage, root, *others)
-    assert scope_of(stage, root, joints) == scope
+def test_bodies_of_a_joint(sides, bodies):
+    """List the bodies that a joint names; the world is none."""
+    stage = stage_with("/A", "/B", ("/hip", "PhysicsRevoluteJoint"))
+    for side, body in sides.items():
+        stage.GetPrimAtPath("/hip").CreateRelationship(f"physics:{side}").SetTargets([body])
+    assert [str(body) for body in bodies_of(stage, "/hip")] == bodies
 
 
-@pytest.mark.parametrize("side", ["body0", "body1"])
-def test_scope_holds_the_bodies(side):
-    """Reach up to the prim that holds the bodies of the joints, too."""
-    stage = stage_with("/World/R/joints/fix", "/World/R/leg", ("/World/R/joints/hip", "PhysicsRevoluteJoint"))
-    make_root(stage, "/World/R/joints/fix")
-    stage.GetPrimAtPath("/World/R/joints/hip").CreateRelationship(f"physics:{side}").SetTargets(["/World/R/leg"])
-    assert scope_of(stage, "/World/R/joints/fix", ["/World/R/joints/hip"]) == "/World/R"
-
-
-def test_scope_of_joints_that_are_not_on_the_stage():
-    """Need nothing of the stage but the paths of its articulations."""
-    assert scope_of(stage_with("/World"), "/World/R/base", ["/World/R/hip"]) == "/World/R"
+def test_joint_that_is_not_on_the_stage_has_no_bodies():
+    """Need no joint at the path."""
+    assert bodies_of(stage_with("/A"), "/hip") == []
 
 
 # drives

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +20,7 @@ from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.authoring import add_actuator
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.current import use_host, use_stage
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
     DCMotorClampingConfig,
@@ -264,18 +269,40 @@ def test_returns_the_prim(stage):
     assert author(stage) == stage.GetPrimAtPath(PATH)
 
 
-@pytest.mark.parametrize("value", [3, 3.0, np.float32(3), np.float64(3), np.int64(3), np.uint8(3)], ids=repr)
+@pytest.mark.parametrize(
+    "value", [3, 3.0, np.float16(3), np.float32(3), np.float64(3), np.int64(3), np.uint8(3), Fraction(3)], ids=repr
+)
 def test_writes_gains_as_float(stage, value):
     """Write any kind of number as a USD float."""
     attribute = author(stage, controller=PDControlConfig(value, 0)).GetAttribute("newton:kp")
     assert (attribute.GetTypeName(), attribute.Get()) == ("float", 3.0)
 
 
-@pytest.mark.parametrize("value", [3, np.int32(3), np.uint8(3)], ids=repr)
+@pytest.mark.parametrize("value", [3, np.int32(3), np.int64(3), np.uint8(3)], ids=repr)
 def test_writes_steps_as_int(stage, value):
     """Write any kind of integer as a USD int."""
     attribute = author(stage, delay=DelayConfig(value)).GetAttribute("newton:delaySteps")
     assert (attribute.GetTypeName(), attribute.Get()) == ("int", 3)
+
+
+@pytest.mark.parametrize(
+    "path", ["nets/knee.onnx", PurePosixPath("nets/knee.onnx"), PureWindowsPath(r"nets\knee.onnx")]
+)
+def test_writes_the_model_path_as_asset(stage, path):
+    """Write a string as it is and a path object with forward slashes."""
+    attribute = author(stage, controller=NeuralControlConfig(path)).GetAttribute("newton:modelPath")
+    assert (attribute.GetTypeName(), attribute.Get().path) == ("asset", "nets/knee.onnx")
+
+
+@pytest.mark.parametrize(
+    "table", [[0, 1], (0.0, 1.0), np.array([0, 1]), np.float32([0, 1]), [Fraction(0), np.int64(1)], range(2)], ids=repr
+)
+def test_writes_any_table_as_float_array(stage, table):
+    """Write any sequence of numbers as a USD float array, even one put into the config afterwards."""
+    config = PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])
+    config.lookup_positions = table
+    attribute = author(stage, clamping=[config]).GetAttribute("newton:lookupPositions")
+    assert (attribute.GetTypeName(), list(attribute.Get())) == ("float[]", [0.0, 1.0])
 
 
 def test_finds_a_joint_inside_an_instance(stage):
@@ -336,18 +363,23 @@ def test_overwrite_is_free_to_find_nothing(stage):
 
 def test_uses_the_current_stage(stage):
     """Author on the stage of the current host when none is given."""
-    with use_host(SimpleNamespace(stage=stage)):
+    with use_host(MemoryHost(["hip"], path=ROOT, stage=stage)):
         add_actuator(ROOT, "hip", "act", PD)
     assert actuator_paths(stage) == [PATH]
 
 
-@pytest.mark.parametrize(
-    "host", [nullcontext(), use_host(SimpleNamespace(stage=None))], ids=["no host", "host without stage"]
-)
+@pytest.mark.parametrize("host", [nullcontext(), use_host(MemoryHost(["hip"]))], ids=["no host", "host without stage"])
 def test_needs_a_stage(host):
     """Say what to do when there is no stage."""
     with host, pytest.raises(HostError, match=r"`stage=\.\.\.`.*use_stage\(.*Simulation\(.*use_host\("):
         add_actuator(ROOT, "hip", "act", PD)
+
+
+@pytest.mark.parametrize("wrong", ["robot.usda", Path("robot.usda"), 5, Sdf.Layer, ROOT], ids=repr)
+def test_stage_is_an_open_one(wrong):
+    """Say how to open a stage when given anything else."""
+    with pytest.raises(TypeError, match=r"stage = .*: must be a Usd.Stage. Open one: `stage=Usd.Stage.Open\(path\)`"):
+        add_actuator(ROOT, "hip", "act", PD, stage=wrong)
 
 
 def test_uses_the_stage_made_current(stage):
@@ -468,6 +500,38 @@ def taken_in_an_unselected_variant(stage: Usd.Stage) -> None:
     stage.SetEditTarget(target)
 
 
+def unselected_variant(stage: Usd.Stage) -> None:
+    target = variant_target(stage, "soft")
+    variant_target(stage, "hard")
+    stage.SetEditTarget(target)
+
+
+def unselected_variant_of_the_parent(stage: Usd.Stage) -> None:
+    size = stage.DefinePrim(f"{ROOT}/Actuators").GetVariantSets().AddVariantSet("size")
+    for name in ("small", "large"):
+        size.AddVariant(name)
+    size.SetVariantSelection("small")
+    target = size.GetVariantEditTarget()
+    size.SetVariantSelection("large")
+    stage.SetEditTarget(target)
+
+
+def muted(stage: Usd.Stage) -> None:
+    # kept alive, since the stage lets go of it
+    stage.below = layer_below(stage)
+    stage.SetEditTarget(Usd.EditTarget(stage.below))
+    stage.MuteLayer(stage.below.identifier)
+
+
+def expired(stage: Usd.Stage) -> None:
+    stage.SetEditTarget(Usd.EditTarget(layer_below(stage)))
+    stage.MuteLayer(layer_below(stage).identifier)
+
+
+def masked(stage: Usd.Stage) -> None:
+    stage.SetPopulationMask(Usd.StagePopulationMask([f"{ROOT}/joints"]))
+
+
 def inactive_parent(stage: Usd.Stage) -> None:
     author(stage).GetParent().SetActive(False)
 
@@ -486,13 +550,20 @@ def reach_without_the_joint(stage: Usd.Stage) -> None:
     stage.SetEditTarget(reference_target(stage, "/World/Linked/Actuators"))
 
 
+BAD_NAMES = (
+    *("", "a/b", "/act", "1st", "left knee", "left-knee", "..", "a.b", "a:b", "knee\n", "a\0b", "knie\u0308"),
+    *("\ud800", "b\u00e9"),
+)
 LINKED = {"articulation_root": "/World/Linked", "target_names": "wheel"}
 AVAILABLE = "['ball', 'hip', 'slide', 'twin', 'weld', 'wheel']"
 REFUSALS = {
     # the robot
     **{
         f"root {path!r}": Refusal((f"articulation_root = {path!r}", "Give the path"), {"articulation_root": path})
-        for path in ("/World/Nobody", "World/Robot", "/", "", "/World/Robot/", "//", "..", "/World/Robot.hip", "a b")
+        for path in (
+            *("/World/Nobody", "World/Robot", "/", "", "/World/Robot/", "//", "..", "/World/Robot.hip", "a b"),
+            *("/World/Robot\0", "/World/\ud800", "/World/Robot{gear=soft}"),
+        )
     },
     "root is None": Refusal(("articulation_root = 'None'", "Give the path"), {"articulation_root": None}),
     "root instanced": Refusal(
@@ -509,7 +580,7 @@ REFUSALS = {
     # the name
     **{
         f"name {name!r}": Refusal((f"name = {name!r}", "must be a USD identifier"), {"name": name})
-        for name in ("", "a/b", "/act", "1st", "left knee", "left-knee", "..", "a.b", "a:b", "knee\n", None, 5)
+        for name in (*BAD_NAMES, None, 5)
     },
     # the joints
     "joint unknown": Refusal(("'knee'", ROOT, AVAILABLE), {"target_names": "knee"}),
@@ -574,6 +645,7 @@ REFUSALS = {
         for value in (
             *(math.nan, math.inf, -math.inf, -1, -1e-30, 1e308, 10**40, True, None, "1", [1.0]),
             *(np.float32("nan"), np.float64("inf"), np.float32(-1), np.bool_(True), np.ones(1), np.array(1.0)),
+            *(Decimal(1), np.timedelta64(1), np.timedelta64(1, "s"), 1j),
         )
     },
     **{
@@ -601,7 +673,10 @@ REFUSALS = {
             (f"DelayConfig.delay_steps = {value!r}", "must be an integer and >= 0 and <= 4096"),
             {"delay": DelayConfig(value)},
         )
-        for value in (-1, 4097, 2**31, 2**64, 1.0, 2.5, math.nan, True, "1", None, np.float32(1), np.bool_(True))
+        for value in (
+            *(-1, 4097, 2**31, 2**64, 1.0, 2.5, math.nan, True, "1", None, np.float32(1), np.bool_(True)),
+            *(Fraction(2), Decimal(2), np.timedelta64(2), np.timedelta64("NaT")),
+        )
     },
     "many bad values": Refusal(
         ("PDControlConfig.kp = nan", "PDControlConfig.kd = -1", "max_effort = nan", "delay_steps = -3"),
@@ -620,9 +695,17 @@ REFUSALS = {
     "name taken in a reference": Refusal(
         ("</World/Linked/Actuators/act> exists already",), LINKED, prepare=taken_in_a_reference
     ),
-    "name taken in an unselected variant": Refusal(
-        (f"<{PATH}> exists already",), prepare=taken_in_an_unselected_variant
+    "variant not selected": Refusal(
+        (f"<{PATH}> would not be on the stage", "variant that is not selected", "select the variant"),
+        prepare=unselected_variant,
     ),
+    "variant of a parent not selected": Refusal((f"<{PATH}> would not be",), prepare=unselected_variant_of_the_parent),
+    "name taken in an unselected variant": Refusal(
+        (f"<{PATH}> would not be",), {"overwrite_existing": True}, prepare=taken_in_an_unselected_variant
+    ),
+    "layer muted": Refusal((f"<{PATH}> would not be on the stage", "below.usda is muted", "Unmute"), prepare=muted),
+    "layer gone": Refusal(("edit target of the stage has no layer", "stage.SetEditTarget("), prepare=expired),
+    "outside the mask": Refusal((f"<{PATH}> is outside the population mask", "Extend the mask"), prepare=masked),
     "overwrite below": Refusal(
         (f"<{PATH}>", "layer below.usda", "root.usda cannot remove", "set that layer as the edit target"),
         {"overwrite_existing": True},
@@ -687,31 +770,66 @@ def test_ill_formed_root_prints_nothing(stage, capfd, path):
 # there and back
 
 float32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
-not_negative = st.floats(min_value=0.0, width=32, allow_nan=False, allow_infinity=False)
+gain = st.floats(min_value=0.0, width=32, allow_infinity=False)
+limit = st.floats(min_value=0.0, width=32, allow_nan=False)
+speed = st.floats(min_value=0.0, width=32, exclude_min=True, allow_nan=False)
+paths = st.text(st.characters(exclude_categories=("Cc", "Cs")), min_size=1).filter(str.strip)
+controllers = st.one_of(
+    st.builds(PDControlConfig, gain, gain, float32),
+    st.builds(PIDControlConfig, gain, gain, gain, limit, float32),
+    st.builds(NeuralControlConfig, paths),
+)
+tables = st.lists(st.tuples(float32, gain), min_size=1, max_size=20).map(
+    lambda rows: PositionBasedClampingConfig(sorted(position for position, _ in rows), [effort for _, effort in rows])
+)
+clamps = st.tuples(
+    st.none() | st.builds(MaxEffortClampingConfig, limit),
+    st.none() | st.builds(DCMotorClampingConfig, limit, speed, limit),
+    st.none() | tables,
+).flatmap(lambda some: st.permutations([clamp for clamp in some if clamp is not None]))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(
-    controller=st.builds(PDControlConfig, not_negative, not_negative, float32),
-    clamping=st.lists(
-        st.builds(MaxEffortClampingConfig, st.floats(min_value=0.0, width=32, allow_nan=False)), max_size=1
-    ),
+    controller=controllers,
+    clamping=clamps,
     delay=st.none() | st.builds(DelayConfig, st.integers(0, 4096)),
     targets=st.permutations([HIP, SLIDE]).flatmap(lambda order: st.integers(1, 2).map(lambda n: order[:n])),
+    name=st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,20}", fullmatch=True),
 )
-def test_reads_back_what_was_written(controller, clamping, delay, targets):
-    """Get the same configs back from the prim that they were written to."""
+def test_reads_back_what_was_written(controller, clamping, delay, targets, name):
+    """Get the same configs back from the prim that they were written to, through the text of its file."""
     stage = make_stage()
     names = [path.rsplit("/", 1)[1] for path in targets]
-    author(stage, target_names=names, controller=controller, clamping=clamping, delay=delay)
-    assert discover(stage, ROOT, [HIP, SLIDE]) == [
-        ActuatorSpec(PATH, tuple(targets), controller, tuple(clamping), delay)
-    ]
+    author(stage, target_names=names, name=name, controller=controller, clamping=clamping, delay=delay)
+    copy = Sdf.Layer.CreateAnonymous("copy.usda")
+    copy.ImportFromString(stage.GetRootLayer().ExportToString())
+    with warnings.catch_warnings():
+        # a speed limit without a stall effort
+        warnings.filterwarnings("ignore", message=".*newton:velocityLimit = .* has no effect")
+        found = discover(Usd.Stage.Open(copy), ROOT, [HIP, SLIDE])
+    path = f"{ROOT}/Actuators/{name}"
+    assert found == [ActuatorSpec(path, tuple(targets), controller, tuple(clamping), delay)]
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.floats(0.0, FLOAT32_MAX))
+def test_reads_back_the_nearest_float32(value):
+    """Store a double as the float32 next to it."""
+    stage = make_stage()
+    config = PositionBasedClampingConfig([value], [value])
+    author(stage, controller=PDControlConfig(value, 0, -value), clamping=[config])
+    (spec,) = discover(stage, ROOT, [HIP])
+    near = float(np.float32(value))
+    assert (spec.controller, *spec.clamping) == (
+        PDControlConfig(near, 0, -near),
+        PositionBasedClampingConfig([near], [near]),
+    )
 
 
 @pytest.mark.parametrize("value", [FLOAT32_MAX, 0.1, 1e-60, 1e-40])
-def test_reads_back_the_nearest_float32(stage, value):
-    """Store a double as the float32 next to it."""
+def test_reads_back_the_ends_of_single_precision(stage, value):
+    """Store the largest float32, and take for zero what is too small for it."""
     author(stage, controller=PDControlConfig(value, 0))
     assert discover(stage, ROOT, [HIP])[0].controller.kp == float(np.float32(value))
 
@@ -749,6 +867,11 @@ def test_every_law_reads_back_as_written(config):
         (PIDControlConfig(1.0, math.nan, 1.0), ["PIDControlConfig.ki = nan"]),
         (PIDControlConfig(1.0, 1.0, 1.0, -1.0), ["integral_max = -1.0", ">= 0"]),
         (NeuralControlConfig(""), ["model_path = ''", "path of a file"]),
+        (NeuralControlConfig(b"knee.onnx"), ["model_path = b'knee.onnx'", "path of a file"]),
+        (NeuralControlConfig("knee\n.onnx"), ["model_path = 'knee\\n.onnx'", "path of a file"]),
+        (NeuralControlConfig("knee\x85.onnx"), ["model_path = 'knee\\x85.onnx'", "path of a file"]),
+        (NeuralControlConfig("\ud800.onnx"), ["model_path = '\\ud800.onnx'", "path of a file"]),
+        (DCMotorClampingConfig(1.0, 1e-60, 1.0), ["velocity_limit = 1e-60", "> 0 in single precision"]),
         (DCMotorClampingConfig(1.0, 0.0, 1.0), ["velocity_limit = 0.0", "> 0"]),
         (DCMotorClampingConfig(-1.0, 1.0, 1.0), ["saturation_effort = -1.0"]),
     ],
@@ -775,6 +898,13 @@ def test_bad_values_of_every_law_are_refused(config, words):
         ([0.0], [math.inf], ["lookup_efforts", "inf"]),
         ("01", [1.0, 2.0], ["lookup_positions = '01'"]),
         (0.0, [1.0], ["lookup_positions = 0.0"]),
+        (np.array(0.0), [1.0], ["lookup_positions = array(0.)"]),
+        (np.zeros((1, 1)), [1.0], ["lookup_positions = array([[0.]])"]),
+        ({0.0: 1.0}, [1.0], ["lookup_positions = {0.0: 1.0}"]),
+        ({0.0}, [1.0], ["lookup_positions = {0.0}"]),
+        (bytearray(b"1"), [1.0], ["lookup_positions = bytearray(b'1')"]),
+        ([True], [1.0], ["lookup_positions = [True]"]),
+        (iter([0.0]), [1.0], ["lookup_positions = <list_iterator"]),
     ],
 )
 def test_bad_table_is_refused_when_made_and_when_authored(positions, efforts, words):

@@ -38,7 +38,7 @@ def add_actuator(
 
     Raises:
         ValueError: Bad root, name, joint or value, a taken name, or a place that cannot be edited here.
-        TypeError: A config of the wrong kind.
+        TypeError: A config of the wrong kind, or no stage.
         HostError: No stage given and none current.
 
     Example:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
 from .fields import parameter, violations
@@ -70,7 +71,7 @@ class NeuralControlConfig:
     SCHEMA: ClassVar[str] = "NewtonNeuralControlAPI"
     KIND: ClassVar[Kind] = "controller"
 
-    model_path: str = parameter(attribute="newton:modelPath", type="asset", unit="", fallback=None)
+    model_path: str | PurePath = parameter(attribute="newton:modelPath", type="asset", unit="", fallback=None)
     """Path of the model file."""
 
 

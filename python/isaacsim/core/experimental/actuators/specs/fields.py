@@ -8,10 +8,14 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
-from collections.abc import Iterable
+import struct
+import unicodedata
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
 from typing import Any, Literal
 
 FLOAT32_MAX = 3.4028234663852886e38
+_NO_TABLES = (str, bytes, bytearray, Mapping)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,16 +59,23 @@ class Parameter:
     def accepts(self, value: Any) -> bool:
         """Whether `value` has the right type and lies in the range; NaN never does."""
         if self.type == "asset":
-            return isinstance(value, str) and bool(value.strip())
+            return isinstance(value, str | PurePath) and _can_be_stored(str(value))
         if self.type == "float[]":
-            if not isinstance(value, Iterable) or isinstance(value, str | bytes):
+            # an iterator could be read only once, a mapping has no order of its own
+            if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
                 return False
-            numbers_given: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+            try:
+                numbers_given: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+            except TypeError:
+                return False
             return all(self._accepts_number(number) for number in numbers_given)
         return self._accepts_number(value)
 
     def _accepts_number(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.type == "int" else numbers.Real):
+            return False
+        # numpy counts durations among the integers
+        if isinstance(value, numbers.Integral) and not hasattr(value, "__index__"):
             return False
         try:
             number = float(value)
@@ -72,9 +83,10 @@ class Parameter:
             return False
         if math.isinf(number):
             return self.infinite and number > 0
-        if self.above and number == self.lower:
+        if abs(number) > FLOAT32_MAX or not self.lower <= number <= self.upper:
             return False
-        return self.lower <= number <= self.upper and abs(number) <= FLOAT32_MAX
+        # a tiny number is zero once it is stored
+        return not self.above or struct.unpack("f", struct.pack("f", number))[0] > self.lower
 
 
 def parameter(default: Any = dataclasses.MISSING, /, **description: Any) -> Any:
@@ -96,3 +108,8 @@ def violations(config: Any, subject: str) -> list[str]:
     ]
     # rules between fields, as far as each field alone is good
     return single or [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
+
+
+def _can_be_stored(path: str) -> bool:
+    """Whether USD can hold `path`: something beside blanks, no control characters, no half of a surrogate pair."""
+    return bool(path.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in path)

@@ -10,14 +10,18 @@ from pxr import Sdf, Usd, UsdPhysics
 AXIS_JOINTS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
 
 
+# active, loaded, defined and not abstract, instances included
+on_stage = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
+
+
 def every_prim(root: Usd.Prim) -> Usd.PrimRange:
     """`root` and everything active and loaded below it, instances included."""
-    return Usd.PrimRange(root, Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate))
+    return Usd.PrimRange(root, on_stage)
 
 
 def is_single_axis_joint(prim: Usd.Prim) -> bool:
     """Whether `prim` is a revolute or prismatic joint."""
-    return any(prim.IsA(joint) for joint in AXIS_JOINTS)
+    return prim.IsValid() and any(prim.IsA(joint) for joint in AXIS_JOINTS)
 
 
 def joints_by_name(root: Usd.Prim) -> dict[str, list[str]]:
@@ -86,19 +90,7 @@ def _first_root_at_or_below(pattern: str, roots: Sequence[str]) -> list[int]:
     return list(first.values())
 
 
-def scope_of(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
-    """The smallest prim path that holds an articulation, its joints and bodies, but no other articulation."""
-    common = Sdf.Path(root)
-    for joint in joints:
-        for path in (Sdf.Path(joint), *_bodies_of(stage, joint)):
-            common = common.GetCommonPrefix(path)
-    others = [Sdf.Path(other) for other in articulation_roots(stage) if other != root]
-    if common == Sdf.Path.absoluteRootPath or any(other.HasPrefix(common) for other in others):
-        return root
-    return str(common)
-
-
-def _bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
+def bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
     """Paths of the bodies a joint connects, as far as it is on the stage and names them."""
     sides = [stage.GetRelationshipAtPath(f"{joint}.physics:body{side}") for side in (0, 1)]
     return [path for side in sides if side for path in side.GetForwardedTargets()]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePath
 from typing import Any
 
-from pxr import Sdf, Tf, Usd, Vt
+from pxr import Sdf, Usd, Vt
 
 from ..specs.configs import CONFIGS
 from ..specs.fields import parameters_of, violations
@@ -16,8 +17,11 @@ from .schema import ACTUATOR_TYPE, TARGETS
 _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "float": (Sdf.ValueTypeNames.Float, float),
     "int": (Sdf.ValueTypeNames.Int, int),
-    "float[]": (Sdf.ValueTypeNames.FloatArray, Vt.FloatArray),
-    "asset": (Sdf.ValueTypeNames.Asset, Sdf.AssetPath),
+    "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
+    "asset": (
+        Sdf.ValueTypeNames.Asset,
+        lambda path: Sdf.AssetPath(path.as_posix() if isinstance(path, PurePath) else path),
+    ),
 }
 _KIND_WORDS = {"controller": "a control config", "clamping": "a clamping config", "delay": "a DelayConfig"}
 
@@ -34,6 +38,8 @@ def author_actuator(
     overwrite_existing: bool,
 ) -> Usd.Prim:
     """Define `<articulation_root>/Actuators/<name>`; see `add_actuator` for the contract."""
+    if not isinstance(stage, Usd.Stage):
+        raise TypeError(f"stage = {stage!r}: must be a Usd.Stage. Open one: `stage=Usd.Stage.Open(path)`.")
     root = _root_prim(stage, str(articulation_root))
     _require_identifier(name)
     configs = _check_configs(controller, clamping, delay)
@@ -45,7 +51,8 @@ def author_actuator(
 
 
 def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
-    root = stage.GetPrimAtPath(path) if Sdf.Path.IsValidPathString(path) else None
+    # USD cannot even look at some characters
+    root = stage.GetPrimAtPath(path) if path.isprintable() and Sdf.Path.IsValidPathString(path) else None
     if not root or root.IsPseudoRoot():
         raise ValueError(f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim.")
     if root.IsInstance() or root.IsInstanceProxy():
@@ -57,9 +64,9 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
 
 
 def _require_identifier(name: str) -> None:
-    if not isinstance(name, str) or not Tf.IsValidIdentifier(name):
+    if not isinstance(name, str) or not (name.isascii() and name.isidentifier()):
         raise ValueError(
-            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit)."
+            f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
         )
 
 
@@ -122,6 +129,8 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[str], overwrite
     """Refuse what could not be written whole: a locked layer, a hidden or taken path, a prim of a weaker layer."""
     target = stage.GetEditTarget()
     layer = target.GetLayer()
+    if layer is None:
+        raise ValueError("the edit target of the stage has no layer. Set one: `stage.SetEditTarget(layer)`.")
     if not layer.permissionToEdit:
         raise ValueError(f"layer {layer.GetDisplayName()} is locked. Set another edit target or unlock it.")
     for needed in (path, *targets):
@@ -130,7 +139,14 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[str], overwrite
                 f"<{needed}> is out of reach of the edit target {layer.GetDisplayName()}. "
                 "Set an edit target that covers the robot."
             )
-    scope = stage.GetPrimAtPath(path.GetParentPath())
+    robot, scope = (stage.GetPrimAtPath(above) for above in path.GetPrefixes()[-3:-1])
+    if not _is_composed(scope or robot, target):
+        raise ValueError(
+            f"<{path}> would not be on the stage: the edit target {layer.GetDisplayName()} is muted, or is a variant "
+            "that is not selected. Unmute the layer, select the variant, or set another edit target."
+        )
+    if not stage.GetPopulationMask().Includes(path):
+        raise ValueError(f"<{path}> is outside the population mask of the stage. Extend the mask to hold it.")
     if scope and (scope.IsInstance() or not scope.IsActive()):
         raise ValueError(
             f"<{scope.GetPath()}> is {'instanced' if scope.IsInstance() else 'inactive'}: a prim below it would have "
@@ -138,18 +154,27 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[str], overwrite
         )
     here = target.MapToSpecPath(path)
     existing = stage.GetPrimAtPath(path)
-    # a variant that is not selected is not on the stage
-    if not existing and not layer.GetPrimAtPath(here):
+    if not existing:
         return
     if not overwrite_existing:
         raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
-    stack = existing.GetPrimStack() if existing else []
-    elsewhere = [spec.layer for spec in stack if spec.layer != layer or spec.path != here]
+    elsewhere = [spec.layer for spec in existing.GetPrimStack() if spec.layer != layer or spec.path != here]
     if elsewhere:
         raise ValueError(
             f"<{path}> is also defined in layer {elsewhere[0].GetDisplayName()}, which the edit target "
             f"{layer.GetDisplayName()} cannot remove. Overwrite it there: set that layer as the edit target."
         )
+
+
+def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
+    """Whether what the edit target says of `prim` takes part in the stage."""
+    # nodes live no longer than their index; this one leaves out none that are empty so far
+    index = prim.ComputeExpandedPrimIndex()
+    nodes = [index.rootNode]
+    for node in nodes:
+        nodes += node.children
+    site = target.MapToSpecPath(prim.GetPath())
+    return any(node.path == site and target.GetLayer() in node.layerStack.layers for node in nodes)
 
 
 def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[str]) -> None:

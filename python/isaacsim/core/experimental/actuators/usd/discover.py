@@ -12,13 +12,16 @@ from pxr import Sdf, Tf, Usd
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import DCMotorClampingConfig
-from .articulation import every_prim, is_single_axis_joint, scope_of
+from .articulation import every_prim, is_single_axis_joint, on_stage
+from .ownership import Ownership
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
     applied_schemas,
     foreign_config,
     is_actuator,
+    opinion_of_other_kind,
+    properties_without_effect,
     read_config,
     schema_problem,
 )
@@ -30,10 +33,9 @@ def actuator_paths(stage: Usd.Stage) -> list[str]:
 
 
 def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[ActuatorSpec]:
-    """Specs of the actuator prims that drive the articulation at `root`, in stage order.
+    """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
-    A prim belongs to the articulation that owns one of its targets, wherever the prim lies; a prim inside the robot
-    must have such a target.
+    Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded.
 
     Args:
         stage: Where to look.
@@ -43,7 +45,8 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
     Raises:
         ActuatorParseError: Listing every problem of every prim at once.
     """
-    scope = Sdf.Path(scope_of(stage, root, joints))
+    owner = Ownership(stage, root, joints)
+    _warn_of_unloaded(stage, root, owner)
     owned = set(joints)
     specs: list[ActuatorSpec] = []
     issues: list[str] = []
@@ -51,11 +54,17 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
     for prim in every_prim(stage.GetPseudoRoot()):
         if not is_actuator(prim):
             continue
-        targets = _targets_of(prim)
-        if not owned.intersection(targets) and not prim.GetPath().HasPrefix(scope):
+        path, targets = str(prim.GetPath()), _targets_of(prim)
+        whose = owner.of(path, targets)
+        if whose == "nobody's":
+            warnings.warn(
+                f"<{path}> is ignored: it drives no joint of an articulation. "
+                f"Correct {TARGETS} or deactivate the prim.",
+                stacklevel=2,
+            )
+        if whose != "ours":
             continue
-        path = str(prim.GetPath())
-        issues += _target_issues(stage, path, targets, owned, root, driven_by)
+        issues += _target_issues(prim, targets, owned, root, driven_by)
         spec = _parse(prim, tuple(targets), issues)
         if spec is not None:
             specs.append(spec)
@@ -69,11 +78,14 @@ def parse_prim(prim: Usd.Prim) -> ActuatorSpec | None:
 
     Raises:
         ActuatorParseError: Listing every problem of the prim.
+        ValueError: The prim is not on a stage.
     """
+    if not prim:
+        raise ValueError(f"{prim!r}: no such prim on the stage. Give the path of an actuator prim.")
     if not is_actuator(prim):
         return None
     targets = _targets_of(prim)
-    issues = _target_issues(prim.GetStage(), str(prim.GetPath()), targets, set(targets), "", {})
+    issues = _target_issues(prim, targets, set(targets), "", {})
     spec = _parse(prim, tuple(targets), issues)
     if issues:
         raise ActuatorParseError(issues)
@@ -89,31 +101,35 @@ def _targets_of(prim: Usd.Prim) -> list[str]:
 
 
 def _target_issues(
-    stage: Usd.Stage, path: str, targets: Sequence[str], owned: set[str], root: str, driven_by: dict[str, str]
+    prim: Usd.Prim, targets: Sequence[str], owned: set[str], root: str, driven_by: dict[str, str]
 ) -> list[str]:
     """What is wrong with the targets of one prim; notes in `driven_by` who drives each joint."""
+    path = str(prim.GetPath())
+    where = f"<{path}>.{TARGETS}"
+    if layer := opinion_of_other_kind(prim, TARGETS, Sdf.RelationshipSpec):
+        return [f"{where} ({layer}) is an attribute: must be a relationship. Author `rel {TARGETS} = <joint>` instead."]
     if not targets:
-        return [f"<{path}>.{TARGETS} is empty: an actuator drives a joint. Author a target or deactivate the prim."]
+        return [f"{where} is empty: an actuator drives a joint. Author a target or deactivate the prim."]
     issues = []
     for target in targets:
-        joint = stage.GetPrimAtPath(target)
-        if not joint:
+        joint = prim.GetStage().GetPrimAtPath(target)
+        if not joint or not on_stage(joint):
             issues.append(
-                f"<{path}>.{TARGETS} = <{target}>: no such prim. Correct the path or deactivate the actuator."
+                f"{where} = <{target}>: no such prim, or it is inactive. Correct the path or deactivate the actuator."
             )
         elif not is_single_axis_joint(joint):
             issues.append(
-                f"<{path}>.{TARGETS} = <{target}>: a {joint.GetTypeName() or 'typeless prim'}, must be a "
-                "PhysicsRevoluteJoint or PhysicsPrismaticJoint. Target another joint or deactivate the actuator."
+                f"{where} = <{target}>: a {joint.GetTypeName() or 'typeless prim'}, must be a PhysicsRevoluteJoint or "
+                "PhysicsPrismaticJoint. Target another joint or deactivate the actuator."
             )
         elif target not in owned:
             issues.append(
-                f"<{path}>.{TARGETS} = <{target}>: not a joint of the articulation <{root}>. "
+                f"{where} = <{target}>: not a joint of the articulation <{root}>. "
                 "Target one of its joints or move the actuator to the robot it drives."
             )
         elif target in driven_by:
             issues.append(
-                f"<{path}>.{TARGETS} = <{target}>: already driven by <{driven_by[target]}>; a joint has one actuator. "
+                f"{where} = <{target}>: already driven by <{driven_by[target]}>; a joint has one actuator. "
                 "Deactivate one of the two."
             )
         else:
@@ -135,6 +151,12 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
             config_type = CONFIG_BY_SCHEMA[schema]
             parts[config_type.KIND].append(read_config(prim, config_type, issues))
     issues += unknown
+    if len(parts["delay"]) > 1:
+        has = [part.SCHEMA for part in parts["delay"]]
+        issues.append(f"<{path}> has delay schemas {has}: must have at most one. Apply one of them.")
+    # a schema that is not known may have any property
+    if not unknown and (idle := properties_without_effect(prim)):
+        warnings.warn("\n".join(idle), stacklevel=3)
     if len(parts["controller"]) != 1:
         if not unknown:
             has = [part.SCHEMA for part in parts["controller"]] or "none"
@@ -162,3 +184,14 @@ def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:
                     "newton:saturationEffort switches the speed curve off. Author the stall effort.",
                     stacklevel=2,
                 )
+
+
+def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
+    """Name the payloads near the robot that are not loaded, for actuators in them are not read."""
+    paths = [str(path) for path in set(stage.FindLoadable()) - set(stage.GetLoadSet())]
+    if unloaded := sorted(path for path in paths if owner.is_near(path)):
+        warnings.warn(
+            f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
+            "Load them, `stage.Load(path)`, if they hold any.",
+            stacklevel=3,
+        )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from pxr import Sdf, Usd
@@ -21,7 +21,11 @@ TARGETS = "newton:targets"
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
 _FROM_USD: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "float[]": list, "asset": str}
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
-
+# every property an actuator prim may have, and the schemas that give it; the targets come with the prim type
+_SCHEMAS_OF: dict[str, list[str]] = {TARGETS: []}
+for _config in CONFIGS:
+    for _described in parameters_of(_config).values():
+        _SCHEMAS_OF.setdefault(_described.attribute, []).append(_config.SCHEMA)
 
 # schemas the host program has registered a component for, and what kind it is; no stage can add to them
 _foreign: dict[str, Kind] = {}
@@ -58,13 +62,17 @@ def is_actuator(prim: Usd.Prim) -> bool:
 def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
     """Return `config_type` filled from `prim`; what is wrong is appended to `issues`."""
     before = len(issues)
-    values = {name: _read_value(prim, described, issues) for name, described in parameters_of(config_type).items()}
+    described_by_name = parameters_of(config_type)
+    values = {name: _read_value(prim, described, issues) for name, described in described_by_name.items()}
     try:
         return config_type(**values)
     except ValueError as error:
         # a table that does not fit together; its parts were reported already when they are wrong themselves
         if len(issues) == before:
-            issues.append(f"<{prim.GetPath()}>: {error} Correct the attributes or deactivate the prim.")
+            problem = str(error).splitlines()[0].removeprefix(f"{config_type.__name__}.")
+            for name, described in described_by_name.items():
+                problem = problem.replace(name, described.attribute)
+            issues.append(f"<{prim.GetPath()}>.{problem} Or deactivate the prim.")
         return None
 
 
@@ -82,17 +90,62 @@ def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     )
 
 
+def properties_without_effect(prim: Usd.Prim) -> list[str]:
+    """One message per authored `newton:*` property that none of the schemas applied to `prim` has."""
+    schemas = applied_schemas(prim)
+    # what a schema of the host program has is not known here
+    if any(schema in _foreign for schema in schemas):
+        return []
+    known = [name for name, owners in _SCHEMAS_OF.items() if name == TARGETS or set(owners).intersection(schemas)]
+    return [
+        f"<{prim.GetPath()}>.{found.GetName()} ({_layer_of(found)}): no schema applied here has it, so it has no "
+        f"effect. {_meant(found.GetName(), known)}"
+        for found in prim.GetAuthoredPropertiesInNamespace("newton")
+        if found.GetName() not in known
+    ]
+
+
+def _meant(name: str, known: list[str]) -> str:
+    """What the author of an unknown property should do; `known` are the properties the prim may have."""
+
+    def likeness(candidate: str) -> float:
+        authored, meant = (each.removeprefix("newton:").replace("_", "").lower() for each in (name, candidate))
+        return difflib.SequenceMatcher(None, authored, meant).ratio()
+
+    best = max(_SCHEMAS_OF, key=likeness)
+    if likeness(best) < 0.6:
+        return f"Known are {', '.join(known)}. Use one of these or remove it."
+    schemas = " or ".join(_SCHEMAS_OF[best])
+    if best == name:
+        return f"Apply {schemas} or remove it."
+    return f"Did you mean {best}?" if best in known else f"Did you mean {best}? Then apply {schemas} as well."
+
+
+def opinion_of_other_kind(prim: Usd.Prim, name: str, kind: type[Sdf.PropertySpec]) -> str | None:
+    """The layer that makes an attribute of a relationship or the reverse, or None; `kind` is what it has to be."""
+    # with the schema plugin, the property itself is always of the right kind
+    found = prim.GetProperty(name)
+    stack = found.GetPropertyStack(Usd.TimeCode.Default()) if found else []
+    return next((_layer_name(spec) for spec in stack if not isinstance(spec, kind)), None)
+
+
 def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
     """Return the authored value, or the schema's fallback when nothing is authored or the value is unusable."""
-    attribute = prim.GetAttribute(described.attribute)
-    if not attribute or not attribute.HasAuthoredValue():
-        if described.fallback is None:
-            issues.append(
-                f"<{prim.GetPath()}>.{described.attribute} is not authored: {described.rule}. "
-                "Author it or deactivate the prim."
-            )
-        return described.fallback
     where = f"<{prim.GetPath()}>.{described.attribute}"
+    if layer := opinion_of_other_kind(prim, described.attribute, Sdf.AttributeSpec):
+        issues.append(f"{where} ({layer}) is a relationship: must be an attribute. Author a value or remove it.")
+        return described.fallback
+    attribute = prim.GetAttribute(described.attribute)
+    # a blocked value means: as if nothing were authored
+    if not attribute or not attribute.HasAuthoredValue():
+        if attribute and attribute.GetConnections():
+            issues.append(
+                f"{where} ({_layer_of(attribute)}) has a connection, but no value: connections are not followed. "
+                "Author a value or remove the connection."
+            )
+        elif described.fallback is None:
+            issues.append(f"{where} is not authored: {described.rule}. Author it or deactivate the prim.")
+        return described.fallback
     # Get would return the plugin's fallback for values over time only
     if attribute.GetResolveInfo(Usd.TimeCode.Default()).GetSource() != Usd.ResolveInfoSourceDefault:
         issues.append(
@@ -101,19 +154,36 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
         )
         return described.fallback
     value = attribute.Get(Usd.TimeCode.Default())
+    # likewise for a path expression where a number is due
+    if isinstance(authored := _origin(attribute).default, Sdf.PathExpression):
+        value = authored
     if described.type == "asset" and isinstance(value, Sdf.AssetPath):
         value = value.path
     if not described.accepts(value):
         issues.append(
-            f"{where} = {value!r} ({_layer_of(attribute)}): {described.rule}. "
+            f"{where} = {_shown(value)} ({_layer_of(attribute)}): {described.rule}. "
             "Author a value in that range or deactivate the prim."
         )
         return described.fallback
     return _FROM_USD[described.type](value)
 
 
-def _layer_of(attribute: Usd.Attribute) -> str:
-    """Name of the layer the value comes from, or else of the strongest one that authors the attribute."""
-    stack = attribute.GetPropertyStack(Usd.TimeCode.Default())
-    origin = next((spec for spec in stack if spec.HasDefaultValue()), stack[0])
-    return f"layer {origin.layer.GetDisplayName()}"
+def _shown(value: Any) -> str:
+    """The value in one line of bounded length; arrays as lists."""
+    plain = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    text = " ".join(line.strip() for line in repr(plain).splitlines())
+    return text if len(text) <= 120 else f"{text[:120]}…"
+
+
+def _layer_of(found: Usd.Property) -> str:
+    return _layer_name(_origin(found))
+
+
+def _origin(found: Usd.Property) -> Sdf.PropertySpec:
+    """The opinion the value comes from, or else the strongest one on the property."""
+    stack = found.GetPropertyStack(Usd.TimeCode.Default())
+    return next((spec for spec in stack if spec.HasDefaultValue()), stack[0])
+
+
+def _layer_name(spec: Sdf.Spec) -> str:
+    return f"layer {spec.layer.GetDisplayName()}"

@@ -1,0 +1,70 @@
+"""Decide which articulation an actuator prim belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from pxr import Sdf, Usd
+
+from .articulation import articulation_roots, bodies_of, is_single_axis_joint
+
+
+class Ownership:
+    """The actuator prims of one articulation.
+
+    A prim belongs to the articulation that owns one of its targets, wherever the prim lies. Without such a target it
+    belongs to the articulation nearest to it: the first one going up from the prim or, before that, the only one below
+    a prim on the way. Where that finds none, the nearest to its targets.
+
+    Args:
+        stage: Where to look.
+        root: Path of the articulation root prim.
+        joints: Paths of the articulation's joints.
+    """
+
+    def __init__(self, stage: Usd.Stage, root: str, joints: Iterable[str]) -> None:
+        self._stage = stage
+        self._joints = set(joints)
+        roots = articulation_roots(stage)
+        self._nearest = _nearest_roots(roots)
+        # a host may hold an articulation whose root has no schema
+        if self._nearest_to(root) is None:
+            self._nearest = _nearest_roots([*roots, root])
+        self._here = self._nearest_to(root)
+
+    def of(self, path: str, targets: Collection[str]) -> Literal["ours", "another's", "nobody's"]:
+        """Whose the prim at `path` is."""
+        if not self._joints.isdisjoint(targets):
+            return "ours"
+        home = next(filter(None, map(self._nearest_to, (path, *targets))), None)
+        if home not in (None, self._here):
+            return "another's"
+        elsewhere = targets and all(self._is_of_no_articulation(target) for target in targets)
+        return "nobody's" if elsewhere or home is None else "ours"
+
+    def is_near(self, path: str) -> bool:
+        """Whether no other articulation is nearer to the prim at `path`."""
+        return self._nearest_to(path) == self._here
+
+    def _nearest_to(self, path: str) -> str | None:
+        above = reversed(Sdf.Path(path).GetPrefixes())
+        return next((self._nearest[prim] for prim in above if prim in self._nearest), None)
+
+    def _is_of_no_articulation(self, target: str) -> bool:
+        """Whether the target is a joint that shares no body with ours nor lies in another robot: of a door, say."""
+        if not is_single_axis_joint(self._stage.GetPrimAtPath(target)):
+            return False
+        if self._nearest_to(target) not in (None, self._here):
+            return False
+        bodies = set(bodies_of(self._stage, target))
+        return bool(bodies) and not any(bodies.intersection(bodies_of(self._stage, joint)) for joint in self._joints)
+
+
+def _nearest_roots(roots: Collection[str]) -> dict[Sdf.Path, str | None]:
+    """For each root and each prim above one: itself, or else the only root below it, None where there are several."""
+    nearest: dict[Sdf.Path, str | None] = {}
+    for root in roots:
+        for above in Sdf.Path(root).GetPrefixes():
+            nearest[above] = None if above in nearest else root
+    return nearest | {Sdf.Path(root): root for root in roots}

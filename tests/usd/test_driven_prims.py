@@ -1,0 +1,117 @@
+"""What a stage says reaches the efforts, however the robot is laid out and composed."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    DelayConfig,
+    PDControlConfig,
+    add_actuator,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from pxr import Sdf, Usd, UsdPhysics
+
+ROBOT, HIP, KNEE = "/World/Robot", "/World/Robot/joints/hip", "/World/Robot/joints/knee"
+ACT = f"{ROBOT}/Actuators/act"
+STIFF = PDControlConfig(10.0, 0.0)
+
+
+def robot_stage(root: str = ROBOT) -> Usd.Stage:
+    """A robot with two hinges whose articulation root is the prim at `root`."""
+    stage = Usd.Stage.CreateInMemory()
+    stage.DefinePrim(f"{ROBOT}/base", "Xform")
+    for path in (HIP, KNEE):
+        UsdPhysics.RevoluteJoint.Define(stage, path)
+    UsdPhysics.FixedJoint.Define(stage, f"{ROBOT}/joints/fix")
+    UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(root))
+    return stage
+
+
+def efforts(stage: Usd.Stage, root: str = ROBOT, joints: tuple[str, str] = (HIP, KNEE), steps: int = 1) -> list:
+    """Efforts of each step, hip then knee, while both targets grow by 1 rad a step."""
+    host = MemoryHost(["hip", "knee"], path=root, stage=stage, dof_paths=joints)
+    seen = []
+    with use_host(host):
+        wrapper = ArticulationActuators(root)
+        host.play()
+        for step in range(steps):
+            host.arrays().position_targets[:] = step + 1.0
+            host.step(0.01)
+            seen.append(host.arrays().efforts.ravel().tolist())
+        wrapper.close()
+    return seen
+
+
+@pytest.mark.parametrize("root", [ROBOT, f"{ROBOT}/base", f"{ROBOT}/joints/fix"])
+def test_articulation_root_may_be_robot_link_or_joint(root):
+    """Drive what `add_actuator` wrote at the robot, whichever prim is the articulation root."""
+    stage = robot_stage(root)
+    add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
+    assert efforts(stage, root) == [[0.0, 10.0]]
+
+
+@pytest.mark.parametrize(
+    ("steps", "knee"),
+    [(0, [10.0, 20.0, 30.0]), (1, [10.0, 10.0, 20.0]), (2, [10.0, 10.0, 10.0]), (None, [10.0, 10.0, 20.0])],
+)
+def test_delay_of_the_stage(steps, knee):
+    """Delay by the authored steps, 0 among them, and by the schema's 1 where none are authored."""
+    stage = robot_stage()
+    prim = add_actuator(ROBOT, "knee", "act", STIFF, delay=DelayConfig(steps or 0), stage=stage)
+    if steps is None:
+        prim.RemoveProperty("newton:delaySteps")
+    assert [effort for _, effort in efforts(stage, steps=3)] == knee
+
+
+def test_all_targets_are_driven():
+    """Drive every target of a prim."""
+    stage = robot_stage()
+    add_actuator(ROBOT, ["knee", "hip"], "act", STIFF, stage=stage)
+    assert efforts(stage) == [[10.0, 10.0]]
+
+
+def test_forwarded_target_is_driven():
+    """Drive the joint behind a relationship that is targeted itself."""
+    stage = robot_stage()
+    prim = add_actuator(ROBOT, "hip", "act", STIFF, stage=stage)
+    prim.CreateRelationship("joint").SetTargets([KNEE])
+    prim.GetRelationship("newton:targets").SetTargets([f"{ACT}.joint"])
+    assert efforts(stage) == [[0.0, 10.0]]
+
+
+@pytest.mark.parametrize("instanceable", [True, False])
+def test_referenced_robot_is_driven(instanceable):
+    """Drive a robot that is referenced from a file, instanced or not."""
+    source = robot_stage()
+    add_actuator(ROBOT, "knee", "act", STIFF, stage=source)
+    stage = Usd.Stage.CreateInMemory()
+    copy = stage.DefinePrim("/Copy")
+    copy.GetReferences().AddReference(source.GetRootLayer().identifier, ROBOT)
+    copy.SetInstanceable(instanceable)
+    assert efforts(stage, "/Copy", ("/Copy/joints/hip", "/Copy/joints/knee")) == [[0.0, 10.0]]
+
+
+def test_robots_share_the_prims_of_the_first():
+    """Read the first robot's prims only; another value at a copy has no effect."""
+    stage = robot_stage()
+    add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
+    for number in range(2):
+        Sdf.CopySpec(stage.GetRootLayer(), ROBOT, stage.GetRootLayer(), f"{ROBOT}_{number}")
+    stage.GetPrimAtPath(f"{ROBOT}_1/Actuators/act").GetAttribute("newton:kp").Set(99.0)
+    host = MemoryHost(["hip", "knee"], 2, path=ROBOT, stage=stage)
+    with use_host(host):
+        wrapper = ArticulationActuators(f"{ROBOT}_.*")
+        host.play()
+        host.arrays().position_targets[:] = 1.0
+        host.step(0.01)
+        assert host.arrays().efforts.ravel().tolist() == [0.0, 10.0, 0.0, 10.0]
+        wrapper.close()
+
+
+def test_inactive_actuator_drives_nothing():
+    """Leave a joint to its drive when its actuator is deactivated."""
+    stage = robot_stage()
+    add_actuator(ROBOT, "knee", "act", STIFF, stage=stage).SetActive(False)
+    assert efforts(stage) == [[0.0, 0.0]]
