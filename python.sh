@@ -2,7 +2,7 @@
 # Runs Python with everything this project needs:  ./python.sh script.py …   or   ./python.sh -m pytest
 #
 # The first run makes a virtual environment in .venv and installs the project into it, editable; later runs start at
-# once and need no network. It is made anew when pyproject.toml changes. Python is the first of $PYTHON, python3.13,
+# once and need no network. It is made anew when pyproject.toml or the native code changes. Python is the first of $PYTHON, python3.13,
 # python3.12, python3.11 and python3 that is recent enough.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -59,7 +59,7 @@ install() {
 
 is_ready() { [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; }
 
-wanted=$(cksum <"$root/pyproject.toml")
+wanted=$(cat "$root/pyproject.toml" "$root/setup.py" "$root"/native/*.h "$root"/native/*.cpp 2>/dev/null | cksum)
 if ! is_ready; then
     mkdir -p "$venv"
     # two first runs at once wait for each other

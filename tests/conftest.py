@@ -37,3 +37,14 @@ def _no_open_simulation() -> Iterator[None]:
     current._open.clear()
     yield
     current._open.clear()
+
+
+@pytest.fixture(params=["native", "warp"])
+def engine_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run a test once with each engine; the native one is skipped where it was not built."""
+    from isaacsim.core.experimental.actuators.pipeline import engine, native_engine
+
+    if request.param == "native" and not native_engine.is_native_there():
+        pytest.skip("the native core was not built")
+    monkeypatch.setattr(engine, "_use_native", lambda _device: request.param == "native")
+    return request.param

@@ -323,6 +323,37 @@ def test_offers_of_the_articulation_come_first() -> None:
     assert np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
 
 
+REQUIRED = [
+    "paths",
+    "num_dofs",
+    "dof_names",
+    "dof_paths",
+    *(f"get_dof_{name}" for name in STATE),
+    "set_dof_efforts",
+    "get_dof_gains",
+    "set_dof_gains",
+]
+
+
+@pytest.mark.parametrize("missing", REQUIRED)
+def test_articulation_without_a_member_is_refused(host: LegHost, missing: str) -> None:
+    """Before anything is changed; the message names its class, the member and the remedy."""
+
+    class Lame:
+        """Legs without it."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name == missing:
+                raise AttributeError(name)
+            return getattr(legs, name)
+
+    legs, host.legs = host.legs, Lame()
+    with pytest.raises(HostError, match=rf"^Lame has no {missing}: .*use_host.*Add what is missing"):
+        wrap("knee")
+    assert legs.gains[0].all()
+    assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
+
+
 def test_weak_function_ends_with_its_object() -> None:
     """It calls the method while the object lives, and nothing after."""
     heard: list[int] = []

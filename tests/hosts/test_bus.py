@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -204,6 +206,42 @@ def test_error_in_a_callback_reaches_the_caller(bus: EventBus, event: tuple) -> 
     getattr(bus, subscribe)(fail)
     with pytest.raises(ArithmeticError, match="broken"):
         emit(bus)
+
+
+def test_error_in_a_callback_does_not_keep_it_from_others(bus: EventBus, event: tuple) -> None:
+    """Physics has stopped for everybody, whatever one of them makes of it; the first error has a note of the second."""
+    subscribe, emit, arguments = event
+    heard: list[tuple] = []
+
+    def fail(*_: object) -> None:
+        raise ArithmeticError(f"broken {len(heard)}")
+
+    for callback in (fail, lambda *args: heard.append(args), fail):
+        getattr(bus, subscribe)(callback)
+    with pytest.raises(ArithmeticError, match="broken 0") as caught:
+        emit(bus)
+    assert heard == [arguments]
+    assert caught.value.__notes__ == ["Another callback of this event failed: ArithmeticError('broken 1')"]
+
+
+def test_error_in_a_callback_keeps_nothing_alive(bus: EventBus) -> None:
+    """When the error is gone, so is who raised it, without the help of the garbage collector."""
+
+    class Failing:
+        def fail(self) -> None:
+            raise ArithmeticError
+
+    listener = Failing()
+    bus.on_ready(listener.fail)
+    gc.disable()
+    try:
+        with contextlib.suppress(ArithmeticError):
+            bus.emit_ready()
+        ghost = weakref.ref(listener)
+        del listener
+        assert ghost() is None
+    finally:
+        gc.enable()
 
 
 def test_new_bus_is_not_ready(bus: EventBus) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import dataclass
 
 import pytest
 from isaacsim.core.experimental.actuators import use_host, use_stage
 from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.bus import EventBus
 from isaacsim.core.experimental.actuators.hosts.current import (
     Articulation,
     current_host,
@@ -113,6 +115,85 @@ def test_use_host_ends_with_an_error_too() -> None:
         raise ArithmeticError
     with pytest.raises(HostError):
         current_host()
+
+
+class Partial:
+    """A simulator with the given members only."""
+
+    def __init__(self, **members: object) -> None:
+        vars(self).update(members)
+
+
+def whole_bus() -> dict[str, object]:
+    """All members of a bus."""
+    return {"ready": False, "on_ready": None, "on_pre_step": None, "on_stop": None}
+
+
+@pytest.mark.parametrize("missing", ["stage", "bus", "articulation"])
+def test_host_without_a_member_is_refused(missing: str) -> None:
+    """The message names its class, the member and the remedy."""
+    members = {"stage": None, "bus": EventBus(), "articulation": None}
+    del members[missing]
+    with pytest.raises(HostError, match=rf"^Partial has no {missing}: .*use_host.*Add what is missing"):
+        use_host(Partial(**members)).__enter__()
+
+
+@pytest.mark.parametrize("missing", ["ready", "on_ready", "on_pre_step", "on_stop"])
+def test_bus_without_a_member_is_refused(missing: str) -> None:
+    """As the host is."""
+    members = whole_bus()
+    del members[missing]
+    with pytest.raises(HostError, match=rf"^Partial has no {missing}: .*use_host.*PhysicsBus"):
+        use_host(Partial(stage=None, bus=Partial(**members), articulation=None)).__enter__()
+
+
+def test_all_that_is_missing_is_named_at_once() -> None:
+    """One message."""
+    with pytest.raises(HostError, match=r"^Partial has no ready, on_stop: "):
+        use_host(Partial(stage=None, bus=Partial(on_ready=None, on_pre_step=None), articulation=None)).__enter__()
+
+
+def test_bus_without_a_hash_is_refused() -> None:
+    """The message says what takes the hash away."""
+
+    @dataclass
+    class ValueBus:
+        ready: bool = False
+        on_ready = on_pre_step = on_stop = None
+
+    with pytest.raises(HostError, match=r"unhashable type: 'ValueBus'.*use_host.*no __eq__ without __hash__"):
+        use_host(Partial(stage=None, bus=ValueBus(), articulation=None)).__enter__()
+
+
+def test_bus_without_weak_references_is_refused() -> None:
+    """The message says what forbids them."""
+
+    class SlimBus:
+        __slots__ = ()
+        ready = on_ready = on_pre_step = on_stop = None
+
+    with pytest.raises(HostError, match=r"weak reference to 'SlimBus'.*use_host.*no __slots__ without __weakref__"):
+        use_host(Partial(stage=None, bus=SlimBus(), articulation=None)).__enter__()
+
+
+def test_bus_made_anew_each_time_is_refused() -> None:
+    """Notes kept by one would not be found by the next."""
+
+    class Fresh:
+        stage = articulation = None
+        bus = property(lambda self: Partial(**whole_bus()))
+
+    with pytest.raises(HostError, match=r"^Fresh\.bus: must be the same object each time"):
+        use_host(Fresh()).__enter__()
+
+
+def test_refused_host_is_not_current() -> None:
+    """Nothing was changed."""
+    outer = host()
+    with use_host(outer):
+        with pytest.raises(HostError, match="has no"):
+            use_host(Partial()).__enter__()
+        assert current_host() is outer
 
 
 def test_host_may_leave_inside_its_block() -> None:

@@ -80,6 +80,18 @@ def test_play_announces_ready_with_arrays_in_place() -> None:
     assert seen == [True]
 
 
+def test_play_is_all_or_nothing() -> None:
+    """A listener that fails ends it, and those that were told of ready are told of the stop."""
+    host = MemoryHost(NAMES)
+    heard: list[str] = []
+    host.bus.on_ready(lambda: heard.append("ready"))
+    host.bus.on_ready(lambda: 1 / 0)
+    host.bus.on_stop(lambda: heard.append("stop"))
+    with pytest.raises(ZeroDivisionError):
+        host.play()
+    assert (heard, host.bus.ready, host.arrays()) == (["ready", "stop"], False, None)
+
+
 def test_stop_announces_with_arrays_gone() -> None:
     """Listeners cannot write any more."""
     host = MemoryHost(NAMES)

@@ -169,6 +169,16 @@ def test_index_arrays_pick_and_place(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(control.joint_f.numpy(), [100 + effort[1], 100 + effort[0], 100], rtol=1e-6)
 
 
+def test_position_targets_stand_where_their_own_indices_say(rng: np.random.Generator) -> None:
+    """Even where they are as many as the positions."""
+    state, control = frame(rng, 5)
+    actuator = Actuator(indices([0]), ControllerPD(floats([3]), floats([0])), target_pos_indices=indices([4]))
+    control.joint_act = None
+    actuator.step(state, control)
+    expected = 3 * (control.joint_target_pos.numpy()[4] - state.joint_q.numpy()[0])
+    np.testing.assert_allclose(control.joint_f.numpy(), [expected, 0, 0, 0, 0], rtol=1e-6)
+
+
 @pytest.mark.parametrize("names", [("joint_target_pos", "joint_target_vel"), ("joint_target_q", "joint_target_qd")])
 @pytest.mark.parametrize("as_mapping", [True, False])
 def test_both_names_of_the_targets_are_found(names: tuple[str, str], as_mapping: bool) -> None:

@@ -1,4 +1,4 @@
-"""Faults, resets and live parameters of the engine; its laws are checked in `twins/`."""
+"""Faults, resets and live parameters of both engines; their laws are checked in `twins/`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
+from isaacsim.core.experimental.actuators.pipeline.engine import Engine
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.fault import FAULT_INPUTS
-from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
-from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
+
+pytestmark = pytest.mark.usefixtures("engine_kind")
 
 ROBOTS = 3
 
@@ -29,7 +30,7 @@ class Bench:
             ActuatorEntry("/A/hip", ("hip",), hip, [limit], None),
             ActuatorEntry("/A/knee", ("knee",), knee, [], delay),
         ]
-        self.engine = WarpEngine(compile_plan(self.actuators, robots), "cpu")
+        self.engine = Engine(self.actuators, robots, "cpu")
         self.inputs = [np.zeros((robots, 2), np.float32) for _ in range(5)]
         self.efforts = np.zeros((robots, 2), np.float32)
         self.engine.bind([0, 1], self.inputs, self.efforts)
@@ -135,3 +136,48 @@ def test_many_robots_equal_single_runs() -> None:
                 array[:] = draws.normal(size=(ROBOTS, 2))[robot]
             alone.engine.step(0.01)
             np.testing.assert_array_equal(alone.efforts[0], expected[robot])
+
+
+def test_efforts_are_observed_on_request() -> None:
+    """The effort before the clamps, and the class of the clamp that changed it last; efforts stay what they were."""
+    bench, silent = Bench(), Bench()
+    bench.engine.observe(True)
+    for one in (bench, silent):
+        one.inputs[2][:] = [[1, 1], [9, 9], [-9, 1]]
+        one.engine.step(0.01)
+    np.testing.assert_array_equal(bench.efforts, silent.efforts)
+    computed, limited_by = bench.engine.observed()
+    assert computed.tolist() == [[10, 20], [90, 180], [-90, 20]]
+    assert limited_by.tolist() == [["", ""], ["ClampingMaxEffort", ""], ["ClampingMaxEffort", ""]]
+    bench.engine.observe(False)
+    bench.engine.step(0.01)
+    np.testing.assert_array_equal(bench.efforts, silent.efforts)
+
+
+def test_delays_are_drawn_anew_at_each_reset() -> None:
+    """One per robot, within the range, by the seed; robots that are not reset keep theirs."""
+    robots = 200
+    bench, twin = Bench(robots), Bench(robots)
+    for one in (bench, twin):
+        one.engine.draw_delays(1, 2, seed=7)
+    knee = bench.actuators[1].delay
+    assert knee is not None
+    first = knee.delay_steps.numpy().copy()
+    assert set(first) == {1, 2}
+    np.testing.assert_array_equal(first, twin.actuators[1].delay.delay_steps.numpy())
+    bench.engine.reset(list(range(100)))
+    second = knee.delay_steps.numpy()
+    np.testing.assert_array_equal(first[100:], second[100:])
+    assert (first[:100] != second[:100]).any()
+    # what was drawn is what acts: the command of so many steps ago
+    for step in range(6):
+        bench.inputs[2][:] = step
+        bench.engine.step(0.01)
+    np.testing.assert_array_equal(bench.efforts[:, 1], 20.0 * (5 - second))
+
+
+@pytest.mark.parametrize(("low", "high", "words"), [(2, 1, "low = 2"), (-1, 1, "low = -1"), (0, 3, "largest delay, 2")])
+def test_delays_that_cannot_be_are_refused(low: int, high: int, words: str) -> None:
+    """The message names the value and the rule."""
+    with pytest.raises(ValueError, match=words):
+        Bench().engine.draw_delays(low, high, seed=0)

@@ -8,6 +8,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
 from isaacsim.core.experimental.actuators.components.base import Clamping, Controller
 from isaacsim.core.experimental.actuators.components.clamping_dc_motor import ClampingDCMotor
+from isaacsim.core.experimental.actuators.components.clamping_position_based import ClampingPositionBased
 from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
@@ -28,20 +29,63 @@ def test_no_actuators_make_an_empty_plan() -> None:
     assert compile_plan([], 3).num_slots == 0
 
 
-def test_parameters_are_robot_major_per_actuator() -> None:
-    """`base + robot · pitch` finds the value of each slot and robot."""
+def test_parameters_have_a_value_per_robot_and_slot() -> None:
+    """Those of an actuator with several joints are given robot by robot."""
     wide = ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
     plan = compile_plan([actuator(), actuator(wide, joints=("hip", "ankle"))], 2)
-    at = plan.base + plan.pitch * np.arange(2)[:, None]
-    np.testing.assert_array_equal(plan.parameters["control"][0][at], [[1, 1, 2], [2, 3, 4]])
+    np.testing.assert_array_equal(plan.control["kp"].own, [[1, 1, 2], [2, 3, 4]])
+
+
+def test_slots_may_stand_anywhere() -> None:
+    """The slots of an actuator follow its joints, not its place in the list."""
+    wide = ControllerPD(array(1, 2, 3, 4), array(5, 6, 7, 8))
+    plan = compile_plan([actuator(), actuator(wide, joints=("hip", "ankle"))], 2, [[1], [2, 0]])
+    assert plan.dof_names == ("ankle", "knee", "hip")
+    np.testing.assert_array_equal(plan.control["kp"].own, [[2, 1, 1], [4, 2, 3]])
+
+
+def test_parameters_that_robots_share_are_held_once() -> None:
+    """As those of a prim are; one actuator with values per robot spreads the rows it has, no other."""
+    shared = actuator()
+    shared.shared = True
+    plan = compile_plan([shared, actuator(clamping=[ClampingMaxEffort(array(1, 2))])], 2)
+    assert plan.control["kp"].own is not None and plan.control["const_effort"].own is None
+    alone = compile_plan([shared], 2)
+    assert [row.own for row in alone.rows()] == [None] * len(list(alone.rows()))
 
 
 def test_missing_stages_are_neutral() -> None:
-    """Beside an actuator that has everything, one that has nothing runs no clamp and adds nothing."""
+    """Beside an actuator that has everything, one that has nothing has no limit and adds nothing."""
     bias, limit = ControllerPD(array(1, 2), array(3, 4), array(5, 6)), ClampingMaxEffort(array(7, 8))
     plan = compile_plan([actuator(), actuator(bias, [limit], Delay(array(2, 3, dtype=wp.int32), 3))], 2)
-    assert plan.clamp_kind[:, 0].tolist() == [0]
-    assert plan.parameters["control"][2, :2].tolist() == plan.parameters["lag"][:2].tolist() == [0, 0]
+    assert plan.stages[0].used.tolist() == [False, True]
+    own = [plan.stages[0].rows["max_effort"].own, plan.control["const_effort"].own, plan.lag.own]
+    assert [values[:, 0].tolist() for values in own if values is not None] == [[np.inf, np.inf], [0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("orders", "expected"),
+    [
+        (["m"], "m"),
+        (["dm", "d", "pm"], "dpm"),
+        (["md", "dm"], "dmd"),
+        (["mm", "dd"], "dmdm"),
+        (["pd", "dp", ""], "dpd"),
+        (["mdpm"], "mdpm"),
+    ],
+)
+def test_stages_keep_the_order_of_every_actuator(orders: list[str], expected: str) -> None:
+    """They are as few as that allows when each clamp goes as early as it can."""
+    made = {
+        "m": lambda: ClampingMaxEffort(array(1, 1)),
+        "d": lambda: ClampingDCMotor(*[array(1, 1)] * 3),
+        "p": lambda: ClampingPositionBased(None, [0.0], [1.0]),
+    }
+    letters = {ClampingMaxEffort: "m", ClampingDCMotor: "d", ClampingPositionBased: "p"}
+    plan = compile_plan([actuator(clamping=[made[kind]() for kind in order]) for order in orders], 2)
+    assert "".join(letters[stage.clamp] for stage in plan.stages) == expected
+    for slot, order in enumerate(orders):
+        assert "".join(letters[stage.clamp] for stage in plan.stages if stage.used[slot]) == order
 
 
 def test_ring_holds_the_largest_delay() -> None:

@@ -65,11 +65,15 @@ class Joint:
         self.integral, self.commands = 0.0, []
 
     def step(self, q, qd, q_target, qd_target, feedforward, dt=1.0):
-        """Return the effort; with an input that is not finite 0, and the command is not remembered."""
+        """Return the effort; with an input that is not finite 0, and of a command what is not is held from before."""
         inputs = [float(x) for x in (q, qd, q_target, qd_target, feedforward)]
+        command = inputs[2:]
+        if self.commands:
+            command = [new if np.isfinite(new) else old for new, old in zip(command, self.commands[-1], strict=True)]
+        if np.isfinite(command).all():
+            self.commands.append(command)
         if not np.isfinite(inputs).all():
             return 0.0
-        self.commands.append(inputs[2:])
         command = self.commands[max(len(self.commands) - 1 - int(self.delay_steps), 0)]
         kp, ki, kd, const = self.gains
         if ki is None:

@@ -1,10 +1,12 @@
-"""Actuators of newton, read from a prim by its own parser."""
+"""Other libraries with the same laws: newton, and the older newton-actuators."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 
@@ -35,3 +37,11 @@ def newton_actuator(prim: Any, column: int, robots: int, dofs: int) -> tuple[Any
     indices = wp.array(np.arange(robots) * dofs + column, dtype=wp.uint32, device="cpu")
     actuator = peer.Actuator(indices, drive, delay=delay, clamping=clamping)
     return actuator, [actuator.state(), actuator.state()]
+
+
+def newton_actuators() -> Any:
+    """The package of seven actuator classes that newton replaced; where it is not installed, the test is skipped."""
+    with quiet_warp(), warnings.catch_warnings():
+        # it warns of its end at import
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return pytest.importorskip("newton_actuators", reason="newton-actuators is not installed")

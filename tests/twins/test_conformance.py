@@ -21,9 +21,8 @@ from isaacsim.core.experimental.actuators.components.clamping_position_based imp
 from isaacsim.core.experimental.actuators.components.controller_pd import pd_effort
 from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID, pid_effort
 from isaacsim.core.experimental.actuators.components.delay import ring_row
+from isaacsim.core.experimental.actuators.pipeline.engine import Engine
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
-from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, NeuralControlConfig, PDControlConfig
 
 EDGES = [0.0, -0.0, 1.0, -1.0, 1e-30, 3.5e12, -3.5e12]
@@ -296,7 +295,7 @@ def test_plan_agrees_with_the_oracle(robots: int, rng: np.random.Generator) -> N
     width = slots + 4
     columns = rng.permutation(width)[:slots]
     reference = oracle.Pipeline(**{k: v.astype(np.float64) for k, v in parameters.items()})
-    engine = WarpEngine(compile_plan(actuators, robots), "cpu")
+    engine = Engine(actuators, robots, "cpu")
     arrays = [np.zeros((robots, width), np.float32) for _ in range(5)]
     efforts = np.full((robots, width), 777.0, np.float32)
     engine.bind(columns, arrays, efforts)
@@ -354,6 +353,7 @@ def components_of(values: dict[str, Any]) -> tuple[Any, list[Any]]:
     return controller, clamps
 
 
+@pytest.mark.usefixtures("engine_kind")
 @pytest.mark.parametrize("seed", range(6))
 def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
     """Twelve joints, three robots, every law, clamps in any order and number, delays, partial resets."""
@@ -368,7 +368,7 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
         joints.append(
             [oracle.Joint(**t, delay_steps=int(g) if slot % 2 else 0) for t, g in zip(twins, lags, strict=True)]
         )
-    engine = WarpEngine(compile_plan(actuators, robots), "cpu")
+    engine = Engine(actuators, robots, "cpu")
     arrays = [np.zeros((robots, slots), np.float32) for _ in range(5)]
     efforts = np.zeros((robots, slots), np.float32)
     engine.bind(range(slots), arrays, efforts)
@@ -388,6 +388,7 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
     assert engine.faults() == []
 
 
+@pytest.mark.usefixtures("engine_kind")
 def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None:
     """With the plain limit last, as prims are put in order, no effort exceeds it."""
     robots, slots = 2, 40
@@ -397,7 +398,7 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
         limits[:, slot] = last = rng.uniform(0, 50, robots).astype(np.float32)
         values["clamps"].append(("max", last))
         actuators.append(ActuatorEntry(f"a{slot}", (f"j{slot}",), *components_of(values), None))
-    engine = WarpEngine(compile_plan(actuators, robots), "cpu")
+    engine = Engine(actuators, robots, "cpu")
     arrays = [np.zeros((robots, slots), np.float32) for _ in range(5)]
     efforts = np.zeros((robots, slots), np.float32)
     engine.bind(range(slots), arrays, efforts)
@@ -408,6 +409,7 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
         assert (np.abs(efforts) <= limits).all()
 
 
+@pytest.mark.usefixtures("engine_kind")
 def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> None:
     """A limit of inf, a bias of 0 and a delay of 0 change no bit."""
     kp, kd = (wp.array(rng.uniform(1, 9, 3), dtype=wp.float32, device="cpu") for _ in range(2))
@@ -422,7 +424,7 @@ def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> 
     inputs = [rng.normal(size=(3, 1)).astype(np.float32) for _ in range(5)]
     results = []
     for actuator in (bare, neutral):
-        engine = WarpEngine(compile_plan([actuator], 3), "cpu")
+        engine = Engine([actuator], 3, "cpu")
         efforts = np.zeros((3, 1), np.float32)
         engine.bind([0], inputs, efforts)
         engine.step(0.01)

@@ -132,13 +132,40 @@ class ArticulationActuators:
 
         Such a joint gets effort 0 for the step; no other joint is affected.
         """
-        paths = self.articulation.paths
-        return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._engine.faults()]
+        return [dataclasses.replace(fault, robot_path=self._paths[fault.robot]) for fault in self._engine.faults()]
+
+    @property
+    def engine(self) -> str:
+        """What computes the efforts: `native` with its instruction set, `warp`, `custom`, or several of them."""
+        return self._engine.name
+
+    def observe_efforts(self, on: bool = True) -> None:
+        """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time."""
+        self._engine.observe(on)
+        self._observing = on
+
+    @property
+    def computed_efforts(self) -> np.ndarray:
+        """Efforts of the last step before the clamps [N·m or N], shape `(robots, actuated DOFs)`.
+
+        Raises:
+            RuntimeError: `observe_efforts` was not called.
+        """
+        return self._observed(0)
+
+    @property
+    def limited_by(self) -> np.ndarray:
+        """Class name of the clamp that changed each effort last, empty for none; shaped like `computed_efforts`.
+
+        Raises:
+            RuntimeError: `observe_efforts` was not called.
+        """
+        return self._observed(1)
 
     # stepping
 
     def enable_auto_step_pre_physics(self) -> None:
-        """Step before every physics step from now on."""
+        """Step before every physics step from now on; while an error stops stepping, from the next `reset` on."""
         self._auto_step = True
         self._subscribe_step()
 
@@ -149,6 +176,8 @@ class ArticulationActuators:
 
     def step_actuators(self, step_dt: float, context: Any = None) -> None:
         """Compute the efforts of the coming physics step and hand them to the articulation.
+
+        An error leaves no effort behind.
 
         Args:
             step_dt: Physics step [s].
@@ -163,15 +192,22 @@ class ArticulationActuators:
             raise self._error
         if not self._axes:
             return
-        if not (math.isfinite(step_dt) and step_dt > 0):
-            raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
         if self._closed:
             raise HostError(f"{self!r} is closed. Make a new one.")
-        if self._buffers is None:
-            raise HostError("physics is not running: call play() before step_actuators().")
-        self._buffers.refresh()
-        self._engine.step(step_dt)
-        self._buffers.commit()
+        if (buffers := self._buffers) is None:
+            raise HostError(
+                f"{self!r}: physics is not running. Call play() before step_actuators(); when another simulation was "
+                "opened instead, make a new wrapper there."
+            )
+        try:
+            if not (math.isfinite(step_dt) and step_dt > 0):
+                raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
+            buffers.refresh()
+            self._engine.step(step_dt)
+            buffers.commit()
+        except Exception as error:
+            self._clear_efforts(error)
+            raise
 
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
@@ -187,8 +223,23 @@ class ArticulationActuators:
             return
         self._error = None
         self._engine.reset()
-        if self._auto_step and self._host.bus.ready:
+        if self._auto_step:
             self._subscribe_step()
+
+    def draw_delays(self, low: int, high: int, *, seed: int) -> None:
+        """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
+
+        Only actuators that have a delay take part, and none gets more than its own largest. Resets the actuators.
+
+        Args:
+            low: Smallest delay [physics steps].
+            high: Largest delay [physics steps].
+            seed: Of the random numbers; the same seed and resets give the same delays.
+
+        Raises:
+            ValueError: No actuator has a delay, one of them cannot hold `high`, or the range is none.
+        """
+        self._engine.draw_delays(low, high, seed)
 
     def save_state(self) -> dict[str, np.ndarray]:
         """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
@@ -224,10 +275,11 @@ class ArticulationActuators:
             ValueError: An index is out of range, the shape does not fit, or a value is not finite.
         """
         rows = resolve_indices(indices, self._num_robots, "robot")
-        columns = resolve_indices(dof_indices, self.articulation.num_dofs, "DOF")
+        columns = resolve_indices(dof_indices, self._feedforward.shape[1], "DOF")
         values = broadcast(target_feedforward_efforts, (len(rows), len(columns)), "target_feedforward_efforts")
         self._feedforward[np.ix_(rows, columns)] = values
-        self._feedforward_on_device.assign(self._feedforward)
+        if not wp.get_device(self._robots.device).is_cpu:
+            self._feedforward_on_device.assign(self._feedforward)
 
     # end of life
 
@@ -244,7 +296,7 @@ class ArticulationActuators:
             subscription.close()
         attached, self._buffers = self._buffers is not None, None
         if attached and self._columns:
-            release_drives(self, self._host.bus, self.articulation, self.actuated_dof_indices)
+            release_drives(self, self._bus, self.articulation, self.actuated_dof_indices)
 
     def __enter__(self) -> Self:
         return self
@@ -258,9 +310,9 @@ class ArticulationActuators:
             self.close()
 
     def __repr__(self) -> str:
-        paths = self.articulation.paths
-        where = paths[0] if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
-        return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {len(paths)} robots>"
+        first, last = self._paths[0], self._paths[-1]
+        where = first if self._num_robots == 1 else f"{first} … {last}"
+        return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {self._num_robots} robots>"
 
     # inside
 
@@ -273,15 +325,16 @@ class ArticulationActuators:
         auto_step: bool,
         device: Any,
     ) -> None:
-        """Build everything that can fail, then register with the bus.
+        """Build everything, then attach to physics and register with the bus; an error leaves nothing of it behind.
 
         `axes` names the driven joint of each slot: its path on the prototype, and its name.
         """
-        self._closed = False
-        self._host, self._robots = host, robots
+        self._closed = self._observing = False
+        # physics lives as long as the wrapper
+        self._host, self._bus, self._robots = host, host.bus, robots
         self._auto_step = auto_step
         self._axes = axes
-        self._num_robots = robots.num_robots
+        self._num_robots, self._paths = robots.num_robots, list(robots.articulation.paths)
         self._columns = self._find_columns()
         self._error: BaseException | None = None
         self._buffers: Buffers | None = None
@@ -293,17 +346,29 @@ class ArticulationActuators:
                 raise ValueError(
                     f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
                 )
-            self._engine = Engine(entries, self._num_robots, robots.device)
+            self._engine = Engine(entries, self._num_robots, robots.device, self._columns)
             self._engine.place(self._columns, self.articulation.num_dofs)
-            self._feedforward_on_device = wp.array(self._feedforward, device=robots.device)
-        bus = host.bus
+            self._feedforward_on_device = self._on_device(self._feedforward)
         try:
-            if bus.ready:
+            if self._bus.ready:
                 self._on_ready()
+            for one in subscribe(self._bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
+                self._subscriptions.append(one)
         except BaseException:
-            self.close()
+            # the error that counts is the first
+            with contextlib.suppress(Exception):
+                self.close()
             raise
-        self._subscriptions = subscribe(bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset)
+
+    def _observed(self, which: int) -> np.ndarray:
+        if not self._observing:
+            raise RuntimeError(f"{self!r} does not observe its efforts. Call observe_efforts() before the step.")
+        return self._engine.observed()[which][:, np.argsort(self._columns)]
+
+    def _on_device(self, feedforward: np.ndarray) -> wp.array:
+        """The feedforward where actuators read it; on the CPU that is the same memory."""
+        device = wp.get_device(self._robots.device)
+        return wp.array(feedforward, dtype=wp.float32, device=device, copy=not device.is_cpu)
 
     def _find_columns(self) -> list[int]:
         """Column of each slot in the articulation as it is now.
@@ -318,20 +383,32 @@ class ArticulationActuators:
 
     def _on_ready(self) -> None:
         """Physics runs: bind to its arrays, take the drives, start stepping."""
-        if self._robots.num_robots != self._num_robots:
+        # physics may be initialised again in mid-session; the arrays of before are void
+        self._unsubscribe_step()
+        self._buffers = None
+        try:
+            paths = list(self.articulation.paths)
+        except ValueError as error:
+            raise HostError(f"{self!r}: its robots are no longer there. Close it and make a new one.") from error
+        if len(paths) != self._num_robots:
             raise HostError(
-                f"{self!r} was made for {self._num_robots} robots and its paths match {self._robots.num_robots} now. "
+                f"{self!r} was made for {self._num_robots} robots and its paths match {len(paths)} now. "
                 "Close it and make a new one."
             )
-        self._columns = self._find_columns()
+        columns = self._find_columns()
+        feedforward = np.zeros((self._num_robots, self.articulation.num_dofs), np.float32)
+        # joints may have come or gone, and stand elsewhere
+        feedforward[:, columns] = self._feedforward[:, self._columns]
+        self._paths, self._columns, self._feedforward = paths, columns, feedforward
         buffers = self._robots.buffers(self._columns)
         inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)
         with quiet_warp():
+            self._feedforward_on_device = self._on_device(feedforward)
             self._engine.bind(self._columns, (*inputs, self._feedforward_on_device), buffers.efforts)
             self._engine.reset()
         self._buffers = buffers
         self._error = None
-        take_drives(self, self._host.bus, self.articulation, self.actuated_dof_indices)
+        take_drives(self, self._bus, self.articulation, self.actuated_dof_indices)
         if self._auto_step:
             self._subscribe_step()
 
@@ -339,25 +416,32 @@ class ArticulationActuators:
         """Physics is gone, and with it arrays and gains."""
         self._unsubscribe_step()
         self._buffers = None
-        forget_drives(self._host.bus)
+        forget_drives(self._bus)
 
     def _on_reset(self, env_ids: Sequence[int] | None) -> None:
         """Environments start over: so does the state of their actuators."""
-        self._engine.reset(None if env_ids is None else self._robots.envs_to_rows(env_ids))
+        self.reset(indices=None if env_ids is None else self._robots.envs_to_rows(env_ids))
 
     def _on_pre_step(self, dt: float, context: Any) -> None:
-        """Step; on an error leave no effort behind, stop stepping and pass the error on."""
+        """Step; on an error stop stepping and pass the error on."""
         try:
             self.step_actuators(dt, context)
         except Exception as error:
             self._error = error
             self._unsubscribe_step()
-            self.articulation.set_dof_efforts(0.0, dof_indices=self.actuated_dof_indices)
             raise
 
+    def _clear_efforts(self, error: Exception) -> None:
+        """Leave no effort behind after an error, which stays the one to report."""
+        try:
+            self.articulation.set_dof_efforts(0.0, dof_indices=self.actuated_dof_indices)
+        except Exception as other:
+            error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
+
     def _subscribe_step(self) -> None:
-        if self._step_subscription is None and not self._closed:
-            self._step_subscription = self._host.bus.on_pre_step(weakly(self._on_pre_step))
+        """Step from now on, unless an error stopped stepping; without physics there is nothing to step yet."""
+        if self._step_subscription is None and self._buffers is not None and self._error is None:
+            self._step_subscription = self._bus.on_pre_step(weakly(self._on_pre_step))
 
     def _unsubscribe_step(self) -> None:
         if self._step_subscription is not None:

@@ -54,13 +54,17 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
         warnings.warn(
             f"{len(shared)} joints, <{joint}> for one, are driven by two actuator wrappers, {other!r} and {owner!r}: "
             "the one that steps last wins. Close one of them or give them different joints.",
-            stacklevel=4,
+            # where the wrapper is made
+            stacklevel=5,
         )
     articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
 
 def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero."""
+    if not bus.ready:
+        # physics is just stopping, and others were told before the owner
+        return forget_drives(bus)
     drives = _taken.get(bus, {})
     stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
     freed = np.zeros(stiffnesses.shape, bool)
@@ -72,7 +76,7 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
             drive.owners.discard(owner)
             if drive.owners:
                 continue
-            del drives[paths[column]]
+            drives.pop(paths[column], None)
             freed[row, column] = True
             # gains that are not zero any more were set by somebody who wants them
             if stiffnesses[row, column] == 0 and dampings[row, column] == 0:

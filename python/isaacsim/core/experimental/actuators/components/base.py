@@ -9,13 +9,25 @@ of the contract is inherited, and a plan runs it fused with the built-in laws.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import warp as wp
 
 from ..specs.fields import parameters_of, violations
 from .law import clamping_kernel, controller_kernel
+
+
+class ParameterSource(Protocol):
+    """A plan that holds the parameters of components."""
+
+    def parameter(self, component: Any, attribute: str) -> wp.array:
+        """The live values of a parameter, one per robot and target; from now on robots may differ."""
+        ...
+
+    def read_parameter(self, component: Any, attribute: str) -> np.ndarray:
+        """The values of a parameter, copied."""
+        ...
 
 
 class Component:
@@ -25,6 +37,9 @@ class Component:
     """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
     LAW: ClassVar[Any] = None
     """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
+
+    parameter_source: ParameterSource | None = None
+    """The plan that runs this component, if one does."""
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Take one array per parameter, in their order or by name; None means zero."""
@@ -39,6 +54,21 @@ class Component:
         present = {name: array for name, array in given.items() if array is not None}
         for reference, expected in list(present.items())[:1]:
             require_same_shape(reference, expected, **present)
+
+    def __getattr__(self, name: str) -> Any:
+        # a parameter that the plan holds once for all robots gets an array when somebody asks for it
+        if name in type(self).PARAMETERS and self.parameter_source is not None:
+            return self.parameter_source.parameter(self, name)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+
+    def read(self, parameter: str) -> np.ndarray:
+        """Return a copy of a parameter's values, shape `(N,)`.
+
+        Unlike the attribute of that name it leaves a parameter that all robots share as it is, one value per joint.
+        """
+        if parameter in type(self).PARAMETERS and parameter not in vars(self) and self.parameter_source is not None:
+            return self.parameter_source.read_parameter(self, parameter)
+        return getattr(self, parameter).numpy().copy()
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:

@@ -246,8 +246,7 @@ class ArrayArticulation:
 
     def _resolve(self) -> None:
         """Match the paths against the host's robots as they are now."""
-        self._generation = self._backend.generation
-        robots = self._backend.robots()
+        generation, robots = self._backend.generation, self._backend.robots()
         rows = [robots[i] for i in _match(self._patterns, robots)]
         for robot in rows[1:]:
             if robot.dof_names != rows[0].dof_names:
@@ -257,6 +256,8 @@ class ArrayArticulation:
                 )
         self._robots = rows
         self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
+        # not before: what failed to match is matched again
+        self._generation = generation
 
     def _current(self) -> list[Robot]:
         if self._generation != self._backend.generation:

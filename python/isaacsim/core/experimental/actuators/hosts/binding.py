@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from ..errors import HostError
+from .current import require_members
 from .port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .values import as_numpy
 
@@ -24,9 +25,13 @@ class Binding:
 
     Args:
         articulation: The robots.
+
+    Raises:
+        HostError: It lacks a member of `ArticulationPort`.
     """
 
     def __init__(self, articulation: ArticulationPort) -> None:
+        require_members(articulation, ArticulationPort)
         self.articulation = articulation
         given = getattr(articulation, "device", None) or getattr(articulation, "_device", None)
         self.device = str(given or "cpu")
@@ -88,12 +93,12 @@ def subscribe(
     ready: Callable[[], None],
     stop: Callable[[], None],
     reset: Callable[[Sequence[int] | None], None],
-) -> list[Subscription]:
-    """Register methods for the events in the life of a simulation; a bus without reset events does without."""
-    subscriptions = [bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION), bus.on_stop(weakly(stop))]
+) -> Iterator[Subscription]:
+    """Register methods one by one for the events in the life of a simulation; reset events need not be there."""
+    yield bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION)
+    yield bus.on_stop(weakly(stop))
     if (on_reset := getattr(bus, "on_reset", None)) is not None:
-        subscriptions.append(on_reset(weakly(reset), order=_AFTER_ARTICULATION))
-    return subscriptions
+        yield on_reset(weakly(reset), order=_AFTER_ARTICULATION)
 
 
 def weakly(method: Callable[..., None]) -> Callable[..., None]:

@@ -87,6 +87,20 @@ class EventBus:
 
 
 def _emit(entries: list[_Subscription], *args: Any) -> None:
+    """Tell everybody, whatever the others do; the first error is raised at the end and mentions the rest."""
+    first: Exception | None = None
     # a copy: callbacks may register and unregister
     for entry in tuple(entries):
-        entry.call(*args)
+        try:
+            entry.call(*args)
+        except Exception as error:
+            if first is None:
+                first = error
+            elif error is not first:
+                first.add_note(f"Another callback of this event failed: {error!r}")
+    try:
+        if first is not None:
+            raise first
+    finally:
+        # an error that this frame held would hold this frame, and with it who was called
+        del first

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import HostError
-from .port import ArticulationPort, Host
+from .port import ArticulationPort, Host, PhysicsBus
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,17 @@ def leave(host: Host) -> None:
 
 @contextlib.contextmanager
 def use_host(host: Host) -> Iterator[Host]:
-    """Make `host` the current one inside a `with` block."""
+    """Make `host` the current one inside a `with` block.
+
+    Raises:
+        HostError: It lacks a member of `Host`, or its bus one of `PhysicsBus`.
+    """
+    require_members(host, Host)
+    bus = host.bus
+    require_members(bus, PhysicsBus)
+    _require_key(bus)
+    if host.bus is not bus:
+        raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
     with _held(host):
         yield host
 
@@ -96,6 +106,32 @@ def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
         ValueError: Nothing matches, or the robots differ in their joints.
     """
     return current_host().articulation(paths)
+
+
+def require_members(offered: Any, protocol: type) -> None:
+    """Refuse an object of somebody's simulator that lacks members of `protocol`.
+
+    Raises:
+        HostError: Naming them all.
+    """
+    members = [name for name in vars(protocol) if not name.startswith("_")]
+    if missing := [name for name in members if not hasattr(offered, name)]:
+        raise HostError(
+            f"{type(offered).__name__} has no {', '.join(missing)}: a simulator given to use_host must offer "
+            f"{', '.join(members)} there, see {protocol.__name__}. Add what is missing."
+        )
+
+
+def _require_key(bus: PhysicsBus) -> None:
+    """Refuse a bus that notes cannot be kept by."""
+    try:
+        hash(bus)
+        weakref.ref(bus)
+    except TypeError as error:
+        raise HostError(
+            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
+            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
+        ) from error
 
 
 @contextlib.contextmanager

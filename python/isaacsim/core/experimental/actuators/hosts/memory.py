@@ -51,7 +51,12 @@ class MemoryHost:
         """Allocate the arrays, all zero, and announce that physics is ready."""
         self._arrays = DofArrays.zeros(sum(len(robot.dof_names) for robot in self._robots))
         self.generation += 1
-        self.bus.emit_ready()
+        try:
+            self.bus.emit_ready()
+        except BaseException:
+            # play is all or nothing: what became ready is told of the stop
+            self.stop()
+            raise
 
     def step(self, dt: float) -> None:
         """Run the pre-step callbacks; efforts stay in the arrays for the caller to look at."""

@@ -127,6 +127,11 @@ class Actuator:
         """Warp device of the arrays."""
         return self.indices.device
 
+    @property
+    def computed_efforts(self) -> wp.array:
+        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`."""
+        return self._computed
+
     def is_stateful(self) -> bool:
         """Whether `step` needs states."""
         return self.delay is not None or self.controller.is_stateful()

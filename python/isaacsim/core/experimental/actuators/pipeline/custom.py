@@ -11,7 +11,7 @@ fault, and the user's law never sees such an input.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,8 +35,22 @@ def _take_kernel(values: wp.array2d[float], bit: int, flat: wp.array[float], bad
     if wp.isfinite(value):
         flat[i] = value
     else:
-        flat[i] = 0.0
+        # the law goes on with the value before
         bad[i] = bad[i] | bit
+
+
+@wp.kernel
+def _check_kernel(indices: wp.array[wp.uint32], efforts: wp.array[float], bad: wp.array[int]):
+    n = wp.tid()
+    if not wp.isfinite(efforts[n]) and bad[indices[n]] == 0:
+        bad[indices[n]] = _EFFORT_FAULT
+
+
+@wp.kernel
+def _hold_kernel(indices: wp.array[wp.uint32], bad: wp.array[int], before: wp.array[Any], after: wp.array[Any]):
+    n = wp.tid()
+    if bad[indices[n]] != 0:
+        after[n] = before[n]
 
 
 @wp.kernel
@@ -76,6 +90,10 @@ class CustomStage:
         device: Warp device.
     """
 
+    name = "custom"
+    growing: frozenset[str] = frozenset()
+    """Names in `save` whose size is no fixed one."""
+
     def __init__(self, actuators: Sequence[Actuator], num_robots: int, device: Any) -> None:
         self.actuators, self.num_robots, self.device = list(actuators), num_robots, device
         self.steps = 0
@@ -87,8 +105,6 @@ class CustomStage:
 
     def bind(self, columns: Sequence[int], inputs: Sequence[wp.array], efforts: wp.array) -> None:
         """Attach the articulation's arrays, as `Engine.bind`; `columns` are those of these actuators."""
-        if not self.actuators:
-            return
         self._columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
         self._inputs, self._efforts = tuple(inputs), efforts
         size = efforts.shape[0] * efforts.shape[1]
@@ -97,15 +113,13 @@ class CustomStage:
         self._bad = wp.zeros(size, dtype=wp.int32, device=self.device)
         # compile before the first step, not in it
         parts = [part for one in self.actuators for part in (one.controller, one.delay, *one.clamping) if part]
-        modules: set[Any] = {__name__, Actuator.__module__, *(type(part).__module__ for part in parts)}
+        modules: set[Any] = {wp.get_module(type(part).__module__) for part in parts}
         modules |= {part.kernel().module for part in parts if part.LAW is not None}
-        for module in modules:
-            wp.load_module(module, device=self.device)
+        for module in (*modules, wp.get_module(__name__), wp.get_module(Actuator.__module__)):
+            module.load(self.device)
 
     def step(self, dt: float) -> None:
         """Compute the efforts of all actuators; the states advance only when none of them raised."""
-        if not self.actuators:
-            return
         self._bad.zero_()
         self._frame.joint_f.zero_()
         for number, (name, values) in enumerate(zip(_INPUTS, self._inputs, strict=True)):
@@ -113,6 +127,7 @@ class CustomStage:
             wp.launch(_take_kernel, values.shape, arrays, device=self.device)
         for actuator, (now, after) in zip(self.actuators, self._states, strict=True):
             actuator.step(self._frame, self._frame, now, after, dt)
+            self._hold_what_is_bad(actuator, now, after)
         self._states = [(after, now) for now, after in self._states]
         wp.launch(
             _give_kernel,
@@ -121,6 +136,27 @@ class CustomStage:
             device=self.device,
         )
         self.steps += 1
+
+    def _hold_what_is_bad(self, actuator: Actuator, now: Any, after: Any) -> None:
+        """A raw effort that is not finite is a fault before any clamp sees it; a law with a fault keeps its state."""
+        indices, count = actuator.indices, actuator.num_actuators
+        wp.launch(_check_kernel, count, [indices, actuator.computed_efforts, self._bad], device=self.device)
+        if now is None or now.controller_state is None:
+            return
+        for name, before in vars(now.controller_state).items():
+            if isinstance(before, wp.array) and before.shape == (count,):
+                arrays = [indices, self._bad, before, getattr(after.controller_state, name)]
+                wp.launch(_hold_kernel, count, arrays, device=self.device)
+
+    def observe(self, on: bool) -> None:
+        """Nothing to prepare: each actuator keeps the effort it computed last."""
+
+    def observed(self) -> tuple[Any, Any]:
+        """Efforts before the limits, and 1 where the limits changed them; shape `(robots, slots)`."""
+        columns = self._columns.numpy()
+        shape = (self.num_robots, -1)
+        computed = np.hstack([one.computed_efforts.numpy().reshape(shape) for one in self.actuators])
+        return computed, (computed != self._frame.joint_f.numpy().reshape(shape)[:, columns]).astype(np.uint8)
 
     def reset(self, robots: Sequence[int] | None = None) -> None:
         """Forget state and faults of `robots`, all by default."""
@@ -136,21 +172,29 @@ class CustomStage:
                 now.reset(None if robots is None else wp.array(mask, dtype=wp.bool, device=self.device))
         self._fault.assign(np.where(chosen[:, None], 0, self._fault.numpy()))
 
-    def memory(self) -> dict[str, wp.array]:
-        """All arrays that carry something from one step to the next, by name.
+    def save(self) -> dict[str, np.ndarray]:
+        """A copy of everything that carries over from one step to the next, by name.
 
         Raises:
             TypeError: A component keeps its state in something else than a dataclass of Warp arrays.
         """
-        found = {"fault": self._fault, "fault_step": self._fault_step}
+        return {"steps": np.array([self.steps])} | {name: array.numpy().copy() for name, array in self._memory()}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Take over what `save` returned."""
+        for name, array in self._memory():
+            array.assign(np.asarray(saved[name]))
+        self.steps = int(saved["steps"][0])
+
+    def _memory(self) -> Iterator[tuple[str, wp.array]]:
+        yield from {"fault": self._fault, "fault_step": self._fault_step}.items()
         for number, (now, _after) in enumerate(self._states):
             for part, state in vars(now).items() if now is not None else ():
                 for name, array in vars(state).items() if state is not None else ():
                     if not isinstance(array, wp.array):
                         where = f"actuator {self.actuators[number].label!r}: {part}.{name}"
                         raise TypeError(f"{where} is no Warp array and cannot be saved. Keep the state in arrays.")
-                    found[f"{number}.{part}.{name}"] = array
-        return found
+                    yield f"{number}.{part}.{name}", array
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""

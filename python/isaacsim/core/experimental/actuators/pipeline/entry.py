@@ -49,6 +49,7 @@ class ActuatorEntry:
         controller: The control law; its arrays have shape `(num_robots · len(dof_names),)`, robot-major.
         clamping: Effort limits in the order they are applied.
         delay: Command delay, or None.
+        shared: Whether all robots have the same parameters, as those of one prim do.
     """
 
     label: str
@@ -56,6 +57,7 @@ class ActuatorEntry:
     controller: Controller
     clamping: list[Clamping]
     delay: Delay | None
+    shared: bool = False
 
     @property
     def components(self) -> list[Any]:
@@ -84,6 +86,7 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntr
         controller=catalogue.build(spec.controller, count, device),
         clamping=[catalogue.build(config, count, device) for config in clamps],
         delay=catalogue.build(spec.delay, count, device) if spec.delay else None,
+        shared=True,
     )
 
 

@@ -35,12 +35,16 @@ class Fault:
     robot_path: str = ""
 
 
+def fault_of(label: str, dof_name: str, robot: int, step: int, code: int) -> Fault:
+    """The fault that a code stands for."""
+    inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
+    return Fault(label, dof_name, robot, step, inputs)
+
+
 def faults_of(slots: Sequence[tuple[str, str]], codes: np.ndarray, steps: np.ndarray) -> list[Fault]:
     """The faults in arrays of codes and steps, shape `(robots, slots)`; `slots` holds label and joint of each."""
     found = []
     for slot, robot in np.argwhere(codes.T):
-        code = int(codes[robot, slot])
-        inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
         label, dof_name = slots[slot]
-        found.append(Fault(label, dof_name, int(robot), int(steps[robot, slot]), inputs))
+        found.append(fault_of(label, dof_name, int(robot), int(steps[robot, slot]), int(codes[robot, slot])))
     return found

@@ -1,14 +1,14 @@
-"""Compile the actuators of one articulation into one plan: flat arrays, no objects.
+"""Compile the actuators of one articulation into one plan: what runs on which joint, and with which numbers.
 
-A *slot* is one driven joint. Every parameter lives in one flat array; the value of a slot for a robot stands at
-`base[slot] + robot · pitch[slot]`, so that each actuator owns a contiguous block, robot-major, which its components
-show as a live view. What an actuator lacks is zero (no bias, lag 0). Its clamps are a short program, a kind and a few
-numbers per clamp, so that any order a user gives is kept. Pure data: nothing here needs a device.
+A *slot* is one driven joint. A parameter is a row of the plan: one value per slot, or one per robot and slot once
+somebody gave or wants them that way. What an actuator lacks is neutral: no bias, no limit, no lag. The clamps of all
+slots are merged into one sequence of stages that keeps the order each user gave. Pure data: nothing here needs a
+device.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,38 +26,71 @@ from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
 
-CONTROLLERS: tuple[type[Controller], ...] = (ControllerPD, ControllerPID)
-"""Controllers every plan knows; their position is their kind, and laws of the user's own come after them."""
-CLAMPS: tuple[type[Clamping] | None, ...] = (None, ClampingMaxEffort, ClampingDCMotor, ClampingPositionBased)
-"""Clamps every plan knows, likewise; kind 0 is none."""
+BUILT_IN = (ControllerPD, ControllerPID, ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort, Delay)
+"""Classes whose laws every engine knows; clamps are merged into stages in this order, which is the canonical one."""
 
 # what a class with a law must not override for the law to be all there is to it
 _COMPUTATION = {Controller: ("compute", "state", "update_state", "is_stateful"), Clamping: ("modify_forces",)}
 _CONFIG_OF = {component: config for config, component in CATALOGUE.items()}
 
 
-@dataclass(frozen=True)
-class View:
-    """Which part of the plan's arrays a component shows as one of its attributes.
+@dataclass(eq=False)
+class Row:
+    """One parameter of the plan.
+
+    Args:
+        shared: Value of each slot, for all robots alike.
+        per_robot: Whether values differ, or may come to differ, from robot to robot.
+        own: Those values, shape `(robots, slots)`, as long as no engine has taken them over.
+    """
+
+    shared: np.ndarray
+    per_robot: bool = False
+    own: np.ndarray | None = None
+
+    def spread(self, num_robots: int) -> np.ndarray:
+        """The values of all robots, in an array of their own."""
+        if self.own is None:
+            self.own = np.tile(self.shared, (num_robots, 1))
+        self.per_robot = True
+        return self.own
+
+
+@dataclass(eq=False)
+class Stage:
+    """One clamp class in the sequence of limits.
+
+    Args:
+        clamp: The class.
+        used: Which slots have it here, bool.
+        rows: Its parameters by name.
+        tables: Lookup tables of a position-based stage: positions, efforts and which slots they serve.
+    """
+
+    clamp: Any
+    used: np.ndarray
+    rows: dict[str, Row]
+    tables: list[tuple[list[float], list[float], np.ndarray]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """A parameter as a component shows it.
 
     Args:
         component: Whose attribute it is.
         attribute: Its name.
-        array: Name of the array in `Plan.parameters`.
-        row: Row of the array, for arrays that have rows.
-        start: First value.
-        stop: End of the values.
+        row: Where the values are.
+        slots: Slots of its actuator, in the order of its targets.
     """
 
     component: Any
     attribute: str
-    array: str
-    row: int | None
-    start: int
-    stop: int
+    row: Row
+    slots: tuple[int, ...]
 
 
-@dataclass
+@dataclass(eq=False)
 class Plan:
     """Everything a step needs besides the articulation's own arrays.
 
@@ -65,37 +98,27 @@ class Plan:
         num_robots: Number of robots.
         labels: Actuator label of each slot.
         dof_names: Joint of each slot.
-        base: Position of each slot's first parameter value, int32.
-        pitch: Distance from one robot's value to the next, int32.
-        controllers: Classes of the controllers, `CONTROLLERS` first.
+        controllers: Classes of the controllers.
         controller_kind: Position of each slot's controller among them, int32.
-        clamps: Classes of the clamps, `CLAMPS` first.
-        clamp_kind: Position of each clamp of each slot among them, int32, shape `(clamps, slots)`.
-        table_start: First row of each clamp's lookup table, int32, shape `(clamps, slots)`.
-        table_count: Rows of each clamp's lookup table, int32, shape `(clamps, slots)`.
-        parameters: Arrays by name: float32 `control`, a row per parameter of a controller, shape `(rows, values)`;
-            float32 `clamp`, shape `(clamps · clamp_width, values)`; int32 `lag`, shape `(values,)`; and the rows of
-            all lookup tables, float32 `table_positions`, `table_efforts`.
-        clamp_width: Rows of `clamp` per clamp.
+        control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
+        stages: Limits in their order.
+        delayed: Which slots have a delay, bool.
+        lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest lag plus one.
-        views: What the components show.
+        shown: What the components show.
     """
 
     num_robots: int
     labels: tuple[str, ...]
     dof_names: tuple[str, ...]
-    base: np.ndarray
-    pitch: np.ndarray
     controllers: tuple[Any, ...]
     controller_kind: np.ndarray
-    clamps: tuple[Any, ...]
-    clamp_kind: np.ndarray
-    table_start: np.ndarray
-    table_count: np.ndarray
-    parameters: dict[str, np.ndarray]
-    clamp_width: int
+    control: dict[str, Row]
+    stages: list[Stage]
+    delayed: np.ndarray
+    lag: Row
     depth: int = 1
-    views: list[View] = field(default_factory=list)
+    shown: list[Shown] = field(default_factory=list)
 
     @property
     def num_slots(self) -> int:
@@ -103,23 +126,50 @@ class Plan:
         return len(self.dof_names)
 
     @property
-    def num_values(self) -> int:
-        """Number of slots times robots."""
-        return len(self.parameters["lag"])
-
-    @property
     def num_states(self) -> int:
         """Largest number of values that a law remembers."""
-        return max(len(controller.STATE) for controller in self.controllers)
+        return max((len(controller.STATE) for controller in self.controllers), default=0)
+
+    def rows(self) -> Iterator[Row]:
+        """All parameters: of controllers, of stages, and the lag."""
+        yield from self.control.values()
+        for stage in self.stages:
+            yield from stage.rows.values()
+        yield self.lag
 
 
-def is_custom(entry: ActuatorEntry) -> bool:
-    """Whether an actuator holds a component that computes arrays itself, so that no plan can run it."""
-    return not all(_is_planned(component) for component in entry.components)
+def is_planned(entry: ActuatorEntry) -> bool:
+    """Whether a plan can run an actuator: none of its components computes arrays itself."""
+    return all(_has_law(component) for component in entry.components)
 
 
-def _is_planned(component: Any) -> bool:
-    """Whether a plan can run a component."""
+def is_built_in(entry: ActuatorEntry) -> bool:
+    """Whether every engine knows the laws of an actuator."""
+    return is_planned(entry) and all(_base_of(component) is not None for component in entry.components)
+
+
+def compile_plan(entries: Sequence[ActuatorEntry], num_robots: int, slots: Sequence[Sequence[int]] = ()) -> Plan:
+    """Return the plan of some actuators, their parameters copied in.
+
+    Args:
+        entries: The actuators.
+        num_robots: Number of robots.
+        slots: Slots of each actuator's joints; by default they are numbered as they come.
+
+    Raises:
+        ValueError: A parameter array does not hold one value per robot and joint, or holds one out of range.
+        TypeError: A component has no law.
+    """
+    places = [tuple(one) for one in slots] or _in_sequence(entries)
+    plan = _neutral_plan(entries, num_robots, places)
+    for entry, mine in zip(entries, places, strict=True):
+        _add_controller(plan, entry, mine)
+        _add_delay(plan, entry, mine)
+    _add_clamps(plan, entries, places)
+    return plan
+
+
+def _has_law(component: Any) -> bool:
     own = type(component)
     if own in (Delay, ClampingPositionBased):
         return True
@@ -131,121 +181,132 @@ def _is_planned(component: Any) -> bool:
     )
 
 
-def compile_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
-    """Return the plan of `actuators`, their parameters copied in.
-
-    Raises:
-        ValueError: A parameter array does not hold one value per robot and joint, or holds one out of range.
-        TypeError: A component has no law in the plan.
-    """
-    plan = _empty_plan(actuators, num_robots)
-    slot = 0
-    for actuator in actuators:
-        width = len(actuator.dof_names)
-        slots, start = slice(slot, slot + width), num_robots * slot
-        plan.base[slots], plan.pitch[slots] = start + np.arange(width), width
-        _add_controller(plan, actuator, slots, start)
-        for row, clamp in enumerate(actuator.clamping):
-            _add_clamp(plan, actuator, clamp, row, slots, start)
-        _add_delay(plan, actuator, start)
-        slot += width
-    return plan
+def _base_of(component: Any) -> Any:
+    """The built-in class whose law a component has, or None for a law of the user's own."""
+    own = component if isinstance(component, type) else type(component)
+    return next((known for known in BUILT_IN if issubclass(own, known) and own.LAW is known.LAW), None)
 
 
-def _empty_plan(actuators: Sequence[ActuatorEntry], num_robots: int) -> Plan:
-    """A plan of the right size in which every stage is neutral."""
-    slots = sum(len(actuator.dof_names) for actuator in actuators)
-    clamps = max((len(actuator.clamping) for actuator in actuators), default=0)
-    total = num_robots * slots
-    controllers = tuple(dict.fromkeys((*CONTROLLERS, *(type(one.controller) for one in actuators))))
-    limits = tuple(dict.fromkeys((*CLAMPS, *(type(clamp) for one in actuators for clamp in one.clamping))))
-    clamp_width = max(len(limit.PARAMETERS) for limit in limits if limit)
-    parameters: dict[str, np.ndarray] = {
-        "control": np.zeros((max(len(one.PARAMETERS) for one in controllers), total), np.float32),
-        "clamp": np.zeros((clamps * clamp_width, total), np.float32),
-        "lag": np.zeros(total, np.int32),
-        "table_positions": np.zeros(0, np.float32),
-        "table_efforts": np.zeros(0, np.float32),
-    }
-    per_clamp = [np.zeros((clamps, slots), np.int32) for _ in range(3)]
+def _in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
+    ends = np.cumsum([len(entry.dof_names) for entry in entries])
+    return [tuple(range(end - len(entry.dof_names), end)) for entry, end in zip(entries, ends, strict=True)]
+
+
+def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Sequence[tuple[int, ...]]) -> Plan:
+    """A plan of the right size in which every law has zeros for parameters and there is no limit."""
+    count = sum(map(len, places))
+    labels, names = [""] * count, [""] * count
+    for entry, mine in zip(entries, places, strict=True):
+        for slot, name in zip(mine, entry.dof_names, strict=True):
+            labels[slot], names[slot] = entry.label, name
+    controllers = tuple(dict.fromkeys(_base_of(entry.controller) or type(entry.controller) for entry in entries))
+    parameters = dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS)
     return Plan(
         num_robots=num_robots,
-        labels=tuple(actuator.label for actuator in actuators for _ in actuator.dof_names),
-        dof_names=tuple(name for actuator in actuators for name in actuator.dof_names),
-        base=np.zeros(slots, np.int32),
-        pitch=np.zeros(slots, np.int32),
+        labels=tuple(labels),
+        dof_names=tuple(names),
         controllers=controllers,
-        controller_kind=np.zeros(slots, np.int32),
-        clamps=limits,
-        clamp_kind=per_clamp[0],
-        table_start=per_clamp[1],
-        table_count=per_clamp[2],
-        parameters=parameters,
-        clamp_width=clamp_width,
+        controller_kind=np.zeros(count, np.int32),
+        control={name: Row(np.zeros(count, np.float32)) for name in parameters},
+        stages=[],
+        delayed=np.zeros(count, bool),
+        lag=Row(np.zeros(count, np.int32)),
     )
 
 
-def _add_controller(plan: Plan, actuator: ActuatorEntry, slots: slice, start: int) -> None:
-    controller = actuator.controller
-    _require_planned(actuator, controller, CONTROLLER_SIGNALS)
-    plan.controller_kind[slots] = plan.controllers.index(type(controller))
-    for row, name in enumerate(controller.PARAMETERS):
-        _add_values(plan, actuator, controller, name, "control", row, start)
+def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
+    controller = entry.controller
+    _require_law(entry, controller, CONTROLLER_SIGNALS)
+    plan.controller_kind[list(slots)] = plan.controllers.index(_base_of(controller) or type(controller))
+    for name in controller.PARAMETERS:
+        _add_values(plan, entry, controller, name, plan.control[name], slots)
 
 
-def _add_clamp(plan: Plan, actuator: ActuatorEntry, clamp: Any, position: int, slots: slice, start: int) -> None:
-    plan.clamp_kind[position, slots] = plan.clamps.index(type(clamp))
-    if isinstance(clamp, ClampingPositionBased):
-        plan.table_start[position, slots] = len(plan.parameters["table_positions"])
-        plan.table_count[position, slots] = len(clamp.lookup_positions)
-        for name, column in (("table_positions", clamp.lookup_positions), ("table_efforts", clamp.lookup_efforts)):
-            plan.parameters[name] = np.append(plan.parameters[name], np.array(column, np.float32))
+def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
+    if entry.delay is None:
         return
-    _require_planned(actuator, clamp, CLAMPING_SIGNALS)
-    for row, name in enumerate(clamp.PARAMETERS, start=position * plan.clamp_width):
-        _add_values(plan, actuator, clamp, name, "clamp", row, start)
-
-
-def _add_delay(plan: Plan, actuator: ActuatorEntry, start: int) -> None:
-    if actuator.delay is None:
-        return
-    _add_values(plan, actuator, actuator.delay, "delay_steps", "lag", None, start)
-    longest = actuator.delay.max_delay
-    steps = plan.parameters["lag"][start : start + _count(plan, actuator)]
+    longest = entry.delay.max_delay
+    steps = _add_values(plan, entry, entry.delay, "delay_steps", plan.lag, slots)
     if (steps > longest).any():
-        raise ValueError(_out_of_range(actuator, "delay_steps", steps.max(), f"<= max_delay = {longest}"))
+        raise ValueError(_out_of_range(entry, "delay_steps", steps.max(), f"<= max_delay = {longest}"))
+    plan.delayed[list(slots)] = True
     plan.depth = max(plan.depth, longest + 1)
 
 
-def _add_values(
-    plan: Plan, actuator: ActuatorEntry, component: Any, attribute: str, array: str, row: int | None, start: int
-) -> None:
-    """Copy one attribute of a component into its place, checked for length and range."""
-    count = _count(plan, actuator)
-    # shown also where it is not given, so that a bias can be set later
-    plan.views.append(View(component, attribute, array, row, start, start + count))
-    given = getattr(component, attribute)
-    if given is None:
+def _add_clamps(plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]]) -> None:
+    """Merge the clamps of all actuators into stages, each as early as its own order allows."""
+    merged: list[dict[Any, Stage]] = []
+    for entry, slots in zip(entries, places, strict=True):
+        sweep, rank = 0, -1
+        for clamp in entry.clamping:
+            kind = _base_of(clamp) or type(clamp)
+            # within a sweep classes come in canonical order, the user's own before the plain limit
+            own_rank = BUILT_IN.index(kind) * 2 if kind in BUILT_IN else BUILT_IN.index(ClampingMaxEffort) * 2 - 1
+            if own_rank <= rank:
+                sweep += 1
+            rank = own_rank
+            if sweep == len(merged):
+                merged.append({})
+            if kind not in merged[sweep]:
+                merged[sweep][kind] = _neutral_stage(plan, kind)
+            _add_clamp(plan, entry, clamp, merged[sweep][kind], slots)
+    for sweep in merged:
+        canonical = [kind for kind in BUILT_IN if kind in sweep and kind is not ClampingMaxEffort]
+        own = [kind for kind in sweep if kind not in BUILT_IN]
+        last = [kind for kind in (ClampingMaxEffort,) if kind in sweep]
+        plan.stages += [sweep[kind] for kind in (*canonical, *own, *last)]
+
+
+def _neutral_stage(plan: Plan, clamp: Any) -> Stage:
+    rows = {name: Row(np.full(plan.num_slots, np.inf, np.float32)) for name in clamp.PARAMETERS}
+    return Stage(clamp, np.zeros(plan.num_slots, bool), rows)
+
+
+def _add_clamp(plan: Plan, entry: ActuatorEntry, clamp: Any, stage: Stage, slots: tuple[int, ...]) -> None:
+    stage.used[list(slots)] = True
+    if isinstance(clamp, ClampingPositionBased):
+        mine = np.isin(np.arange(plan.num_slots), slots)
+        for positions, efforts, served in stage.tables:
+            if (positions, efforts) == (clamp.lookup_positions, clamp.lookup_efforts):
+                served |= mine
+                return
+        stage.tables.append((clamp.lookup_positions, clamp.lookup_efforts, mine))
         return
-    values = np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+    _require_law(entry, clamp, CLAMPING_SIGNALS)
+    for name in clamp.PARAMETERS:
+        _add_values(plan, entry, clamp, name, stage.rows[name], slots)
+
+
+def _add_values(
+    plan: Plan, entry: ActuatorEntry, component: Any, attribute: str, row: Row, slots: tuple[int, ...]
+) -> np.ndarray:
+    """Copy one attribute of a component into its row, checked for length and range; return the values."""
+    # shown also where it is not given, so that a bias can be set later
+    plan.shown.append(Shown(component, attribute, row, slots))
+    given = getattr(component, attribute)
+    count = plan.num_robots * len(slots)
+    values = np.asarray(given.numpy() if hasattr(given, "numpy") else np.zeros(count) if given is None else given)
     if values.shape != (count,):
         raise ValueError(
-            f"actuator {actuator.label!r}: {attribute} has shape {values.shape}: must be ({count},), one value per "
-            f"robot and joint ({plan.num_robots} robots x {len(actuator.dof_names)})."
+            f"actuator {entry.label!r}: {attribute} has shape {values.shape}: must be ({count},), one value per "
+            f"robot and joint ({plan.num_robots} robots x {len(slots)})."
         )
     described = _description(component, attribute)
     good = _in_range(values, described) if described else ~np.isnan(values)
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
-        raise ValueError(_out_of_range(actuator, attribute, values[~good][0], rule))
-    target = plan.parameters[array] if row is None else plan.parameters[array][row]
-    target[start : start + count] = values
+        raise ValueError(_out_of_range(entry, attribute, values[~good][0], rule))
+    table = values.reshape(plan.num_robots, len(slots))
+    row.shared[list(slots)] = table[0]
+    if row.own is not None or (given is not None and not entry.shared):
+        row.spread(plan.num_robots)[:, list(slots)] = table
+    return values
 
 
 def _description(component: Any, attribute: str) -> Parameter | None:
     """What a parameter of a built-in class, or of a subclass of one, may be; None for the user's own."""
-    configs = (_CONFIG_OF[base] for base in type(component).__mro__ if base in _CONFIG_OF)
-    return next((parameters_of(config).get(attribute) for config in configs), None)
+    base = _base_of(component)
+    return parameters_of(_CONFIG_OF[base]).get(attribute) if base else None
 
 
 def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
@@ -256,19 +317,15 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _require_planned(actuator: ActuatorEntry, component: Any, signals: Sequence[str]) -> None:
+def _require_law(entry: ActuatorEntry, component: Any, signals: Sequence[str]) -> None:
     """Refuse a component that no plan can run."""
-    if not _is_planned(component):
+    if not _has_law(component):
         raise TypeError(
-            f"actuator {actuator.label!r}: {type(component).__name__} computes arrays itself, which no plan can run. "
+            f"actuator {entry.label!r}: {type(component).__name__} computes arrays itself, which no plan can run. "
             "Give it a scalar LAW."
         )
     require_law(type(component), signals)
 
 
-def _count(plan: Plan, actuator: ActuatorEntry) -> int:
-    return plan.num_robots * len(actuator.dof_names)
-
-
-def _out_of_range(actuator: ActuatorEntry, name: str, value: Any, rule: str) -> str:
-    return f"actuator {actuator.label!r}: {name} = {value}: must be {rule}. Correct the array."
+def _out_of_range(entry: ActuatorEntry, name: str, value: Any, rule: str) -> str:
+    return f"actuator {entry.label!r}: {name} = {value}: must be {rule}. Correct the array."

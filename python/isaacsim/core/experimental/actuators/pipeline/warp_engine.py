@@ -2,8 +2,7 @@
 
 Per slot and robot: guard the inputs, write and read the delay ring, evaluate the law, guard the raw effort, limit,
 store. A slot with an input that is not finite gets effort 0 for that step, keeps its state and latches a fault; no
-other slot sees it. The kernel is generated for the laws of the plan, which it calls; all plans of built-in laws share
-one.
+other slot sees it. The kernel is generated for the controllers and stages of the plan.
 """
 
 # Warp structs and kernels are no Python types
@@ -12,7 +11,7 @@ one.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -23,51 +22,48 @@ from ..components.clamping_position_based import ClampingPositionBased, table_li
 from ..components.delay import ring_row
 from ..components.law import bounded, each, generated_kernel
 from .fault import EFFORT_FAULT, Fault, faults_of
-from .plan import CLAMPS, CONTROLLERS, Plan
+from .plan import BUILT_IN, Plan, Row
 
 wp.set_module_options({"enable_backward": False})
 
 _EFFORT_FAULT = wp.constant(EFFORT_FAULT)
-_PLAN_ARRAYS = ("base", "pitch", "controller_kind", "clamp_kind", "table_start", "table_count")
-_WARP_TYPE = {"i": wp.int32, "f": wp.float32}
-# arrays of the state: delay rings, and integers per slot and robot
-_RINGS = ("position_targets", "velocity_targets", "feedforward")
-_COUNTERS = ("newest", "fresh", "fault", "fault_step")
 
 
 @wp.struct
-class _Parameters:
-    base: wp.array[int]
-    pitch: wp.array[int]
-    columns: wp.array[int]
-    # a row per parameter of the law
-    controller_kind: wp.array[int]
-    control: wp.array2d[float]
-    # clamps in order: kind per (clamp, slot), `clamp_width` rows of numbers each
-    num_clamps: int
-    clamp_width: int
-    clamp_kind: wp.array2d[int]
-    clamp: wp.array2d[float]
+class _Slots:
+    # per slot: column, controller, place among those with a delay and with a state, -1 for none
+    column: wp.array[int]
+    controller: wp.array[int]
+    delay_place: wp.array[int]
+    state_place: wp.array[int]
+    num_delayed: int
+    num_stateful: int
+    depth: int
+    lag: wp.array2d[int]
+    # per stage and slot: whether it has the stage, and its lookup table
+    used: wp.array2d[int]
     table_start: wp.array2d[int]
     table_count: wp.array2d[int]
     table_positions: wp.array[float]
     table_efforts: wp.array[float]
-    lag: wp.array[int]
-    depth: int
 
 
 @wp.struct
 class _State:
-    # ring rows, then (slot, robot) as the parameters are laid out
+    # ring rows, then (robot, delayed slot)
     position_targets: wp.array2d[float]
     velocity_targets: wp.array2d[float]
     feedforward: wp.array2d[float]
     newest: wp.array[int]
-    # a row per value that the law remembers
-    law: wp.array2d[float]
     fresh: wp.array[int]
-    fault: wp.array[int]
-    fault_step: wp.array[int]
+    # a row per value that a law remembers, then (robot, slot with a state)
+    law: wp.array2d[float]
+    # (robot, slot)
+    fault: wp.array2d[int]
+    fault_step: wp.array2d[int]
+
+
+_MEMORY = ("position_targets", "velocity_targets", "feedforward", "newest", "fresh", "law", "fault", "fault_step")
 
 
 @wp.func
@@ -84,10 +80,25 @@ def _nan_or_zero(value: float) -> float:
     return 0.0
 
 
+@wp.func
+def _delayed(ring: wp.array2d[float], now: float, i: int, newest: int, fresh: int, lag: int, depth: int) -> float:
+    """Write a command to the newest row and return the one `lag` steps older; the first one fills the ring."""
+    if fresh != 0:
+        for row in range(depth):
+            ring[row, i] = now
+    elif wp.isfinite(now):
+        ring[newest, i] = now
+    else:
+        # what is not finite never enters: the command before it is held
+        ring[newest, i] = ring[ring_row(newest, 1, depth), i]
+    return ring[ring_row(newest, lag, depth), i]
+
+
 _STEP = """
 def step_kernel(
     # Params:
-    params: Parameters,
+    slots: Slots,
+    $rows
     step: int,
     dt: float,
     # In:
@@ -99,11 +110,11 @@ def step_kernel(
     # State in/out:
     state: State,
     # Out:
+    $observed
     efforts: wp.array2d[float],
 ):
     robot, slot = wp.tid()
-    column = params.columns[slot]
-    i = params.base[slot] + robot * params.pitch[slot]
+    column = slots.column[slot]
 
     # guard: nothing that is not finite enters state or law
     q = positions[robot, column]
@@ -111,40 +122,40 @@ def step_kernel(
     q_target = position_targets[robot, column]
     qd_target = velocity_targets[robot, column]
     ff = feedforward[robot, column]
-    fault = bad(q, 1) | bad(qd, 2) | bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)
+    late = bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)
+    fault = bad(q, 1) | bad(qd, 2) | late
+
+    # delay
+    if slots.delay_place[slot] >= 0:
+        j = robot * slots.num_delayed + slots.delay_place[slot]
+        newest = (state.newest[j] + 1) % slots.depth
+        state.newest[j] = newest
+        fresh = state.fresh[j]
+        if fresh != 0 and late != 0:
+            # a first command that is not finite waits for the next one
+            q_target = 0.0
+            qd_target = 0.0
+            ff = 0.0
+        if late == 0:
+            state.fresh[j] = 0
+        lag = slots.lag[robot, slot]
+        q_target = delayed(state.position_targets, q_target, j, newest, fresh, lag, slots.depth)
+        qd_target = delayed(state.velocity_targets, qd_target, j, newest, fresh, lag, slots.depth)
+        ff = delayed(state.feedforward, ff, j, newest, fresh, lag, slots.depth)
 
     effort = wp.float32(0.0)
     if fault == 0:
-        # delay: write the newest command, read the one `lag` steps older; the first after a reset fills the ring
-        newest = (state.newest[i] + 1) % params.depth
-        first = newest
-        last = newest + 1
-        if state.fresh[i] != 0:
-            first = 0
-            last = params.depth
-            state.fresh[i] = 0
-        for row in range(first, last):
-            state.position_targets[row, i] = q_target
-            state.velocity_targets[row, i] = qd_target
-            state.feedforward[row, i] = ff
-        state.newest[i] = newest
-        row_read = ring_row(newest, params.lag[i], params.depth)
-
-        q_target = state.position_targets[row_read, i]
-        qd_target = state.velocity_targets[row_read, i]
-        ff = state.feedforward[row_read, i]
-
         # law
-        controller = params.controller_kind[slot]
+        controller = slots.controller[slot]
+        memory = robot * slots.num_stateful + slots.state_place[slot]
         $laws
+        $observe
 
-        # guard before the clamps, after them, and before the state is written
+        # guard before the limits, after them, and before the state is written
         if wp.isfinite(effort)$and_finite_state:
-            $store_state
-            for clamp in range(params.num_clamps):
-                kind = params.clamp_kind[clamp, slot]
-                at = clamp * params.clamp_width
-                $clamps
+            if slots.state_place[slot] >= 0:
+                $store_state
+            $limits
         else:
             effort = wp.nan
         if not wp.isfinite(effort):
@@ -152,101 +163,103 @@ def step_kernel(
             effort = 0.0
 
     # keep the first fault since the reset
-    if fault != 0 and state.fault[i] == 0:
-        state.fault[i] = fault
-        state.fault_step[i] = step
+    if fault != 0 and state.fault[robot, slot] == 0:
+        state.fault[robot, slot] = fault
+        state.fault_step[robot, slot] = step
 
     efforts[robot, column] = effort
 """
 
 
 @functools.cache
-def _step_kernel(controllers: tuple[Any, ...], clamps: tuple[Any, ...]) -> wp.Kernel:
-    """The kernel that knows these laws; a kind is a position in the tuples."""
-    functions: dict[str, Any] = {"Parameters": _Parameters, "State": _State, "EFFORT_FAULT": _EFFORT_FAULT}
-    functions |= {
-        "bad": _bad,
-        "nan_or_zero": _nan_or_zero,
-        "ring_row": ring_row,
-        "table_limit": table_limit,
-        "bounded": bounded,
-    }
-    states = range(max(len(controller.STATE) for controller in controllers))
-    laws = [f"new_{n} = state.law[{n}, i]" for n in states]
+def _step_kernel(controllers: tuple[Any, ...], stages: tuple[Any, ...], observed: bool = False) -> wp.Kernel:
+    """The kernel that knows these laws; on request it tells efforts before the limits, and what limited them."""
+    functions: dict[str, Any] = {"Slots": _Slots, "State": _State, "EFFORT_FAULT": _EFFORT_FAULT, "delayed": _delayed}
+    functions |= {"bad": _bad, "nan_or_zero": _nan_or_zero, "bounded": bounded, "table_limit": table_limit}
+    rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
+    states = range(max((len(controller.STATE) for controller in controllers), default=0))
+    laws = [f"new_{n} = wp.float32(0.0)" for n in states]
     for kind, controller in enumerate(controllers):
         functions[f"law_{kind}"] = controller.LAW
         results = "effort" + each(", new_{}", controller.STATE)
-        values = each(", state.law[{}, i]", controller.STATE) + each(", params.control[{}, i]", controller.PARAMETERS)
+        values = [*(f"state.law[{n}, memory]" for n in range(len(controller.STATE)))]
+        values += [f"{name}[robot, slot]" for name in controller.PARAMETERS]
         laws.append(f"if controller == {kind}:")
-        laws.append(f"    {results} = law_{kind}(q, qd, q_target, qd_target, ff, dt{values})")
-        if controller not in CONTROLLERS:
+        laws.append(f"    {results} = law_{kind}({', '.join(['q, qd, q_target, qd_target, ff, dt', *values])})")
+        if controller not in BUILT_IN:
             # built-in laws hand a NaN on, the user's own may lose it in a minimum
-            laws += [f"    effort += nan_or_zero(params.control[{n}, i])" for n in range(len(controller.PARAMETERS))]
+            laws += [f"    effort += nan_or_zero({name}[robot, slot])" for name in controller.PARAMETERS]
     limits = []
-    for kind, clamp in enumerate(clamps):
-        if clamp is None:
-            continue
-        limits.append(f"if kind == {kind}:")
+    for number, clamp in enumerate(stages):
+        names = [f"stage_{number}_{name}" for name in clamp.PARAMETERS]
+        rows += names
+        limits.append(f"if slots.used[{number}, slot] != 0:")
+        limits.append("    before = effort")
         if clamp is ClampingPositionBased:
-            rows = "params.table_start[clamp, slot], params.table_count[clamp, slot]"
-            limits.append(f"    here = table_limit(q, params.table_positions, params.table_efforts, {rows})")
+            table = f"slots.table_start[{number}, slot], slots.table_count[{number}, slot]"
+            limits.append(f"    here = table_limit(q, slots.table_positions, slots.table_efforts, {table})")
             limits.append("    effort = bounded(effort, -here, here)")
         else:
-            functions[f"clamp_{kind}"] = clamp.LAW
-            values = each(", params.clamp[at + {}, i]", clamp.PARAMETERS)
-            limits.append(f"    effort = clamp_{kind}(effort, q, qd{values})")
-            if clamp not in CLAMPS:
-                limits += [
-                    f"    effort += nan_or_zero(params.clamp[at + {n}, i])" for n in range(len(clamp.PARAMETERS))
-                ]
+            functions[f"clamp_{number}"] = clamp.LAW
+            values = "".join(f", {name}[robot, slot]" for name in names)
+            limits.append(f"    effort = clamp_{number}(effort, q, qd{values})")
+            if clamp not in BUILT_IN:
+                limits += [f"    effort += nan_or_zero({name}[robot, slot])" for name in names]
+        if observed:
+            limits += ["    if effort != before:", f"        limited_by[robot, slot] = {number + 1}"]
     text = Template(_STEP).substitute(
+        observed="computed: wp.array2d[float], limited_by: wp.array2d[int]," if observed else "",
+        observe="computed[robot, slot] = effort; limited_by[robot, slot] = 0" if observed else "",
+        rows="\n    ".join(f"{name}: wp.array2d[float]," for name in rows),
         laws="\n        ".join(laws),
         and_finite_state="".join(f" and wp.isfinite(new_{n})" for n in states),
-        store_state="\n            ".join(f"state.law[{n}, i] = new_{n}" for n in states),
-        clamps="\n                ".join(limits),
+        store_state="\n                ".join([f"state.law[{n}, memory] = new_{n}" for n in states] or ["pass"]),
+        limits="\n            ".join(limits),
     )
     return generated_kernel("step_kernel", text, functions)
 
 
 @wp.kernel
-def _reset_kernel(robots: wp.array[int], params: _Parameters, num_states: int, state: _State):
+def _reset_kernel(robots: wp.array[int], slots: _Slots, num_states: int, state: _State):
     n, slot = wp.tid()
-    i = params.base[slot] + robots[n] * params.pitch[slot]
-    state.fresh[i] = 1
-    for row in range(num_states):
-        state.law[row, i] = 0.0
-    state.fault[i] = 0
+    robot = robots[n]
+    if slots.delay_place[slot] >= 0:
+        state.fresh[robot * slots.num_delayed + slots.delay_place[slot]] = 1
+    if slots.state_place[slot] >= 0:
+        for row in range(num_states):
+            state.law[row, robot * slots.num_stateful + slots.state_place[slot]] = 0.0
+    state.fault[robot, slot] = 0
 
 
 class WarpEngine:
     """A plan on a device, bound to the arrays of one articulation.
 
     Args:
-        plan: What to run.
+        plan: What to run; it has slots.
         device: Warp device.
-
-    The components of the plan's actuators show its parameters as live views from here on.
 
     Raises:
         TypeError: A law of the user's own does not compile.
     """
 
+    name = "warp"
+    growing: frozenset[str] = frozenset()
+    """Names in `save` whose size is no fixed one."""
+
     def __init__(self, plan: Plan, device: Any) -> None:
         self.plan, self.device = plan, device
         self.steps = 0
-        params = _Parameters()
-        arrays = {name: getattr(plan, name) for name in _PLAN_ARRAYS}
-        for name, values in {**arrays, **plan.parameters}.items():
-            setattr(params, name, wp.array(values, dtype=_WARP_TYPE[values.dtype.char], device=device))
-        params.num_clamps, params.clamp_width, params.depth = len(plan.clamp_kind), plan.clamp_width, plan.depth
-        self._params = params
-        self._kernel = _step_kernel(plan.controllers, plan.clamps)
-        _compile(self._kernel, plan, device)
-        self._state = self._new_state(plan.num_values)
+        self._observed: tuple[wp.array, ...] = ()
+        self._choose_kernel()
+        stateful = np.array([bool(plan.controllers[kind].STATE) for kind in plan.controller_kind])
+        self._slots = self._new_slots(stateful)
+        self._state = self._new_state(int(stateful.sum()))
+        rows = [row for row in plan.rows() if row is not plan.lag]
+        self._rows = {id(row): self._on_device(row) for row in rows}
+        self._slots.lag = self._on_device(plan.lag)
         self._arrays: tuple[wp.array, ...] = ()
-        self._show_parameters()
 
-    def bind(self, columns: Sequence[int], inputs: Sequence[Any], efforts: Any) -> None:
+    def bind(self, columns: Sequence[int], inputs: Sequence[wp.array], efforts: wp.array) -> None:
         """Attach the articulation's arrays.
 
         Args:
@@ -254,21 +267,22 @@ class WarpEngine:
             inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(N, D)`.
             efforts: Where efforts go, float32 `(N, D)`; only the slots' columns are written.
         """
-        self._params.columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
-        self._arrays = tuple(as_warp(array) for array in (*inputs, efforts))
+        self._slots.column = self._ints(columns)
+        self._arrays = (*inputs, efforts)
+        self._launch = None
 
     def step(self, dt: float) -> None:
         """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
-        if not self.plan.num_slots:
-            return
-        *inputs, efforts = self._arrays
-        wp.launch(
-            self._kernel,
-            dim=(self.plan.num_robots, self.plan.num_slots),
-            inputs=[self._params, self.steps, dt, *inputs, self._state],
-            outputs=[efforts],
-            device=self.device,
-        )
+        if self._launch is None:
+            *inputs, efforts = self._arrays
+            arguments = [self._slots, *self._rows.values(), self.steps, dt, *inputs, self._state]
+            arguments += [*self._observed, efforts]
+            shape = (self.plan.num_robots, self.plan.num_slots)
+            self._launch = wp.launch(self._kernel, shape, arguments, device=self.device, record_cmd=True)
+        first = 1 + len(self._rows)
+        self._launch.set_param_at_index(first, self.steps)
+        self._launch.set_param_at_index(first + 1, dt)
+        self._launch.launch()
         self.steps += 1
 
     def reset(self, robots: Sequence[int] | None = None) -> None:
@@ -276,41 +290,111 @@ class WarpEngine:
         picked = np.arange(self.plan.num_robots) if robots is None else np.asarray(robots)
         if robots is None:
             self.steps = 0
-        if len(picked) and self.plan.num_slots:
-            wp.launch(
-                _reset_kernel,
-                dim=(len(picked), self.plan.num_slots),
-                inputs=[wp.array(picked, dtype=wp.int32, device=self.device), self._params]
-                + [self.plan.num_states, self._state],
-                device=self.device,
-            )
+        if len(picked):
+            arguments = [self._ints(picked), self._slots, self.plan.num_states, self._state]
+            wp.launch(_reset_kernel, (len(picked), self.plan.num_slots), arguments, device=self.device)
 
-    def memory(self) -> dict[str, wp.array]:
-        """All arrays that carry something from one step to the next, by name."""
-        return {name: getattr(self._state, name) for name in (*_RINGS, *_COUNTERS, "law")}
+    def observe(self, on: bool) -> None:
+        """Record from the next step on what `observed` returns, or stop it."""
+        size = (self.plan.num_robots, self.plan.num_slots)
+        self._observed = tuple(wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32) if on)
+        self._choose_kernel()
+
+    def observed(self) -> tuple[Any, Any]:
+        """Efforts before the limits, and the stage that changed each last, from 1; shape `(robots, slots)`."""
+        computed, limited_by = (array.numpy() for array in self._observed)
+        return computed, limited_by
+
+    def spread(self, row: Row) -> wp.array:
+        """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
+        if row.per_robot:
+            return self._slots.lag if row is self.plan.lag else self._rows[id(row)]
+        row.spread(self.plan.num_robots)
+        array = self._on_device(row)
+        if row is self.plan.lag:
+            self._slots.lag = array
+        else:
+            self._rows[id(row)] = array
+        self._launch = None
+        return array
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
-        at = self.plan.base + self.plan.pitch * np.arange(self.plan.num_robots)[:, None]
         slots = list(zip(self.plan.labels, self.plan.dof_names, strict=True))
-        return faults_of(slots, self._state.fault.numpy()[at], self._state.fault_step.numpy()[at])
+        return faults_of(slots, self._state.fault.numpy(), self._state.fault_step.numpy())
 
-    def _new_state(self, size: int) -> _State:
-        state = _State()
-        for name in _RINGS:
-            setattr(state, name, wp.zeros((self.plan.depth, size), dtype=wp.float32, device=self.device))
-        state.law = wp.zeros((self.plan.num_states, size), dtype=wp.float32, device=self.device)
-        for name in _COUNTERS:
-            setattr(state, name, wp.zeros(size, dtype=wp.int32, device=self.device))
+    def save(self) -> dict[str, np.ndarray]:
+        """A copy of everything that carries over from one step to the next, by name."""
+        steps = {"steps": np.array([self.steps])}
+        return steps | {name: getattr(self._state, name).numpy().copy() for name in _MEMORY}
+
+    def restore(self, saved: Mapping[str, np.ndarray]) -> None:
+        """Take over what `save` returned."""
+        for name in _MEMORY:
+            getattr(self._state, name).assign(np.asarray(saved[name]))
+        self.steps = int(saved["steps"][0])
+
+    def _choose_kernel(self) -> None:
+        stages = tuple(stage.clamp for stage in self.plan.stages)
+        self._kernel = _step_kernel(self.plan.controllers, stages, bool(self._observed))
+        self._launch: Any = None
+        _compile(self._kernel, self.plan, self.device)
+
+    def _on_device(self, row: Row) -> wp.array:
+        """The values of a row for every robot and slot; shared ones are one row that all robots read."""
+        dtype = wp.int32 if row.shared.dtype == np.int32 else wp.float32
+        values = row.shared if row.own is None else row.own
+        array = wp.array(values, dtype=dtype, device=self.device)
+        # the array on the device takes over from the one in the plan
+        row.own = None
+        if array.ndim == 2:
+            return array
+        shape, strides = (self.plan.num_robots, len(array)), (0, values.itemsize)
+        shared = wp.array(ptr=array.ptr, dtype=dtype, shape=shape, strides=strides, device=self.device)
+        shared._ref = array
+        return shared
+
+    def _ints(self, values: Any) -> wp.array:
+        return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self.device)
+
+    def _new_slots(self, stateful: np.ndarray) -> _Slots:
+        plan, slots = self.plan, _Slots()
+        slots.column = self._ints(np.arange(plan.num_slots))
+        slots.controller = self._ints(plan.controller_kind)
+        slots.delay_place = self._ints(np.where(plan.delayed, np.cumsum(plan.delayed) - 1, -1))
+        slots.state_place = self._ints(np.where(stateful, np.cumsum(stateful) - 1, -1))
+        slots.num_delayed, slots.num_stateful = int(plan.delayed.sum()), int(stateful.sum())
+        slots.depth = plan.depth
+        starts = np.zeros((max(len(plan.stages), 1), plan.num_slots), np.int32)
+        counts, used = np.zeros_like(starts), np.zeros_like(starts)
+        positions: list[float] = []
+        efforts: list[float] = []
+        for number, stage in enumerate(plan.stages):
+            used[number] = stage.used
+            for table_positions, table_efforts, served in stage.tables:
+                starts[number, served], counts[number, served] = len(positions), len(table_positions)
+                positions += table_positions
+                efforts += table_efforts
+        slots.used, slots.table_start, slots.table_count = self._ints(used), self._ints(starts), self._ints(counts)
+        slots.table_positions = wp.array(positions, dtype=wp.float32, device=self.device)
+        slots.table_efforts = wp.array(efforts, dtype=wp.float32, device=self.device)
+        return slots
+
+    def _new_state(self, num_stateful: int) -> _State:
+        plan, state = self.plan, _State()
+        delayed, slots = plan.num_robots * int(plan.delayed.sum()), (plan.num_robots, plan.num_slots)
+
+        def zeros(shape: Any, dtype: Any) -> wp.array:
+            return wp.zeros(shape, dtype=dtype, device=self.device)
+
+        state.position_targets = zeros((plan.depth, delayed), wp.float32)
+        state.velocity_targets = zeros((plan.depth, delayed), wp.float32)
+        state.feedforward = zeros((plan.depth, delayed), wp.float32)
+        state.newest, state.fresh = zeros(delayed, wp.int32), zeros(delayed, wp.int32)
+        state.law = zeros((plan.num_states, plan.num_robots * num_stateful), wp.float32)
+        state.fault, state.fault_step = zeros(slots, wp.int32), zeros(slots, wp.int32)
         state.fresh.fill_(1)
         return state
-
-    def _show_parameters(self) -> None:
-        """Let each component show its part of the flat arrays, so that writing to it acts at the next step."""
-        for view in self.plan.views:
-            array = getattr(self._params, view.array)
-            flat = array if view.row is None else array[view.row]
-            setattr(view.component, view.attribute, flat[view.start : view.stop])
 
 
 def _compile(kernel: wp.Kernel, plan: Plan, device: Any) -> None:
@@ -318,12 +402,5 @@ def _compile(kernel: wp.Kernel, plan: Plan, device: Any) -> None:
     try:
         wp.load_module(kernel.module, device=device)
     except Exception as error:
-        names = ", ".join(law.__name__ for law in (*plan.controllers, *plan.clamps) if law)
+        names = ", ".join(law.__name__ for law in (*plan.controllers, *(stage.clamp for stage in plan.stages)))
         raise TypeError(f"the laws of {names} do not compile together: {error} Correct the wp.func.") from error
-
-
-def as_warp(array: Any) -> wp.array:
-    """Return the array itself, or a Warp array over the same CPU memory."""
-    if isinstance(array, wp.array):
-        return array
-    return wp.array(array, dtype=wp.float32, device="cpu", copy=False)

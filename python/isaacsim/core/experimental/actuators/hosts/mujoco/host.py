@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import mujoco
@@ -17,6 +18,7 @@ from ...errors import HostError, SimulationDivergedError
 from ...usd.stage import StageEdits
 from ..articulation import ArrayArticulation, DofArrays, Robot
 from ..bus import EventBus
+from ..transfer import transfer
 from ..values import resolve_indices
 from .model import build_model, initial_state
 from .scene import Scene, read_scene
@@ -98,6 +100,7 @@ class MujocoHost:
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
         self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
         self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
+        self._connect(self._arrays)
         self.write_gains()
         self.generation += 1
         self._initialise(np.arange(self.num_envs))
@@ -117,13 +120,11 @@ class MujocoHost:
         if self._batch is None:
             raise HostError("physics is not running: call play() before step().")
         self.bus.emit_pre_step(self.dt, None)
-        arrays, at = self._arrays, self._address
+        arrays = self._arrays
         if arrays is None:
             # a callback stopped physics
             return
-        self._ctrl[:, at.position_drive] = self._grid(arrays.position_targets)
-        self._ctrl[:, at.velocity_drive] = self._grid(arrays.velocity_targets)
-        self._applied[:, at.velocity] = self._grid(arrays.efforts)
+        self._commit()
         speeds = np.abs(self._qvel)
         # MuJoCo would write its warnings to a log file in the working directory
         handler = mujoco.get_mju_user_warning()
@@ -132,8 +133,8 @@ class MujocoHost:
             self._batch.step()
         finally:
             mujoco.set_mju_user_warning(handler)
-        self._applied[:, at.velocity] = 0.0
         arrays.efforts[:] = 0.0
+        self._commit_efforts()
         self._refresh()
         if not (np.isfinite(self._qpos).all() and np.isfinite(self._qvel).all()):
             raise self._divergence(speeds)
@@ -247,13 +248,20 @@ class MujocoHost:
         self._grid(arrays.efforts)[envs] = 0.0
         self._refresh()
 
-    def _refresh(self) -> None:
-        """Copy positions and velocities into the mirrors."""
-        arrays = self._arrays
-        assert arrays is not None
-        with np.errstate(over="ignore"):
-            self._grid(arrays.positions)[:] = self._qpos[:, self._address.position]
-            self._grid(arrays.velocities)[:] = self._qvel[:, self._address.velocity]
+    def _connect(self, arrays: DofArrays) -> None:
+        """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads the state, `_commit` writes."""
+        at, every = self._address, range(self._width)
+        grid = {field.name: self._grid(getattr(arrays, field.name)) for field in fields(arrays)}
+        self._refresh = transfer(
+            (self._qpos, at.position, grid["positions"], every), (self._qvel, at.velocity, grid["velocities"], every)
+        )
+        efforts = (grid["efforts"], every, self._applied, at.velocity)
+        self._commit_efforts = transfer(efforts)
+        self._commit = transfer(
+            (grid["position_targets"], every, self._ctrl, at.position_drive),
+            (grid["velocity_targets"], every, self._ctrl, at.velocity_drive),
+            efforts,
+        )
 
     def _grid(self, flat: np.ndarray) -> np.ndarray:
         """A mirror as (environments, axes)."""

@@ -1,0 +1,443 @@
+// The step, compiled once per instruction set with its own ACTUATORS_VARIANT namespace.
+//
+// A block runs through: inputs, delay, law, limits, faults. The common pipelines take one sweep over the block; what
+// is less common (integrals of some slots only, clamps in another order, telemetry) goes through scratch memory with
+// the same laws, hence the same bits. A fault is rare: a sweep only notices that there is one, and the block is looked
+// through again.
+#include "core.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "laws.h"
+
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define INDEPENDENT
+#endif
+#if defined(_MSC_VER)
+#define RESTRICT __restrict
+#else
+#define RESTRICT __restrict__
+#endif
+
+namespace ACTUATORS_VARIANT {
+
+using namespace actuators;
+
+enum Source { kPd, kPid, kGiven };
+
+struct Block {
+    int64_t first_robot, robots;
+    // number of its first element among all, and of elements; where its part of shared and own arrays begins
+    int64_t first, size;
+    // read from: contiguous, `size` each; targets are the delayed ones after the delay
+    const float* input[kSignals];
+    const float* now[3];
+    float* efforts;
+    const int32_t* driven;
+};
+
+// Law and one sweep of limits; returns whether any effort is not finite.
+template <Source SOURCE, bool DC_MOTOR, bool TABLE, bool MAX_EFFORT, bool MASKED>
+bool sweep(const Problem& p, const Block& b, const Limits& limits, const float* given, const float* table,
+           float* out_efforts) {
+    const int64_t e = b.first;
+    const float *RESTRICT q = b.input[kPosition], *RESTRICT qd = b.input[kVelocity];
+    const float *RESTRICT q_target = b.input[kPositionTarget], *RESTRICT qd_target = b.input[kVelocityTarget];
+    const float *RESTRICT ff = b.input[kFeedforward], *RESTRICT raw = given, *RESTRICT limit_of = table;
+    const float *RESTRICT kp = p.kp.at(e), *RESTRICT kd = p.kd.at(e), *RESTRICT bias = p.bias.at(e);
+    const float *RESTRICT ki = p.ki.at(e), *RESTRICT integral_max = p.integral_max.at(e);
+    const float *RESTRICT stall = limits.stall.at(e), *RESTRICT no_load = limits.no_load_velocity.at(e);
+    const float *RESTRICT peak = limits.peak.at(e), *RESTRICT largest = limits.largest.at(e);
+    float* RESTRICT integral = SOURCE == kPid ? p.integral + e : nullptr;
+    const int32_t* RESTRICT driven = b.driven;
+    float* RESTRICT out = out_efforts;
+    const float dt = p.dt;
+    int32_t bad = 0;
+    INDEPENDENT
+    for (int64_t i = 0; i < b.size; ++i) {
+        float effort;
+        bool good;
+        if constexpr (SOURCE == kPd) {
+            effort = pd_effort(q[i], qd[i], q_target[i], qd_target[i], ff[i], kp[i], kd[i], bias[i]);
+            good = finite(effort);
+        } else if constexpr (SOURCE == kPid) {
+            const float before = integral[i];
+            const float after = pid_integral(before, q[i], q_target[i], dt, integral_max[i]);
+            effort = pid_effort(q[i], qd[i], q_target[i], qd_target[i], ff[i], kp[i], ki[i], kd[i], bias[i], after);
+            good = finite(effort);
+            integral[i] = good ? after : before;
+        } else {
+            effort = raw[i];
+            good = finite(effort);
+        }
+        if constexpr (DC_MOTOR) {
+            const Bounds bounds = dc_motor_bounds(qd[i], stall[i], no_load[i], peak[i]);
+            good = good & interval(bounds.lower, bounds.upper);
+            effort = within(effort, bounds.lower, bounds.upper);
+            good = good & finite(effort);
+        }
+        if constexpr (TABLE) {
+            good = good & interval(-limit_of[i], limit_of[i]);
+            effort = within(effort, -limit_of[i], limit_of[i]);
+        }
+        if constexpr (MAX_EFFORT) {
+            good = good & interval(-largest[i], largest[i]);
+            effort = within(effort, -largest[i], largest[i]);
+        }
+        // a limit must not make a good effort of a bad one: only the guard sees this NaN
+        effort = good ? effort : kNaN;
+        if constexpr (MASKED) {
+            bad |= driven[i] & (good ? 0 : 1);
+            if (driven[i]) out[i] = effort;
+        } else {
+            bad |= good ? 0 : 1;
+            out[i] = effort;
+        }
+    }
+    return bad != 0;
+}
+
+using Sweep = bool (*)(const Problem&, const Block&, const Limits&, const float*, const float*, float*);
+
+template <Source SOURCE, bool MASKED>
+Sweep pick(bool dc_motor, bool table, bool max_effort) {
+    static constexpr Sweep known[] = {
+        sweep<SOURCE, false, false, false, MASKED>, sweep<SOURCE, false, false, true, MASKED>,
+        sweep<SOURCE, false, true, false, MASKED>,  sweep<SOURCE, false, true, true, MASKED>,
+        sweep<SOURCE, true, false, false, MASKED>,  sweep<SOURCE, true, false, true, MASKED>,
+        sweep<SOURCE, true, true, false, MASKED>,   sweep<SOURCE, true, true, true, MASKED>,
+    };
+    return known[(dc_motor ? 4 : 0) + (table ? 2 : 0) + (max_effort ? 1 : 0)];
+}
+
+Sweep pick(Source source, bool masked, bool dc_motor = false, bool table = false, bool max_effort = false) {
+    if (source == kPd) return masked ? pick<kPd, true>(dc_motor, table, max_effort) : pick<kPd, false>(dc_motor, table, max_effort);
+    if (source == kPid) return masked ? pick<kPid, true>(dc_motor, table, max_effort) : pick<kPid, false>(dc_motor, table, max_effort);
+    return masked ? pick<kGiven, true>(dc_motor, table, max_effort) : pick<kGiven, false>(dc_motor, table, max_effort);
+}
+
+// ---- lookup tables
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+#if defined(__GNUC__)
+typedef float Lanes __attribute__((vector_size(kLanes * 4)));
+typedef int32_t Choice __attribute__((vector_size(kLanes * 4)));
+inline Lanes all_lanes(float x) { return Lanes{} + x; }
+#else
+typedef float Lanes;
+inline Lanes all_lanes(float x) { return x; }
+#endif
+constexpr int kWidth = sizeof(Lanes) / sizeof(float);
+
+// Limit at each position: the last row passed gives where the curve bends, its value and its slope.
+inline Lanes table_limit(Lanes q, const Table& t) {
+    Lanes at = all_lanes(t.positions[0]), value = all_lanes(t.efforts[0]), slope = all_lanes(0.0f);
+    for (int row = 0; row < t.count; ++row) {
+        const Lanes position = all_lanes(t.positions[row]), effort = all_lanes(t.efforts[row]);
+        const Lanes steep = all_lanes(t.slopes[row]);
+        const auto passed = q > position;
+        at = passed ? position : at;
+        value = passed ? effort : value;
+        slope = passed ? steep : slope;
+    }
+    return value + (q - at) * slope;
+}
+
+void look_up(const Limits& limits, const Block& b, float* out) {
+    const float* q = b.input[kPosition];
+    // slots without a table have no limit
+    if (limits.tables.empty() || limits.tables[0].used) std::fill(out, out + b.size, kInfinity);
+    for (const Table& t : limits.tables) {
+        for (int64_t i = 0; i < b.size; i += kWidth) {
+            const size_t bytes = std::min<int64_t>(kWidth, b.size - i) * sizeof(float);
+            Lanes position = all_lanes(0.0f);
+            std::memcpy(&position, q + i, bytes);
+            const Lanes limit = table_limit(position, t);
+            if (!t.used) {
+                std::memcpy(out + i, &limit, bytes);
+                continue;
+            }
+            float here[kWidth];
+            std::memcpy(here, &limit, sizeof here);
+            for (int64_t k = 0; k < static_cast<int64_t>(bytes / sizeof(float)); ++k)
+                if (t.used[i + k]) out[i + k] = here[k];
+        }
+    }
+}
+
+// ---- delay
+
+// Write a signal to the newest row, return whether all of it is finite.
+bool push(const float* RESTRICT now, float* RESTRICT row, int64_t size) {
+    int32_t bad = 0;
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+        bad |= finite(now[i]) ? 0 : 1;
+        row[i] = now[i];
+    }
+    return bad == 0;
+}
+
+inline int64_t row_of(const Ring& ring, int64_t lag) {
+    const int64_t row = ring.head - lag;
+    return row < 0 ? row + ring.depth : row;
+}
+
+inline int64_t allowed(const Ring& ring, int64_t lag) { return std::clamp<int64_t>(lag, 0, ring.depth - 1); }
+
+// Replace the block's targets by the delayed ones; returns whether every target of this step is finite.
+bool delay(const Problem& p, Block& b, float* const* scratch) {
+    const Ring& ring = p.ring;
+    const bool every = p.delayed_slots == p.slots && p.layout != Layout::kGaps;
+    const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
+    const int32_t* lag = ring.own_lag ? ring.own_lag + b.first : ring.shared_lag;
+    const int64_t newest = ring.head * ring.row_size + from;
+    const int64_t before = row_of(ring, ring.depth > 1 ? 1 : 0) * ring.row_size + from;
+    bool good = true;
+    for (int c = 0; c < 3; ++c) {
+        const float* now = b.now[c];
+        float* rows = ring.rows[c];
+        bool fine = true;
+        if (every) {
+            fine = push(now, rows + newest, count);
+        } else {
+            for (int64_t k = 0; k < count; ++k) {
+                const float value = now[p.delayed_places[k]];
+                fine &= finite(value);
+                rows[newest + k] = value;
+            }
+        }
+        // what is not finite never enters: the command before it is held
+        for (int64_t k = 0; !fine && k < count; ++k)
+            if (!finite(rows[newest + k])) rows[newest + k] = finite(rows[before + k]) ? rows[before + k] : 0.0f;
+        good &= fine;
+
+        float* delayed = scratch[c];
+        if (every && ring.uniform >= 0) {
+            b.input[kPositionTarget + c] = rows + row_of(ring, ring.uniform) * ring.row_size + from;
+            continue;
+        }
+        if (every) {
+            for (int64_t k = 0; k < count; ++k)
+                delayed[k] = rows[row_of(ring, allowed(ring, lag[k])) * ring.row_size + from + k];
+        } else {
+            std::memcpy(delayed, now, b.size * sizeof(float));
+            for (int64_t k = 0; k < count; ++k) {
+                const int32_t i = p.delayed_places[k];
+                delayed[i] = rows[row_of(ring, allowed(ring, lag[i])) * ring.row_size + from + k];
+            }
+        }
+        b.input[kPositionTarget + c] = delayed;
+    }
+    return good;
+}
+
+// ---- a block
+
+// The law of the slots that have an integral, where not all have one.
+void integrate_some(const Problem& p, const Block& b, float* efforts) {
+    const int64_t count = b.robots * p.integral_slots;
+    float* integral = p.integral + b.first_robot * p.integral_slots;
+    const float *kp = p.kp.at(b.first), *kd = p.kd.at(b.first), *bias = p.bias.at(b.first), *ki = p.ki.at(b.first);
+    const float* integral_max = p.integral_max.at(b.first);
+    for (int64_t k = 0; k < count; ++k) {
+        const int32_t i = p.integral_places[k];
+        const float q = b.input[kPosition][i], qd = b.input[kVelocity][i], q_target = b.input[kPositionTarget][i];
+        const float after = pid_integral(integral[k], q, q_target, p.dt, integral_max[i]);
+        efforts[i] = pid_effort(q, qd, q_target, b.input[kVelocityTarget][i], b.input[kFeedforward][i], kp[i], ki[i],
+                                kd[i], bias[i], after);
+        integral[k] = finite(efforts[i]) ? after : integral[k];
+    }
+}
+
+// Law and limits through scratch memory; returns whether any effort is not finite.
+bool step_by_step(const Problem& p, Block& b, Source source, float* const* scratch) {
+    float *here = scratch[0], *there = scratch[1], *table = scratch[2];
+    static const Limits none;
+    const int32_t* driven = b.driven;
+    b.driven = nullptr;
+    pick(source, false)(p, b, none, nullptr, nullptr, here);
+    if (p.integral_slots && source == kPd) integrate_some(p, b, here);
+    if (p.computed) std::memcpy(p.computed + b.first, here, b.size * sizeof(float));
+    if (p.limited_by) std::memset(p.limited_by + b.first, 0, b.size);
+    uint8_t stage = 0;
+    for (const Limits& limits : p.limits) {
+        if (limits.table) look_up(limits, b, table);
+        const bool stages[] = {limits.dc_motor, limits.table, limits.max_effort};
+        for (int kind = 0; kind < 3; ++kind) {
+            if (!stages[kind]) continue;
+            pick(kGiven, false, kind == 0, kind == 1, kind == 2)(p, b, limits, here, table, there);
+            ++stage;
+            for (int64_t i = 0; p.limited_by && i < b.size; ++i)
+                if (there[i] != here[i]) p.limited_by[b.first + i] = stage;
+            std::swap(here, there);
+        }
+    }
+    b.driven = driven;
+    return pick(kGiven, driven != nullptr)(p, b, none, here, nullptr, b.efforts);
+}
+
+// Find the faults of a block, set their efforts to zero.
+void find_faults(const Problem& p, const Block& b, const float* const* signals) {
+    const std::lock_guard<std::mutex> lock(*p.guard);
+    for (int64_t i = 0; i < b.size; ++i) {
+        const int64_t place = i % p.period;
+        const int32_t slot = p.slot_of ? p.slot_of[place] : static_cast<int32_t>(place);
+        if (slot < 0) continue;
+        int32_t code = 0;
+        for (int s = 0; s < kSignals; ++s) code |= finite(signals[s][i]) ? 0 : 1 << s;
+        if (!code && finite(b.efforts[i])) continue;
+        b.efforts[i] = 0.0f;
+        p.faults->push_back({b.first_robot + i / p.period, slot, code ? code : kEffortFault, p.step});
+    }
+}
+
+// A joint whose command is not finite keeps its integral, though the law saw an older command.
+void hold_integrals(const Problem& p, const Block& b, const float* const* signals, const float* before) {
+    float* integral = p.integral + b.first_robot * p.integral_slots;
+    for (int64_t k = 0; k < b.robots * p.integral_slots; ++k) {
+        const int32_t i = p.integral_places[k];
+        for (int s = kPositionTarget; s < kSignals; ++s)
+            if (!finite(signals[s][i])) integral[k] = before[k];
+    }
+}
+
+void copy_in(const Problem& p, const Block& b, int s, float* RESTRICT to) {
+    const float* RESTRICT from = p.input[s] + b.first_robot * p.pitch[s];
+    for (int64_t robot = 0; robot < b.robots; ++robot, from += p.pitch[s], to += p.slots)
+        for (int64_t slot = 0; slot < p.slots; ++slot) to[slot] = from[p.columns[slot]];
+}
+
+void copy_out(const Problem& p, const Block& b) {
+    const float* RESTRICT from = b.efforts;
+    float* RESTRICT to = p.efforts + b.first_robot * p.efforts_pitch;
+    for (int64_t robot = 0; robot < b.robots; ++robot, from += p.slots, to += p.efforts_pitch)
+        for (int64_t slot = 0; slot < p.slots; ++slot) to[p.columns[slot]] = from[slot];
+}
+
+// What a block is before its inputs are found.
+Block block_of(const Problem& p, int64_t number) {
+    Block b{};
+    b.first_robot = number * p.robots_per_block;
+    b.robots = std::min(p.robots_per_block, p.robots - b.first_robot);
+    b.first = b.first_robot * p.period;
+    b.size = b.robots * p.period;
+    return b;
+}
+
+void point_at_arrays(const Problem& p, Block& b) {
+    const int32_t column = p.columns[0];
+    for (int s = 0; s < kSignals; ++s) b.input[s] = p.input[s] + b.first_robot * p.pitch[s] + column;
+    b.efforts = p.efforts + b.first_robot * p.efforts_pitch + column;
+}
+
+const Limits& only_limits(const Problem& p) {
+    static const Limits none;
+    return p.limits.empty() ? none : p.limits[0];
+}
+
+void step_block(const Problem& p, int64_t number, Source source, bool plain, float* const* scratch) {
+    Block b = block_of(p, number);
+    if (p.layout == Layout::kGather) {
+        for (int s = 0; s < kSignals; ++s) copy_in(p, b, s, scratch[s]), b.input[s] = scratch[s];
+        b.efforts = scratch[kSignals];
+    } else {
+        point_at_arrays(p, b);
+        if (p.layout == Layout::kGaps) {
+            // the last row ends with its last driven column
+            const bool last = b.first_robot + b.robots == p.robots;
+            if (last) b.size -= p.period - (p.columns[p.slots - 1] - p.columns[0] + 1);
+            b.driven = p.driven;
+        }
+    }
+    const float* signals[kSignals];
+    std::copy(b.input, b.input + kSignals, signals);
+    std::copy(b.input + kPositionTarget, b.input + kSignals, b.now);
+
+    bool bad = p.delayed_slots && !delay(p, b, scratch + 6);
+    const bool late = bad;
+    const int64_t integrals = b.robots * p.integral_slots;
+    if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[12]);
+    if (plain) {
+        const Limits& limits = only_limits(p);
+        float* table = scratch[9];
+        if (limits.table) look_up(limits, b, table);
+        const Sweep whole = pick(source, b.driven != nullptr, limits.dc_motor, limits.table, limits.max_effort);
+        bad |= whole(p, b, limits, nullptr, table, b.efforts);
+    } else {
+        bad |= step_by_step(p, b, source, scratch + 9);
+    }
+    if (late) hold_integrals(p, b, signals, scratch[12]);
+    if (bad) find_faults(p, b, signals);
+    if (p.layout == Layout::kGather) copy_out(p, b);
+}
+
+void step_blocks(const Problem& p, int64_t first, int64_t last, float* scratch) {
+    const Source source = p.integral_slots == p.slots && p.layout != Layout::kGaps ? kPid : kPd;
+    const bool plain = (source == kPid || !p.integral_slots) && p.limits.size() <= 1 && !p.computed && !p.limited_by;
+    const Limits& limits = only_limits(p);
+    if (plain && p.layout == Layout::kDirect && !p.delayed_slots && !limits.table) {
+        // one sweep is all there is to a block
+        const Sweep whole = pick(source, false, limits.dc_motor, false, limits.max_effort);
+        for (int64_t number = first; number < last; ++number) {
+            Block b = block_of(p, number);
+            point_at_arrays(p, b);
+            if (whole(p, b, limits, nullptr, nullptr, b.efforts)) find_faults(p, b, b.input);
+        }
+        return;
+    }
+    float* parts[kScratchArrays];
+    const int64_t size = (p.robots_per_block * p.period + 15) / 16 * 16;
+    for (int part = 0; part < kScratchArrays; ++part) parts[part] = scratch + part * size;
+    for (int64_t number = first; number < last; ++number) step_block(p, number, source, plain, parts);
+}
+
+// ---- what memory allows, for the benchmarks
+
+template <int COUNT>
+void add_up(const float* const* inputs, float* RESTRICT out, int64_t size) {
+    const float* RESTRICT in[COUNT];
+    for (int k = 0; k < COUNT; ++k) in[k] = inputs[k];
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+        float sum = in[0][i];
+        for (int k = 1; k < COUNT; ++k) sum += in[k][i];
+        out[i] = sum;
+    }
+}
+
+void stream(const float* const* inputs, int count, float* output, int64_t size) {
+    if (count == 5) return add_up<5>(inputs, output, size);
+    if (count == 8) return add_up<8>(inputs, output, size);
+    return add_up<1>(inputs, output, size);
+}
+
+bool available() {
+#if defined(__AVX512F__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
+}  // namespace ACTUATORS_VARIANT
+
+namespace actuators {
+const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME, ACTUATORS_VARIANT::available, ACTUATORS_VARIANT::step_blocks,
+                               ACTUATORS_VARIANT::stream};
+}

@@ -1,0 +1,111 @@
+// What a step works on: pointers and sizes, owned by the module that binds them. No allocation happens here.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace actuators {
+
+// Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
+// cache. A parameter is either shared by all robots, then repeated to fill one block, or has a value per robot.
+struct Row {
+    const float* shared = nullptr;
+    const float* own = nullptr;
+    const float* at(int64_t element) const { return own ? own + element : shared; }
+};
+
+enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforward, kSignals };
+constexpr int kEffortFault = 1 << kSignals;
+
+struct Table {
+    int count = 0;
+    const float *positions = nullptr, *efforts = nullptr, *slopes = nullptr;
+    // which elements of a block use it; null when all do
+    const int32_t* used = nullptr;
+};
+
+// One sweep of limits in the order speed curve, table, plain limit; what a slot lacks is neutral there.
+struct Limits {
+    bool dc_motor = false, table = false, max_effort = false;
+    Row stall, no_load_velocity, peak, largest;
+    std::vector<Table> tables;
+};
+
+struct Ring {
+    // depth rows of (robots, delayed slots), per target signal
+    float* rows[3] = {nullptr, nullptr, nullptr};
+    int64_t depth = 1, head = 0, row_size = 0;
+    // steps per element, like a Row; `uniform` >= 0 when all delayed slots share one number
+    const int32_t *shared_lag = nullptr, *own_lag = nullptr;
+    int64_t uniform = -1;
+};
+
+struct Fault {
+    int64_t robot;
+    int32_t slot, code;
+    int64_t step;
+};
+
+// How elements lie in the articulation's arrays.
+enum class Layout {
+    kDirect,  // as they are: every column is driven, or there is one robot whose columns are neighbours
+    kGaps,    // read all columns, write the driven ones
+    kGather,  // copy the driven columns to scratch and the efforts back
+};
+
+struct Problem {
+    int64_t robots = 0, slots = 0;
+    // signals and efforts of the articulation
+    const float* input[kSignals] = {};
+    int64_t pitch[kSignals] = {};
+    float* efforts = nullptr;
+    int64_t efforts_pitch = 0;
+    const int32_t* columns = nullptr;
+    Layout layout = Layout::kDirect;
+    // elements per robot and robots per block, in the layout chosen
+    int64_t period = 0, robots_per_block = 1;
+    // slot of each element of one period, -1 in a gap; which elements of a block are driven
+    const int32_t* slot_of = nullptr;
+    const int32_t* driven = nullptr;
+
+    Row kp, kd, bias, ki, integral_max;
+    // slots with an integral and with a delay: how many, and their places in a block
+    int64_t integral_slots = 0, delayed_slots = 0;
+    const int32_t *integral_places = nullptr, *delayed_places = nullptr;
+    float* integral = nullptr;
+    Ring ring;
+    std::vector<Limits> limits;
+
+    // on request: effort before the limits, and the last stage that changed it (from 1; 0 for none)
+    float* computed = nullptr;
+    uint8_t* limited_by = nullptr;
+
+    float dt = 0;
+    int64_t step = 0;
+    // faults of the step, in the order found; elements whose delay has seen no good command yet
+    std::vector<Fault>* faults = nullptr;
+    std::vector<int64_t>* waiting = nullptr;
+    std::mutex* guard = nullptr;
+};
+
+// Memory of one thread: thirteen arrays of a block.
+constexpr int kScratchArrays = 13;
+
+// Steps the blocks [first, last).
+using StepBlocks = void (*)(const Problem&, int64_t first, int64_t last, float* scratch);
+// Bytes moved at the machine's own speed: reads `count` arrays and writes one, for the benchmarks.
+using Stream = void (*)(const float* const* inputs, int count, float* output, int64_t size);
+
+struct Variant {
+    const char* name;
+    bool (*available)();
+    StepBlocks step_blocks;
+    Stream stream;
+};
+
+extern const Variant kBaseline;
+#ifdef ACTUATORS_X86
+extern const Variant kAvx2, kAvx512;
+#endif
+
+}  // namespace actuators

@@ -1,0 +1,667 @@
+// The Python side of the core: checks every argument, owns what a step needs, picks the instruction set.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "core.h"
+#include "helper.h"
+
+namespace py = pybind11;
+using namespace actuators;
+
+namespace {
+
+constexpr float kInfinity = INFINITY;
+constexpr int64_t kBlock = 384;
+// a step shorter than this does not let other Python threads in: switching would cost more than it
+constexpr int64_t kWorthReleasing = 8192;
+// elements from which on a helper is of use, and into how many chunks they are cut
+constexpr int64_t kWorthHelping = 65536, kChunks = 16;
+
+const std::vector<const Variant*>& variants() {
+#ifdef ACTUATORS_X86
+    static const std::vector<const Variant*> all = {&kAvx512, &kAvx2, &kBaseline};
+#else
+    static const std::vector<const Variant*> all = {&kBaseline};
+#endif
+    return all;
+}
+
+const Variant& choose_variant() {
+    const char* wanted = std::getenv("ACTUATORS_ISA");
+    std::string known;
+    for (const Variant* one : variants()) {
+        known += std::string(known.empty() ? "" : ", ") + one->name;
+        if (wanted && *wanted ? wanted == std::string(one->name) : one->available()) {
+            if (!one->available())
+                throw std::invalid_argument(std::string("ACTUATORS_ISA = ") + wanted +
+                                            ": this processor lacks it. Unset it, or take baseline.");
+            return *one;
+        }
+    }
+    throw std::invalid_argument(std::string("ACTUATORS_ISA = ") + wanted + ": must be one of " + known + ".");
+}
+
+// Memory aligned to cache lines, zero at first.
+template <class T>
+class Aligned {
+  public:
+    Aligned() = default;
+    explicit Aligned(size_t size, T value = T{}) : size_(size) {
+        const size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
+        data_.reset(static_cast<T*>(::operator new(bytes ? bytes : 64, std::align_val_t{64})));
+        std::fill(data_.get(), data_.get() + size, value);
+    }
+    T* data() const { return data_.get(); }
+    size_t size() const { return size_; }
+    T& operator[](size_t at) const { return data_.get()[at]; }
+
+  private:
+    struct Free {
+        void operator()(T* memory) const { ::operator delete(memory, std::align_val_t{64}); }
+    };
+    std::unique_ptr<T, Free> data_;
+    size_t size_ = 0;
+};
+
+[[noreturn]] void refuse(const std::string& subject, const std::string& rule) {
+    throw std::invalid_argument(subject + ": must be " + rule + ".");
+}
+
+std::string text(const py::handle& value) { return py::str(value).cast<std::string>(); }
+
+template <class T>
+py::array_t<T> checked(const std::string& name, const py::object& given, std::vector<py::ssize_t> shape) {
+    if (!py::isinstance<py::array>(given)) refuse(name + " = " + text(given), "a NumPy array");
+    const auto array = given.cast<py::array>();
+    if (!array.dtype().is(py::dtype::of<T>()))
+        refuse(name + " has dtype " + text(array.dtype()), text(py::dtype::of<T>()));
+    const std::vector<py::ssize_t> has(array.shape(), array.shape() + array.ndim());
+    if (has != shape || !(array.flags() & py::array::c_style))
+        refuse(name + " has shape " + text(py::tuple(py::cast(has))), "contiguous, of shape " + text(py::tuple(py::cast(shape))));
+    return given.cast<py::array_t<T>>();
+}
+
+class Core {
+  public:
+    Core(int64_t robots, int64_t slots, const std::vector<bool>& integral, const std::vector<bool>& delayed, int64_t depth,
+         const std::vector<int>& stages, const std::vector<py::tuple>& tables)
+        : variant_(choose_variant()), stages_(stages) {
+        if (robots < 1 || slots < 1) refuse("robots x slots = " + std::to_string(robots) + " x " + std::to_string(slots), "at least 1 x 1");
+        if (robots > (int64_t{1} << 40) / slots) refuse("robots x slots", "fewer");
+        if (static_cast<int64_t>(integral.size()) != slots || static_cast<int64_t>(delayed.size()) != slots)
+            refuse("integral and delayed", "one flag per slot");
+        if (depth < 1) refuse("depth = " + std::to_string(depth), ">= 1");
+        p_.robots = robots;
+        p_.slots = slots;
+        for (int64_t slot = 0; slot < slots; ++slot) {
+            if (integral[slot]) integral_slots_.push_back(static_cast<int32_t>(slot));
+            if (delayed[slot]) delayed_slots_.push_back(static_cast<int32_t>(slot));
+        }
+        p_.integral_slots = static_cast<int64_t>(integral_slots_.size());
+        p_.delayed_slots = static_cast<int64_t>(delayed_slots_.size());
+        integral_ = Aligned<float>(robots * p_.integral_slots);
+        p_.integral = integral_.data();
+        p_.ring.depth = depth;
+        p_.ring.row_size = robots * p_.delayed_slots;
+        for (int c = 0; c < 3; ++c) {
+            rings_[c] = Aligned<float>(depth * p_.ring.row_size);
+            p_.ring.rows[c] = rings_[c].data();
+        }
+        fresh_.assign(robots, 1);
+        latched_.assign((robots * slots + 63) / 64, 0);
+        rows_.resize(kControlRows + 3 * stages.size());
+        for (size_t row = 0; row < rows_.size(); ++row) rows_[row].values.assign(slots, neutral(row));
+        lag_.assign(slots, 0);
+        for (const int kind : stages)
+            if (kind < 0 || kind > 2) refuse("stage = " + std::to_string(kind), "0 (DC motor), 1 (table) or 2 (max effort)");
+        for (const py::tuple& one : tables) add_table(one);
+        p_.guard = &guard_;
+        p_.faults = &found_;
+        p_.waiting = &waiting_;
+    }
+
+    void share(size_t row, const py::object& values) {
+        const auto array = checked<float>("values of row " + std::to_string(row), values, {p_.slots});
+        at(row).values.assign(array.data(), array.data() + p_.slots);
+        at(row).own = py::none();
+        changed_ = true;
+    }
+
+    void own(size_t row, const py::object& values) {
+        checked<float>("values of row " + std::to_string(row), values, {p_.robots, p_.slots});
+        at(row).own = values;
+        changed_ = true;
+    }
+
+    void share_lag(const py::object& values) {
+        const auto array = checked<int32_t>("lag", values, {p_.slots});
+        lag_.assign(array.data(), array.data() + p_.slots);
+        own_lag_ = py::none();
+        changed_ = true;
+    }
+
+    void own_lag(const py::object& values) {
+        checked<int32_t>("lag", values, {p_.robots, p_.slots});
+        own_lag_ = values;
+        changed_ = true;
+    }
+
+    void bind(const std::vector<py::object>& inputs, const py::object& efforts, const std::vector<int32_t>& columns) {
+        if (inputs.size() != kSignals) refuse("inputs", "positions, velocities, both targets and feedforward");
+        if (static_cast<int64_t>(columns.size()) != p_.slots) refuse("columns", "one per slot");
+        std::vector<py::object> kept = inputs;
+        kept.push_back(efforts);
+        Problem next = p_;
+        for (int s = 0; s <= kSignals; ++s) {
+            const bool output = s == kSignals;
+            const std::string name = output ? "efforts" : "input " + std::to_string(s);
+            if (!py::isinstance<py::array>(kept[s])) refuse(name + " = " + text(kept[s]), "a NumPy array");
+            auto array = kept[s].cast<py::array>();
+            if (!array.dtype().is(py::dtype::of<float>())) refuse(name + " has dtype " + text(array.dtype()), "float32");
+            if (array.ndim() != 2 || array.shape(0) != p_.robots) refuse(name + " has shape " + text(array.attr("shape")), "(robots, DOFs)");
+            if (array.strides(1) != sizeof(float) && array.shape(1) > 1) refuse(name, "contiguous within a row");
+            if (array.strides(0) % static_cast<py::ssize_t>(sizeof(float)) || array.strides(0) < 0) refuse(name, "made of rows a multiple of 4 bytes apart");
+            if (output && !array.writeable()) refuse(name, "writeable");
+            for (const int32_t column : columns)
+                if (column < 0 || column >= array.shape(1))
+                    refuse("column = " + std::to_string(column), "one of the " + std::to_string(array.shape(1)) + " columns of " + name);
+            const int64_t pitch = array.strides(0) / static_cast<py::ssize_t>(sizeof(float));
+            if (output) {
+                if (p_.robots > 1 && pitch < array.shape(1)) refuse(name, "made of rows that do not overlap");
+                next.efforts = static_cast<float*>(array.mutable_data());
+                next.efforts_pitch = pitch;
+            } else {
+                next.input[s] = static_cast<const float*>(array.data());
+                next.pitch[s] = pitch;
+            }
+        }
+        std::vector<int32_t> sorted = columns;
+        std::sort(sorted.begin(), sorted.end());
+        if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("columns", "all different");
+        p_ = next;
+        arrays_ = kept;
+        columns_ = columns;
+        changed_ = true;
+    }
+
+    void step(float dt) {
+        if (changed_) prepare();
+        p_.dt = dt;
+        if (p_.robots * p_.slots >= kWorthReleasing) {
+            const py::gil_scoped_release release;
+            run();
+        } else {
+            run();
+        }
+        ++p_.step;
+    }
+
+    // Seconds per step without Python in between.
+    double time_steps(int count, float dt) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int k = 0; k < count; ++k) step(dt);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
+    }
+
+    void reset(const std::optional<std::vector<int64_t>>& robots) {
+        if (!robots) {
+            std::fill(fresh_.begin(), fresh_.end(), 1);
+            faults_.clear();
+            std::fill(latched_.begin(), latched_.end(), 0);
+            p_.step = 0;
+        } else {
+            for (const int64_t robot : *robots)
+                if (robot < 0 || robot >= p_.robots) refuse("robot = " + std::to_string(robot), "below " + std::to_string(p_.robots));
+            for (const int64_t robot : *robots) fresh_[robot] = 1;
+            const auto forgotten = std::remove_if(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+                if (std::find(robots->begin(), robots->end(), fault.robot) == robots->end()) return false;
+                const int64_t element = fault.robot * p_.slots + fault.slot;
+                latched_[element / 64] &= ~(uint64_t{1} << element % 64);
+                return true;
+            });
+            faults_.erase(forgotten, faults_.end());
+        }
+        any_fresh_ = true;
+    }
+
+    py::list faults() const {
+        py::list all;
+        for (const Fault& fault : faults_) all.append(py::make_tuple(fault.robot, fault.slot, fault.code, fault.step));
+        return all;
+    }
+
+    py::dict save() const {
+        py::dict saved;
+        saved["integral"] = py::array_t<float>(integral_.size(), integral_.data());
+        for (int c = 0; c < 3; ++c) saved[py::str("ring_" + std::to_string(c))] = py::array_t<float>(rings_[c].size(), rings_[c].data());
+        saved["head"] = numbers({p_.ring.head, p_.step});
+        saved["fresh"] = py::array_t<uint8_t>(fresh_.size(), fresh_.data());
+        saved["waiting"] = numbers(waiting_);
+        std::vector<int64_t> flat;
+        for (const Fault& fault : faults_) flat.insert(flat.end(), {fault.robot, fault.slot, fault.code, fault.step});
+        saved["faults"] = numbers(flat);
+        return saved;
+    }
+
+    // Take over what `save` returned; sizes are checked first.
+    void restore(const py::dict& saved) {
+        const auto integral = checked<float>("integral", saved["integral"], {static_cast<py::ssize_t>(integral_.size())});
+        std::vector<py::array_t<float>> rings;
+        for (int c = 0; c < 3; ++c)
+            rings.push_back(checked<float>("ring", saved[py::str("ring_" + std::to_string(c))], {static_cast<py::ssize_t>(rings_[c].size())}));
+        const auto fresh = checked<uint8_t>("fresh", saved["fresh"], {static_cast<py::ssize_t>(fresh_.size())});
+        const auto head = numbers_of(saved, "head"), waiting = numbers_of(saved, "waiting"), faults = numbers_of(saved, "faults");
+        if (head.size() != 2 || head[0] < 0 || head[0] >= p_.ring.depth) refuse("head", "a row of the delay ring and a step");
+        for (const int64_t element : waiting)
+            if (element < 0 || element >= p_.ring.row_size) refuse("waiting", "delayed elements");
+        for (size_t k = 0; k + 3 < faults.size(); k += 4)
+            if (faults[k] < 0 || faults[k] >= p_.robots || faults[k + 1] < 0 || faults[k + 1] >= p_.slots) refuse("faults", "of these robots");
+        std::copy(integral.data(), integral.data() + integral_.size(), integral_.data());
+        for (int c = 0; c < 3; ++c) std::copy(rings[c].data(), rings[c].data() + rings_[c].size(), rings_[c].data());
+        fresh_.assign(fresh.data(), fresh.data() + fresh_.size());
+        any_fresh_ = true;
+        p_.ring.head = head[0];
+        p_.step = head[1];
+        waiting_ = waiting;
+        faults_.clear();
+        std::fill(latched_.begin(), latched_.end(), 0);
+        for (size_t k = 0; k + 3 < faults.size(); k += 4) latch({faults[k], static_cast<int32_t>(faults[k + 1]), static_cast<int32_t>(faults[k + 2]), faults[k + 3]});
+    }
+
+    // Record the effort before the limits and the stage that changed it last, in arrays (robots, slots), or stop.
+    void observe(const py::object& computed, const py::object& limited_by) {
+        if (!computed.is_none()) {
+            checked<float>("computed", computed, {p_.robots, p_.slots});
+            checked<uint8_t>("limited_by", limited_by, {p_.robots, p_.slots});
+        }
+        observed_ = {computed, limited_by};
+        p_.computed = computed.is_none() ? nullptr : computed.cast<py::array_t<float>>().mutable_data();
+        p_.limited_by = computed.is_none() ? nullptr : limited_by.cast<py::array_t<uint8_t>>().mutable_data();
+        changed_ = true;
+    }
+
+    std::string variant() const { return variant_.name; }
+
+    std::string layout() {
+        if (changed_) prepare();
+        return p_.layout == Layout::kDirect ? "direct" : p_.layout == Layout::kGaps ? "gaps" : "gather";
+    }
+
+    // Bytes held beyond the arrays bound.
+    size_t memory() const {
+        size_t bytes = integral_.size() * 4 + scratch_.size() * 4 + fresh_.size() + latched_.size() * 8;
+        for (const auto& ring : rings_) bytes += ring.size() * 4;
+        for (const auto& pattern : patterns_) bytes += pattern.size() * 4;
+        return bytes;
+    }
+
+  private:
+    enum ControlRow { kKp, kKd, kBias, kKi, kIntegralMax, kControlRows };
+
+    struct RowValues {
+        std::vector<float> values;
+        py::object own = py::none();
+    };
+
+    struct TableValues {
+        int stage;
+        std::vector<float> positions, efforts, slopes;
+        // one flag per slot; empty when all slots use it
+        std::vector<bool> slots;
+    };
+
+    static float neutral(size_t row) { return row < kControlRows ? 0.0f : kInfinity; }
+
+    static py::array_t<int64_t> numbers(const std::vector<int64_t>& values) { return py::array_t<int64_t>(values.size(), values.data()); }
+
+    static std::vector<int64_t> numbers_of(const py::dict& saved, const char* name) {
+        const auto array = saved[name].cast<py::array_t<int64_t, py::array::c_style>>();
+        return std::vector<int64_t>(array.data(), array.data() + array.size());
+    }
+
+    RowValues& at(size_t row) {
+        if (row >= rows_.size()) refuse("row = " + std::to_string(row), "below " + std::to_string(rows_.size()));
+        return rows_[row];
+    }
+
+    void add_table(const py::tuple& given) {
+        if (given.size() != 4) refuse("table", "(stage, positions, efforts, slots)");
+        TableValues t{given[0].cast<int>(), given[1].cast<std::vector<float>>(), given[2].cast<std::vector<float>>(), {}, given[3].cast<std::vector<bool>>()};
+        const size_t count = t.positions.size();
+        if (!count || t.efforts.size() != count) refuse("table", "as many efforts as positions, at least one");
+        if (t.stage < 0 || t.stage >= static_cast<int>(stages_.size()) || stages_[t.stage] != 1) refuse("stage of a table", "a table stage");
+        if (!t.slots.empty() && static_cast<int64_t>(t.slots.size()) != p_.slots) refuse("slots of a table", "one flag per slot");
+        t.slopes.assign(count, 0.0f);
+        for (size_t row = 0; row + 1 < count; ++row) {
+            const double width = static_cast<double>(t.positions[row + 1]) - t.positions[row];
+            const auto slope = static_cast<float>((static_cast<double>(t.efforts[row + 1]) - t.efforts[row]) / width);
+            // a step, and what is as good as one
+            t.slopes[row] = width > 0 && std::isfinite(slope) ? slope : 0.0f;
+        }
+        tables_.push_back(std::move(t));
+    }
+
+    void prepare() {
+        if (arrays_.empty()) throw std::runtime_error("not bound to arrays. Call bind() first.");
+        const int32_t first = *std::min_element(columns_.begin(), columns_.end()), last = *std::max_element(columns_.begin(), columns_.end());
+        const bool neighbours = std::is_sorted(columns_.begin(), columns_.end()) && last - first + 1 == p_.slots;
+        bool even = true, own = !own_lag_.is_none() || p_.computed;
+        for (const int64_t pitch : p_.pitch) even &= pitch == p_.efforts_pitch;
+        for (const RowValues& row : rows_) own |= !row.own.is_none();
+        if (neighbours && (p_.robots == 1 || (even && p_.efforts_pitch == p_.slots))) {
+            p_.layout = Layout::kDirect;
+        } else if (even && !own && std::is_sorted(columns_.begin(), columns_.end()) && 4 * p_.slots >= p_.efforts_pitch && p_.robots > 1) {
+            p_.layout = Layout::kGaps;
+        } else {
+            p_.layout = Layout::kGather;
+        }
+        p_.period = p_.layout == Layout::kGaps ? p_.efforts_pitch : p_.slots;
+        p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, kBlock / p_.period));
+        p_.columns = columns_.data();
+
+        slot_of_.assign(p_.period, -1);
+        for (int64_t slot = 0; slot < p_.slots; ++slot)
+            slot_of_[p_.layout == Layout::kGaps ? columns_[slot] - first : slot] = static_cast<int32_t>(slot);
+        p_.slot_of = slot_of_.data();
+        places_of(integral_slots_, integral_places_);
+        places_of(delayed_slots_, delayed_places_);
+        p_.integral_places = integral_places_.data();
+        p_.delayed_places = delayed_places_.data();
+
+        patterns_.clear();
+        std::vector<Row> rows;
+        for (size_t row = 0; row < rows_.size(); ++row) rows.push_back(row_of(row));
+        p_.kp = rows[kKp], p_.kd = rows[kKd], p_.bias = rows[kBias], p_.ki = rows[kKi], p_.integral_max = rows[kIntegralMax];
+        std::vector<bool> every(p_.slots, true);
+        driven_ = flags(every);
+        p_.driven = driven_.data();
+        prepare_limits(rows);
+        prepare_lag();
+        scratch_ = Aligned<float>((helped_ ? 2 : 1) * kScratchArrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
+        changed_ = false;
+    }
+
+    // Stages go into sweeps as long as their kinds ascend.
+    void prepare_limits(const std::vector<Row>& rows) {
+        p_.limits.clear();
+        used_.clear();
+        used_.reserve(tables_.size());
+        int before = 3;
+        for (size_t stage = 0; stage < stages_.size(); ++stage) {
+            if (stages_[stage] <= before) p_.limits.emplace_back();
+            Limits& limits = p_.limits.back();
+            const Row* values = &rows[kControlRows + 3 * stage];
+            before = stages_[stage];
+            if (before == 0) limits.dc_motor = true, limits.stall = values[0], limits.no_load_velocity = values[1], limits.peak = values[2];
+            if (before == 2) limits.max_effort = true, limits.largest = values[0];
+            if (before == 1) {
+                limits.table = true;
+                for (const TableValues& t : tables_) {
+                    if (t.stage != static_cast<int>(stage)) continue;
+                    Table table{static_cast<int>(t.positions.size()), t.positions.data(), t.efforts.data(), t.slopes.data(), nullptr};
+                    if (!t.slots.empty()) used_.push_back(flags(t.slots)), table.used = used_.back().data();
+                    limits.tables.push_back(table);
+                }
+            }
+        }
+    }
+
+    void prepare_lag() {
+        Ring& ring = p_.ring;
+        shared_lag_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
+        for (size_t i = 0; i < shared_lag_.size(); ++i) {
+            const int32_t slot = slot_of_[i % p_.period];
+            shared_lag_[i] = slot < 0 ? 0 : lag_[slot];
+        }
+        ring.shared_lag = shared_lag_.data();
+        ring.own_lag = own_lag_.is_none() ? nullptr : own_lag_.cast<py::array_t<int32_t>>().data();
+        ring.uniform = ring.own_lag || delayed_slots_.empty() ? -1 : std::clamp<int64_t>(lag_[delayed_slots_[0]], 0, ring.depth - 1);
+        for (const int32_t slot : delayed_slots_)
+            if (lag_[slot] != lag_[delayed_slots_[0]]) ring.uniform = -1;
+    }
+
+    void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const {
+        places.clear();
+        for (int64_t robot = 0; robot < p_.robots_per_block; ++robot)
+            for (const int32_t slot : slots) {
+                const auto place = std::find(slot_of_.begin(), slot_of_.end(), slot) - slot_of_.begin();
+                places.push_back(static_cast<int32_t>(robot * p_.period + place));
+            }
+    }
+
+    Row row_of(size_t number) {
+        const RowValues& row = rows_[number];
+        if (!row.own.is_none()) return {nullptr, row.own.cast<py::array_t<float>>().data()};
+        Aligned<float> pattern(p_.robots_per_block * p_.period);
+        for (size_t i = 0; i < pattern.size(); ++i) {
+            const int32_t slot = slot_of_[i % p_.period];
+            pattern[i] = slot < 0 ? neutral(number) : row.values[slot];
+        }
+        patterns_.push_back(std::move(pattern));
+        return {patterns_.back().data(), nullptr};
+    }
+
+    Aligned<int32_t> flags(const std::vector<bool>& slots) const {
+        Aligned<int32_t> repeated(p_.robots_per_block * p_.period);
+        for (size_t i = 0; i < repeated.size(); ++i) {
+            const int32_t slot = slot_of_[i % p_.period];
+            repeated[i] = slot >= 0 && slots[slot];
+        }
+        return repeated;
+    }
+
+    void run() {
+        if (any_fresh_) start_over();
+        for (size_t k = 0; k < waiting_.size();) {
+            if (fill(waiting_[k])) {
+                waiting_[k] = waiting_.back();
+                waiting_.pop_back();
+            } else {
+                ++k;
+            }
+        }
+        Ring& ring = p_.ring;
+        ring.head = ring.head + 1 == ring.depth ? 0 : ring.head + 1;
+        const int64_t blocks = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
+        if (helped_ && p_.robots * p_.slots >= kWorthHelping) {
+            const int64_t each = (blocks + kChunks - 1) / kChunks;
+            Helper::instance().run((blocks + each - 1) / each, [this, each, blocks](int64_t chunk, int worker) {
+                float* scratch = scratch_.data() + worker * static_cast<int64_t>(scratch_.size() / 2);
+                variant_.step_blocks(p_, chunk * each, std::min(blocks, (chunk + 1) * each), scratch);
+            });
+        } else {
+            variant_.step_blocks(p_, 0, blocks, scratch_.data());
+        }
+        for (const Fault& fault : found_) latch(fault);
+        found_.clear();
+    }
+
+    // Robots that were reset: no integral, and delays filled with the first command.
+    void start_over() {
+        for (int64_t robot = 0; robot < p_.robots; ++robot) {
+            if (!fresh_[robot]) continue;
+            fresh_[robot] = 0;
+            std::fill_n(integral_.data() + robot * p_.integral_slots, p_.integral_slots, 0.0f);
+            for (int64_t k = 0; k < p_.delayed_slots; ++k) {
+                const int64_t element = robot * p_.delayed_slots + k;
+                if (!fill(element) && std::find(waiting_.begin(), waiting_.end(), element) == waiting_.end()) waiting_.push_back(element);
+            }
+        }
+        any_fresh_ = false;
+    }
+
+    // Write the present command to all rows of an element; a command that is not finite leaves zeros and returns false.
+    bool fill(int64_t element) {
+        const int64_t robot = element / p_.delayed_slots, column = columns_[delayed_slots_[element % p_.delayed_slots]];
+        float command[3];
+        bool good = true;
+        for (int c = 0; c < 3; ++c) {
+            command[c] = p_.input[kPositionTarget + c][robot * p_.pitch[kPositionTarget + c] + column];
+            good &= std::isfinite(command[c]);
+        }
+        for (int c = 0; c < 3; ++c)
+            for (int64_t row = 0; row < p_.ring.depth; ++row) p_.ring.rows[c][row * p_.ring.row_size + element] = good ? command[c] : 0.0f;
+        return good;
+    }
+
+    // Keep the first fault of each joint and robot.
+    void latch(const Fault& fault) {
+        const int64_t element = fault.robot * p_.slots + fault.slot;
+        uint64_t& word = latched_[element / 64];
+        const uint64_t bit = uint64_t{1} << element % 64;
+        if (word & bit) return;
+        word |= bit;
+        faults_.push_back(fault);
+    }
+
+    const Variant& variant_;
+    Problem p_;
+    std::vector<int> stages_;
+    std::vector<RowValues> rows_;
+    std::vector<TableValues> tables_;
+    std::vector<int32_t> lag_, integral_slots_, delayed_slots_, columns_;
+    py::object own_lag_ = py::none();
+    std::vector<py::object> arrays_;
+    std::pair<py::object, py::object> observed_;
+    bool changed_ = true, any_fresh_ = true;
+    const bool helped_ = std::getenv("ACTUATORS_HELPER") && std::string(std::getenv("ACTUATORS_HELPER")) == "1";
+    // state
+    Aligned<float> integral_, rings_[3];
+    std::vector<uint8_t> fresh_;
+    std::vector<int64_t> waiting_;
+    std::vector<Fault> faults_, found_;
+    std::vector<uint64_t> latched_;
+    std::mutex guard_;
+    // made by prepare
+    std::vector<int32_t> slot_of_, integral_places_, delayed_places_;
+    std::vector<Aligned<float>> patterns_;
+    std::vector<Aligned<int32_t>> used_;
+    Aligned<int32_t> driven_, shared_lag_;
+    Aligned<float> scratch_;
+};
+
+// Copies between columns of arrays whose numbers are float or double: how a host and its mirrors are kept in step.
+class Transfer {
+  public:
+    // each item is (source, source columns, target, target columns); columns of the two belong together
+    explicit Transfer(const std::vector<py::tuple>& items) {
+        for (const py::tuple& item : items) {
+            if (item.size() != 4) refuse("item", "(source, columns, target, columns)");
+            Item made{end_of(item[0], false), end_of(item[2], true), item[1].cast<std::vector<int32_t>>(), item[3].cast<std::vector<int32_t>>()};
+            if (made.from_columns.size() != made.to_columns.size()) refuse("columns", "as many of the source as of the target");
+            if (made.from.rows != made.to.rows) refuse("target", "of as many rows as the source");
+            require(made.from_columns, made.from);
+            require(made.to_columns, made.to);
+            items_.push_back(std::move(made));
+        }
+    }
+
+    void run() const {
+        for (const Item& item : items_) {
+            if (item.from.wide) {
+                item.to.wide ? copy<double, double>(item) : copy<double, float>(item);
+            } else {
+                item.to.wide ? copy<float, double>(item) : copy<float, float>(item);
+            }
+        }
+    }
+
+  private:
+    struct End {
+        py::object array;
+        char* data;
+        int64_t rows, columns, row_pitch, column_pitch;
+        bool wide;
+    };
+    struct Item {
+        End from, to;
+        std::vector<int32_t> from_columns, to_columns;
+    };
+
+    static End end_of(const py::object& given, bool target) {
+        if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
+        auto array = given.cast<py::array>();
+        const bool wide = array.dtype().is(py::dtype::of<double>());
+        if (!wide && !array.dtype().is(py::dtype::of<float>())) refuse("array of " + text(array.dtype()), "float32 or float64");
+        if (array.ndim() != 2) refuse("array of shape " + text(array.attr("shape")), "two-dimensional");
+        if (target && !array.writeable()) refuse("target", "writeable");
+        char* data = static_cast<char*>(target ? array.mutable_data() : const_cast<void*>(array.data()));
+        return {given, data, array.shape(0), array.shape(1), array.strides(0), array.strides(1), wide};
+    }
+
+    static void require(const std::vector<int32_t>& columns, const End& end) {
+        for (const int32_t column : columns)
+            if (column < 0 || column >= end.columns) refuse("column = " + std::to_string(column), "below " + std::to_string(end.columns));
+    }
+
+    template <class From, class To>
+    static void copy(const Item& item) {
+        const int64_t count = static_cast<int64_t>(item.from_columns.size());
+        for (int64_t row = 0; row < item.from.rows; ++row) {
+            const char* from = item.from.data + row * item.from.row_pitch;
+            char* to = item.to.data + row * item.to.row_pitch;
+            for (int64_t k = 0; k < count; ++k) {
+                From value;
+                std::memcpy(&value, from + item.from_columns[k] * item.from.column_pitch, sizeof value);
+                const To converted = static_cast<To>(value);
+                std::memcpy(to + item.to_columns[k] * item.to.column_pitch, &converted, sizeof converted);
+            }
+        }
+    }
+
+    std::vector<Item> items_;
+};
+
+// Seconds to read `count` arrays of `size` floats and write one, with the variant a step would take.
+double time_stream(int count, int64_t size, int repetitions) {
+    if ((count != 1 && count != 5 && count != 8) || size < 1 || repetitions < 1) refuse("count, size, repetitions", "1, 5 or 8 arrays, and positive");
+    std::vector<Aligned<float>> arrays;
+    for (int k = 0; k <= count; ++k) arrays.emplace_back(size, 1.0f);
+    std::vector<const float*> inputs;
+    for (int k = 0; k < count; ++k) inputs.push_back(arrays[k].data());
+    const Variant& variant = choose_variant();
+    const auto start = std::chrono::steady_clock::now();
+    for (int k = 0; k < repetitions; ++k) variant.stream(inputs.data(), count, arrays[count].data(), size);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repetitions;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(core, m) {
+    m.doc() = "The actuator step in C++; see native/ in the repository.";
+    py::class_<Core>(m, "Core")
+        .def(py::init<int64_t, int64_t, const std::vector<bool>&, const std::vector<bool>&, int64_t, const std::vector<int>&, const std::vector<py::tuple>&>(),
+             py::arg("robots"), py::arg("slots"), py::arg("integral"), py::arg("delayed"), py::arg("depth"), py::arg("stages"), py::arg("tables"))
+        .def("share", &Core::share, py::arg("row"), py::arg("values"))
+        .def("own", &Core::own, py::arg("row"), py::arg("values"))
+        .def("share_lag", &Core::share_lag, py::arg("values"))
+        .def("own_lag", &Core::own_lag, py::arg("values"))
+        .def("bind", &Core::bind, py::arg("inputs"), py::arg("efforts"), py::arg("columns"))
+        .def("step", &Core::step, py::arg("dt"))
+        .def("time_steps", &Core::time_steps, py::arg("count"), py::arg("dt"))
+        .def("reset", &Core::reset, py::arg("robots") = py::none())
+        .def("faults", &Core::faults)
+        .def("save", &Core::save)
+        .def("restore", &Core::restore, py::arg("saved"))
+        .def("observe", &Core::observe, py::arg("computed"), py::arg("limited_by"))
+        .def_property_readonly("variant", &Core::variant)
+        .def_property_readonly("layout", &Core::layout)
+        .def_property_readonly("memory", &Core::memory);
+    py::class_<Transfer>(m, "Transfer").def(py::init<const std::vector<py::tuple>&>(), py::arg("items")).def("run", &Transfer::run);
+    m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));
+    m.def("variants", [] {
+        std::vector<std::string> names;
+        for (const Variant* one : variants())
+            if (one->available()) names.push_back(one->name);
+        return names;
+    });
+}

@@ -1,0 +1,39 @@
+"""What every component of the catalogue does alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import ClampingPositionBased, Controller
+from isaacsim.core.experimental.actuators.components.catalogue import CATALOGUE
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+
+SCALAR = [(config, component) for config, component in CATALOGUE.items() if component is not ClampingPositionBased]
+each = pytest.mark.parametrize(("config", "component"), SCALAR, ids=lambda item: item.__name__)
+
+
+@each
+def test_absent_arguments_take_the_fallbacks_of_the_schema(config: type, component: Any) -> None:
+    """Each of them, and nothing else."""
+    assert component.resolve_arguments({}) == {name: field.fallback for name, field in parameters_of(config).items()}
+
+
+@each
+def test_given_arguments_are_kept_and_checked(config: type, component: Any) -> None:
+    """Each by itself: a good value goes through, NaN is refused by name."""
+    for name in parameters_of(config):
+        assert component.resolve_arguments({name: 2})[name] == 2
+        with pytest.raises(ValueError, match=f"{name} = nan"):
+            component.resolve_arguments({name: float("nan")})
+
+
+def test_controller_without_a_law_says_so() -> None:
+    """The message names the class and what it lacks."""
+
+    class Lawless(Controller):
+        """Neither a `LAW` nor a `compute`."""
+
+    assert Lawless().state(2, "cpu") is None
+    with pytest.raises(NotImplementedError, match="Lawless has no law"):
+        Lawless().compute(*[None] * 12)

@@ -1,0 +1,50 @@
+"""How the table of a position-based clamp is given: as two lists or as a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import ClampingPositionBased
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"lookup_table_path": "table.txt", "lookup_positions": [0.0], "lookup_efforts": [1.0]},
+        {"lookup_table_path": "table.txt", "lookup_efforts": [1.0]},
+    ],
+    ids=["neither", "both", "file and half a list"],
+)
+def test_table_is_given_once(given: dict[str, Any]) -> None:
+    """As a file or as lists, not both and not neither."""
+    with pytest.raises(ValueError, match="either lookup_table_path, or lookup_positions and lookup_efforts"):
+        ClampingPositionBased(**given)
+
+
+@pytest.mark.parametrize("given", [{"lookup_positions": [0.0, 1.0]}, {"lookup_efforts": [2.0]}])
+def test_half_a_table_is_refused(given: dict[str, Any]) -> None:
+    """The message counts both columns."""
+    with pytest.raises(ValueError, match="must be equally many"):
+        ClampingPositionBased(**given)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("0.5", ["line 3", "'0.5'", "a position and an effort"]),
+        ("position effort", ["line 3", "'position effort'", "a position and an effort"]),
+        ("2 -1", ["lookup_efforts", ">= 0"]),
+        ("2 nan", ["lookup_efforts", "finite"]),
+        ("-1 1", ["lookup_positions[1] = -1.0 comes after 0.0", "must not decrease"]),
+    ],
+)
+def test_bad_line_of_a_file_is_named(tmp_path: Path, line: str, words: list[str]) -> None:
+    """With the file, and with the number of the line where it cannot be read."""
+    file = tmp_path / "table.txt"
+    file.write_text(f"# position effort\n0, 3 # rest\n{line}\n")
+    with pytest.raises(ValueError) as error:
+        ClampingPositionBased(file)
+    assert all(word in str(error.value) for word in [str(file), *words]), error.value

@@ -1,0 +1,79 @@
+"""The kernel of the plan as CUDA code, compiled without a GPU: it compiles, fits into registers and spills nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+)
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
+from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
+
+MOST_REGISTERS = 64
+
+
+def ones() -> wp.array:
+    return wp.ones(1, dtype=wp.float32, device="cpu")
+
+
+def mixed_plan() -> WarpEngine:
+    """Every built-in law in one plan."""
+    pd, pid = ControllerPD(ones(), ones()), ControllerPID(ones(), ones(), ones(), ones())
+    motor, table = ClampingDCMotor(ones(), ones(), ones()), ClampingPositionBased(None, [0.0, 1.0], [1.0, 2.0])
+    delay = Delay(wp.array(np.array([2]), dtype=wp.int32, device="cpu"), 2)
+    return WarpEngine(
+        compile_plan(
+            [
+                ActuatorEntry("a", ("a",), pd, [motor, ClampingMaxEffort(ones())], None),
+                ActuatorEntry("b", ("b",), pid, [table, ClampingMaxEffort(ones())], delay),
+            ],
+            1,
+        ),
+        "cpu",
+    )
+
+
+def ptxas() -> str | None:
+    """NVIDIA's assembler: on the path, or in its wheel."""
+    if found := shutil.which("ptxas"):
+        return found
+    try:
+        files = metadata.files("nvidia-cuda-nvcc") or []
+    except metadata.PackageNotFoundError:
+        return None
+    return next((str(file.locate()) for file in files if file.name == "ptxas"), None)
+
+
+@pytest.mark.parametrize("arch", [80, 90])
+def test_mixed_plan_compiles_for_cuda(arch: int, tmp_path: Path) -> None:
+    """For the processors of the A100 and of the H100 and H200."""
+    module = mixed_plan()._kernel.module
+    (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
+    text = Path(file).read_text().replace("\0", "")
+    assert "step_kernel" in text
+    tool = ptxas()
+    if tool is None:
+        pytest.skip("ptxas is not there: registers and spills are not counted")
+    # the assembler may be older than the compiler in Warp
+    source = tmp_path / "step.ptx"
+    source.write_text(re.sub(r"^\.version .*", ".version 8.5", text, flags=re.MULTILINE))
+    command = [tool, "-v", f"-arch=sm_{arch}", str(source), "-o", str(tmp_path / "step.cubin")]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
+    registers = [int(number) for number in re.findall(r"Used (\d+) registers", said)]
+    spills = [int(number) for number in re.findall(r"(\d+) bytes spill", said)]
+    assert registers and max(registers) <= MOST_REGISTERS, said
+    assert not any(spills), said

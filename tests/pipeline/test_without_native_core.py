@@ -1,0 +1,26 @@
+"""Where the native core was not built, Warp runs everything."""
+
+from __future__ import annotations
+
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD, use_host
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.pipeline import engine
+
+
+def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """With what to do about it; actuators work all the same."""
+    monkeypatch.setattr(engine, "is_native_there", lambda: False)
+    monkeypatch.setattr(engine, "_told", set())
+    gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
+    for _ in range(2):
+        host = MemoryHost(["knee"])
+        with use_host(host):
+            host.play()
+            with ArticulationActuators.from_actuators("/Robot", [(ActuatorConfig(ControllerPD(gain, gain)), "knee")]):
+                host.arrays().position_targets[:] = 2.0
+                host.step(0.01)
+                assert host.arrays().efforts.tolist() == [6.0]
+    (record,) = caplog.records
+    assert "native core was not built" in record.message and "C++17 compiler" in record.message
