@@ -1,0 +1,416 @@
+"""What holds for every actuator, whatever its parameters and signals: hypothesis looks for counterexamples.
+
+Everything runs through the wrapper, on arrays, with each engine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    Clamping,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    ControllerPD,
+    ControllerPID,
+    DCMotorClampingConfig,
+    Delay,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    add_actuator,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from pxr import Usd, UsdPhysics
+
+ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
+ROOT = "/Robot"
+SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets")
+
+pytestmark = pytest.mark.usefixtures("engine_kind")
+# the engine stays the same through all examples of a test
+search = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+seeds = st.integers(0, 2**32 - 1)
+# ordinary numbers, where most rules act together, and the whole range of float32
+any_effort = st.floats(-100, 100, width=32) | st.floats(width=32, allow_nan=False, allow_infinity=False)
+any_limit = st.floats(0, 100, width=32) | st.sampled_from([0.0, np.inf]) | st.floats(0, width=32)
+positive = st.floats(0.125, 10, width=32) | st.just(np.inf) | st.floats(0, width=32, exclude_min=True)
+
+
+def floats(values: Any) -> wp.array:
+    return wp.array(np.asarray(values, np.float32).ravel(), dtype=wp.float32, device="cpu")
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Numbers of one joint on `ROBOTS` robots: a row each of the controller, of each clamp, and the delays."""
+
+    gains: Mapping[str, np.ndarray]
+    clamps: tuple[tuple[type, Any], ...]
+    delays: np.ndarray | None
+
+    def config(self, robots: Any = slice(None)) -> ActuatorConfig:
+        """Fresh components for some of the robots."""
+        controller: Any = ControllerPID if "ki" in self.gains else ControllerPD
+        clamps = [
+            clamp(None, *rows) if clamp is ClampingPositionBased else clamp(*(floats(row[robots]) for row in rows))
+            for clamp, rows in self.clamps
+        ]
+        delay = None
+        if self.delays is not None:
+            delay = Delay(wp.array(self.delays[robots], dtype=wp.int32, device="cpu"), LONGEST)
+        return ActuatorConfig(controller(**{n: floats(row[robots]) for n, row in self.gains.items()}), clamps, delay)
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> Pipeline:
+    """PD or PID, up to three clamps in any order, and a delay or none; numbers differ from robot to robot."""
+
+    def row(low: float, high: float) -> np.ndarray:
+        return draw(arrays(np.float32, ROBOTS, elements=st.floats(low, high, width=32)))
+
+    gains = {"kp": row(0, 100), "kd": row(0, 10), "const_effort": row(-5, 5)}
+    if draw(st.booleans()):
+        gains |= {"ki": row(0, 1000), "integral_max": row(0, 0.125)}
+    made = {
+        ClampingMaxEffort: lambda: (row(0, 100),),
+        ClampingDCMotor: lambda: (row(0, 100), row(0.125, 4), row(0, 100)),
+        ClampingPositionBased: lambda: ([-1.0, 0.0, 0.5], [50.0, 5.0, 80.0]),
+    }
+    kinds = draw(st.lists(st.sampled_from(list(made)), max_size=3))
+    delays = draw(st.none() | arrays(np.int32, ROBOTS, elements=st.integers(0, LONGEST)))
+    return Pipeline(gains, tuple((kind, made[kind]()) for kind in kinds), delays)
+
+
+several = st.lists(pipelines(), min_size=JOINTS, max_size=JOINTS)
+resets = st.dictionaries(st.integers(1, STEPS - 1), st.lists(st.integers(0, ROBOTS - 1), unique=True), max_size=3)
+
+
+def random_signals(seed: int, steps: int = STEPS, joints: int = JOINTS) -> np.ndarray:
+    """Position, velocity, both targets and feedforward, shape `(steps, 5, ROBOTS, joints)`."""
+    return np.random.default_rng(seed).normal(size=(steps, 5, ROBOTS, joints)).astype(np.float32)
+
+
+def step(host: MemoryHost, wrapper: ArticulationActuators, signals: np.ndarray) -> np.ndarray:
+    """Bits of the efforts `(robots, joints)` for the signals `(5, robots, joints)` of one step."""
+    memory = host.arrays()
+    assert memory is not None
+    for name, values in zip(SIGNALS, signals, strict=False):
+        getattr(memory, name)[:] = values.ravel()
+    wrapper.set_dof_feedforward_effort_targets(signals[4])
+    host.step(DT)
+    return memory.efforts.reshape(signals[4].shape).view(np.int32).copy()
+
+
+def run(configs: Sequence[ActuatorConfig], signals: np.ndarray, reset: Mapping[int, Any] | None = None) -> np.ndarray:
+    """Bits of the efforts `(steps, robots, joints)`; before step `k`, the robots `reset[k]` start over."""
+    host = MemoryHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
+    with use_host(host):
+        host.play()
+        pairs = [(config, f"joint_{n}") for n, config in enumerate(configs)]
+        with ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
+            found = []
+            for number, now in enumerate(signals):
+                if reset and number in reset:
+                    wrapper.reset(indices=reset[number])
+                found.append(step(host, wrapper, now))
+            assert wrapper.faults == []
+    return np.array(found)
+
+
+@search
+@given(several, seeds, resets)
+def test_delay_is_an_older_command(joints: list[Pipeline], seed: int, reset: dict[int, list[int]]) -> None:
+    """A delay of d equals no delay and the command of d steps ago, or the first one since the robot's reset."""
+    signals = random_signals(seed)
+    older = signals.copy()
+    for robot, (column, joint) in itertools.product(range(ROBOTS), enumerate(joints)):
+        lag, start = 0 if joint.delays is None else int(joint.delays[robot]), 0
+        for number in range(STEPS):
+            start = number if robot in reset.get(number, []) else start
+            older[number, 2:, robot, column] = signals[max(number - lag, start), 2:, robot, column]
+    undelayed = [replace(joint, delays=None).config() for joint in joints]
+    np.testing.assert_array_equal(
+        run([joint.config() for joint in joints], signals, reset), run(undelayed, older, reset)
+    )
+
+
+@search
+@given(several, seeds, st.integers(1, STEPS - 1), st.lists(st.booleans(), min_size=ROBOTS, max_size=ROBOTS))
+@pytest.mark.parametrize("as_mask", [True, False])
+def test_reset_is_a_fresh_start_for_its_robots_and_nothing_for_the_others(
+    as_mask: bool, joints: list[Pipeline], seed: int, at: int, mask: list[bool]
+) -> None:
+    """By mask and by indices; not a bit differs."""
+    signals, picked = random_signals(seed), np.array(mask)
+
+    def configs() -> list[ActuatorConfig]:
+        return [joint.config() for joint in joints]
+
+    found = run(configs(), signals, {at: picked if as_mask else np.flatnonzero(picked)})
+    undisturbed, fresh = run(configs(), signals), run(configs(), signals[at:])
+    np.testing.assert_array_equal(found[:at], undisturbed[:at])
+    np.testing.assert_array_equal(found[at:, ~picked], undisturbed[at:, ~picked])
+    np.testing.assert_array_equal(found[at:, picked], fresh[:, picked])
+
+
+@search
+@given(several, seeds)
+def test_robots_and_joints_do_not_know_each_other(joints: list[Pipeline], seed: int) -> None:
+    """Every robot, and every joint, gives alone the bits that it gives among the others, in any order."""
+    signals = random_signals(seed)
+    together = run([joint.config() for joint in joints], signals)
+    for robot in range(ROBOTS):
+        one = slice(robot, robot + 1)
+        alone = run([joint.config(one) for joint in joints], signals[:, :, one])
+        np.testing.assert_array_equal(alone, together[:, one])
+    for column, joint in enumerate(joints):
+        one = slice(column, column + 1)
+        np.testing.assert_array_equal(run([joint.config()], signals[..., one]), together[..., one])
+    backwards = run([joint.config() for joint in joints[::-1]], signals[..., ::-1])
+    np.testing.assert_array_equal(backwards, together[..., ::-1])
+
+
+def stage_with(names: Sequence[str]) -> Usd.Stage:
+    """A robot with these joints and no actuators."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
+    for name in names:
+        UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/{name}")
+    return stage
+
+
+@search
+@given(seeds, st.permutations(range(4)), st.sets(st.integers(1, 3)))
+def test_grouping_of_joints_into_prims_changes_no_bit(seed: int, order: list[int], cuts: set[int]) -> None:
+    """Prims with several targets, in any order, equal a prim per joint; each joint and robot has numbers of its own."""
+    names = ["hip", "knee", "ankle", "toe"]
+    edges = [0, *sorted(cuts), 4]
+    grouped = [[names[n] for n in order[first:last]] for first, last in itertools.pairwise(edges)]
+    signals = random_signals(seed, joints=4)
+    results = []
+    for groups in (grouped, [[name] for name in names]):
+        stage = stage_with(names)
+        for number, group in enumerate(groups):
+            clamps = [
+                DCMotorClampingConfig(1, 1, 1),
+                MaxEffortClampingConfig(1),
+                PositionBasedClampingConfig([-1, 1], [20, 60]),
+            ]
+            controller, lag = PIDControlConfig(1, 1, 1, 1), DelayConfig(LONGEST)
+            add_actuator(ROOT, group, f"group_{number}", controller, clamping=clamps, delay=lag, stage=stage)
+        host = MemoryHost(names, ROBOTS, path=ROOT, stage=stage)
+        with use_host(host), ArticulationActuators(f"{ROOT}_.*") as wrapper:
+            host.play()
+            for actuator in wrapper.actuators:
+                retune(actuator, np.random.default_rng(seed), names)
+            found = []
+            for number, now in enumerate(signals):
+                if number == STEPS // 2:
+                    wrapper.reset(indices=[1])
+                found.append(step(host, wrapper, now))
+            results.append(found)
+    np.testing.assert_array_equal(*results)
+
+
+def retune(actuator: Any, rng: np.random.Generator, names: list[str]) -> None:
+    """Write the numbers that belong to the actuator's joints into its live arrays."""
+    columns = [names.index(name) for name in actuator.dof_names]
+    for component in (actuator.controller, *actuator.clamping):
+        for name in sorted(component.PARAMETERS):
+            values = rng.uniform(0.1, 60, (ROBOTS, len(names))).astype(np.float32)
+            getattr(component, name).assign(values[:, columns].ravel())
+    lags = rng.integers(0, LONGEST, (ROBOTS, len(names)), endpoint=True).astype(np.int32)
+    actuator.delay.delay_steps.assign(lags[:, columns].ravel())
+
+
+@search
+@given(several, seeds, resets, st.integers(0, STEPS - 1), st.integers(0, STEPS - 1))
+def test_saved_state_goes_on_as_if_nothing_had_happened(
+    joints: list[Pipeline], seed: int, reset: dict[int, list[int]], at: int, broken: int
+) -> None:
+    """Efforts and faults, from any step, with robots reset and inputs lost on the way."""
+    signals = random_signals(seed)
+    signals[broken, 0, 1, 0] = np.nan
+    host = MemoryHost([f"joint_{n}" for n in range(JOINTS)], ROBOTS)
+    saved: dict[str, np.ndarray] = {}
+    results, faults = [], []
+    with use_host(host):
+        host.play()
+        for first in (0, at):
+            pairs = [(joint.config(), f"joint_{n}") for n, joint in enumerate(joints)]
+            with ArticulationActuators.from_actuators("/Robot.*", pairs) as wrapper:
+                found = []
+                for number in range(first, STEPS):
+                    if number == at:
+                        if saved:
+                            wrapper.restore_state(saved)
+                        else:
+                            saved = wrapper.save_state()
+                    if number in reset:
+                        wrapper.reset(indices=reset[number])
+                    found.append(step(host, wrapper, signals[number]))
+                results.append(found[at - first :])
+                faults.append(wrapper.faults)
+    np.testing.assert_array_equal(*results)
+    assert faults[0] == faults[1]
+
+
+@search
+@given(
+    arrays(np.float32, (ROBOTS, JOINTS), elements=any_effort),
+    arrays(np.float32, (2, ROBOTS), elements=any_limit),
+    seeds,
+)
+def test_without_gains_the_feedforward_is_the_effort(feedforward: np.ndarray, limits: np.ndarray, seed: int) -> None:
+    """Open loop, bit for bit; with a limit, the limited feedforward."""
+    signals = random_signals(seed, steps=2)
+    signals[:, 4] = feedforward
+    off = np.zeros(ROBOTS, np.float32)
+    pd, pid = {"kp": off, "kd": off}, {"kp": off, "ki": off, "kd": off, "integral_max": off + 1}
+    for number, gains in enumerate((pd, pid)):
+        free = Pipeline(gains, (), None)
+        limited = replace(free, clamps=((ClampingMaxEffort, (limits[number],)),))
+        found = run([free.config(), limited.config()], signals).view(np.float32)
+        expected = feedforward.copy()
+        expected[:, 1] = np.clip(expected[:, 1], -limits[number], limits[number])
+        for efforts in found:
+            np.testing.assert_array_equal(efforts, expected)
+
+
+usd_clamps = {
+    "max": st.builds(MaxEffortClampingConfig, any_limit),
+    "motor": st.builds(DCMotorClampingConfig, any_limit, positive, any_limit),
+    "table": st.integers(1, 4).flatmap(
+        lambda rows: st.builds(
+            PositionBasedClampingConfig,
+            st.lists(any_effort, min_size=rows, max_size=rows).map(sorted),
+            st.lists(any_effort.map(abs), min_size=rows, max_size=rows),
+        )
+    ),
+}
+component_of = {
+    MaxEffortClampingConfig: ClampingMaxEffort,
+    DCMotorClampingConfig: ClampingDCMotor,
+    PositionBasedClampingConfig: ClampingPositionBased,
+}
+
+
+@st.composite
+def clamps_from_usd(draw: st.DrawFn) -> list[Any]:
+    """The plain limit and any of the others, in any order."""
+    others = draw(st.sets(st.sampled_from(["motor", "table"])))
+    return [draw(usd_clamps[kind]) for kind in draw(st.permutations(sorted({"max"} | others)))]
+
+
+gains = st.floats(0, 100, width=32) | st.floats(0, 2.0**100, width=32)
+any_signals = arrays(np.float32, (2, 5, 1, 1), elements=any_effort)
+
+
+def efforts_on_one_joint(wrapper: ArticulationActuators, host: MemoryHost, signals: np.ndarray) -> np.ndarray:
+    host.play()
+    with wrapper:
+        return np.array([step(host, wrapper, now) for now in signals]).view(np.float32)
+
+
+@settings(search, max_examples=150)
+@given(clamps_from_usd(), gains, gains, any_signals)
+def test_no_effort_exceeds_the_plain_limit_of_a_prim(
+    clamps: list[Any], kp: float, kd: float, signals: np.ndarray
+) -> None:
+    """Whatever stands beside it, in whatever order it was authored; an effort is always a number."""
+    limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, MaxEffortClampingConfig))
+    stage = stage_with(["knee"])
+    add_actuator(ROOT, "knee", "knee", PDControlConfig(kp, kd), clamping=clamps, stage=stage)
+    host = MemoryHost(["knee"], path=ROOT, stage=stage)
+    with use_host(host), warnings.catch_warnings():
+        # an infinite stall effort beside a finite speed limit is told
+        warnings.simplefilter("ignore", UserWarning)
+        found = efforts_on_one_joint(ArticulationActuators(ROOT), host, signals)
+    assert np.isfinite(found).all() and (np.abs(found) <= limit).all()
+
+
+@settings(search, max_examples=150)
+@given(st.lists(st.one_of(*usd_clamps.values()), max_size=4), any_limit, gains, gains, any_signals)
+def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(
+    before: list[Any], limit: float, kp: float, kd: float, signals: np.ndarray
+) -> None:
+    """Any clamps in any number and order before it."""
+    clamps = [
+        component_of[type(clamp)].from_config(clamp, 1, "cpu") for clamp in [*before, MaxEffortClampingConfig(limit)]
+    ]
+    config = ActuatorConfig(ControllerPD(floats([kp]), floats([kd])), clamps)
+    host = MemoryHost(["knee"], path=ROOT)
+    with use_host(host):
+        wrapper = ArticulationActuators.from_actuators(ROOT, [(config, "knee")])
+        found = efforts_on_one_joint(wrapper, host, signals)
+    assert np.isfinite(found).all() and (np.abs(found) <= limit).all()
+
+
+def open_loop(clamps: Sequence[Clamping], signals: np.ndarray) -> tuple[np.ndarray, set[int]]:
+    """What clamps make of efforts at positions and velocities, a robot each, and the robots with a fault."""
+    efforts, positions, velocities = signals
+    off = np.zeros(len(efforts), np.float32)
+    now = np.stack([positions, velocities, off, off, efforts])[..., None]
+    host = MemoryHost(["joint"], len(efforts))
+    with use_host(host):
+        host.play()
+        config = ActuatorConfig(ControllerPD(floats(off), floats(off)), list(clamps))
+        with ArticulationActuators.from_actuators("/Robot.*", [(config, "joint")]) as wrapper:
+            return step(host, wrapper, now).view(np.float32)[:, 0], {fault.robot for fault in wrapper.faults}
+
+
+@settings(search, max_examples=60)
+@given(st.one_of(*usd_clamps.values()), arrays(np.float32, (3, 8), elements=any_effort))
+def test_clamping_twice_is_clamping_once(config: Any, signals: np.ndarray) -> None:
+    """And a limit that does not depend on speed makes no effort larger and turns none around."""
+    once, twice = (
+        open_loop([component_of[type(config)].from_config(config, 8, "cpu") for _ in range(times)], signals)
+        for times in (1, 2)
+    )
+    np.testing.assert_array_equal(once[0], twice[0])
+    assert once[1] == twice[1]
+    if not isinstance(config, DCMotorClampingConfig):
+        efforts = signals[0]
+        assert (np.abs(once[0]) <= np.abs(efforts)).all() and (once[0] * np.sign(efforts) >= 0).all()
+
+
+motor = st.tuples(any_effort, any_limit, positive, any_limit)
+
+
+@settings(search, max_examples=60)
+@given(st.lists(motor, min_size=8, max_size=8))
+def test_bounds_of_a_motor_are_an_interval(motors: list[tuple[float, ...]]) -> None:
+    """At every speed, for every stall effort, no-load speed and peak: no effort is beyond the peak, and none is NaN."""
+    speeds, *parameters = np.array(motors, np.float32).T
+    peak = parameters[2]
+    bounds = []
+    for effort in (-3e38, 3e38):
+        signals = np.stack([np.full(8, effort, np.float32), np.zeros(8, np.float32), speeds])
+        found, faulty = open_loop([ClampingDCMotor(*map(floats, parameters))], signals)
+        bounds.append(found)
+        # without a peak the curve may reach infinity, which is no effort
+        assert not np.isfinite(peak[list(faulty)]).any()
+    assert (-peak <= bounds[0]).all() and (bounds[0] <= bounds[1]).all() and (bounds[1] <= peak).all()
