@@ -232,3 +232,40 @@ def test_state_of_other_actuators_is_refused(host: MemoryHost) -> None:
             other.restore_state(saved)
         after = other.save_state()
         assert all(np.array_equal(before[name], after[name]) for name in before)
+
+
+class Remembering(Controller):
+    """A law that keeps the last three positions of each joint."""
+
+    class State:
+        def __init__(self, num_actuators: int) -> None:
+            self.history = wp.zeros((3, num_actuators), dtype=wp.float32, device="cpu")
+
+        def reset(self, mask: Any = None) -> None:
+            self.history.zero_()
+
+    def is_stateful(self) -> bool:
+        return True
+
+    def state(self, num_actuators: int, device: Any) -> State:
+        return self.State(num_actuators)
+
+    def compute(self, positions: wp.array, *rest: Any, device: Any = None) -> None:
+        self.newest = positions.numpy()[rest[4].numpy()]
+        rest[8].zero_()
+
+    def update_state(self, current_state: State, next_state: State) -> None:
+        next_state.history.assign(np.vstack([self.newest, current_state.history.numpy()[:2]]))
+
+
+def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
+    """Also in two dimensions; the other robot's goes on."""
+    host = MemoryHost(["knee"], 2)
+    with use_host(host):
+        host.play()
+        with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Remembering()), "knee")]) as wrapper:
+            for position in (1.0, np.nan, 3.0):
+                host.arrays().positions[:] = [position, 7.0]
+                host.step(0.01)
+            saved = next(values for name, values in wrapper.save_state().items() if name.endswith("history"))
+            assert saved.T.tolist() == [[3.0, 1.0, 0.0], [7.0, 7.0, 7.0]]

@@ -144,9 +144,12 @@ class CustomStage:
         if now is None or now.controller_state is None:
             return
         for name, before in vars(now.controller_state).items():
-            if isinstance(before, wp.array) and before.shape == (count,):
-                arrays = [indices, self._bad, before, getattr(after.controller_state, name)]
-                wp.launch(_hold_kernel, count, arrays, device=self.device)
+            if not isinstance(before, wp.array) or before.shape[-1] != count or before.ndim > 2:
+                continue
+            kept = getattr(after.controller_state, name)
+            rows = [...] if before.ndim == 1 else range(before.shape[0])
+            for old, new in ((before[row], kept[row]) for row in rows):
+                wp.launch(_hold_kernel, count, [indices, self._bad, old, new], device=self.device)
 
     def observe(self, on: bool) -> None:
         """Nothing to prepare: each actuator keeps the effort it computed last."""

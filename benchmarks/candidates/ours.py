@@ -1,0 +1,61 @@
+"""This project's engine on plain arrays."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+)
+from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+
+from ..problem import DT, INPUTS, Problem
+from . import Candidate
+
+
+class OurEngine(Candidate):
+    """The engine with one actuator per joint, as a robot file has them."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.efforts = problem.zeros()
+        entries = []
+        for joint in range(problem.num_joints):
+            made = components(problem, joint)
+            parts = made.controller, made.clamping, made.delay
+            entries.append(ActuatorEntry(f"/{joint}", (str(joint),), *parts, shared=not problem.per_robot))
+        columns = list(problem.robot.columns)
+        self.engine = Engine(entries, problem.num_robots, "cpu", columns)
+        self.engine.bind(columns, [problem.inputs[name] for name in INPUTS], self.efforts)
+        self.step = partial(self.engine.step, DT)
+
+
+def components(problem: Problem, joint: int) -> ActuatorConfig:
+    """The components of one joint, with a value for every robot."""
+    law = problem.laws[joint % len(problem.laws)]
+
+    def value(name: str) -> wp.array:
+        return wp.array(problem.spread(name, slice(joint, joint + 1)), dtype=wp.float32, device="cpu")
+
+    controller: Any = ControllerPD(value("kp"), value("kd"))
+    if law.integral:
+        controller = ControllerPID(value("kp"), value("ki"), value("kd"), value("integral_max"))
+    clamps: dict[str, Any] = {
+        "none": lambda: [],
+        "max": lambda: [ClampingMaxEffort(value("max_effort"))],
+        "dc": lambda: [ClampingDCMotor(*map(value, ("saturation_effort", "velocity_limit", "max_motor_effort")))],
+        "table": lambda: [ClampingPositionBased(None, *problem.table)],
+    }
+    steps = np.full(problem.num_robots, problem.delay, np.int32)
+    delay = Delay(wp.array(steps, dtype=wp.int32, device="cpu"), problem.delay) if law.delayed else None
+    return ActuatorConfig(controller, clamps[law.clamp](), delay)

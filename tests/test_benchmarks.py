@@ -1,0 +1,223 @@
+"""The benchmarks: the smallest run, and that nothing wrong is timed. No time is asserted."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from places import REPOSITORY
+
+# they are run from the repository root and not installed
+sys.path.append(str(REPOSITORY))
+
+from benchmarks import environment
+from benchmarks.candidates import ENGINES, MEMORY_TICKS, MUJOCO_TICKS, PASSING, STREAM, Candidate, Known
+from benchmarks.check import TOLERANCE, Check
+from benchmarks.measure import Case, Outcome, measure
+from benchmarks.problem import RANGES, Problem
+from benchmarks.targets import targets
+from benchmarks.timing import interleave
+
+TICKS = [known for known in (*MEMORY_TICKS, *MUJOCO_TICKS) if known.name != PASSING]
+
+
+def name_of(value: Any) -> str:
+    return f"{value.kind}" if isinstance(value, Known) else str(value)
+
+
+def build(known: Known, problem: Problem) -> Candidate:
+    """A candidate, where its library is installed."""
+    try:
+        return known.load()(problem)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+
+
+def changed(problem: Problem, name: str) -> Problem:
+    """The same problem over the same inputs with one value changed on its last joint."""
+    other = copy.copy(problem)
+    if name == "delay":
+        other.delay -= 1
+    elif name == "table":
+        positions, (first, *rest) = problem.table
+        other.table = positions, (1.1 * first, *rest)
+    else:
+        values = problem.parameters[name].copy()
+        # the joint whose law has the parameter, of those that take turns
+        place = {"ki": 1, "integral_max": 1, "max_effort": 1, "saturation_effort": 0, "velocity_limit": 0}
+        values[:, place.get(name, 0)] *= 1.1
+        other.parameters = {**problem.parameters, name: values}
+    return other
+
+
+def test_smallest_run(tmp_path: Path) -> None:
+    """One robot, one size, two pipelines, on arrays and on physics: figures, picture and exit code."""
+    figures, picture = tmp_path / "figures.json", tmp_path / "picture.png"
+    what = [
+        "--here",
+        "--robots",
+        "12",
+        "12free",
+        "--sizes",
+        "1",
+        "--pipelines",
+        "PD+max",
+        "mixed",
+        "--block-ms",
+        "0.02",
+    ]
+    command = [sys.executable, "-m", "benchmarks", *what, "--json", str(figures), "--plot", str(picture)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Targets" in done.stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    found = json.loads(figures.read_text())
+    assert {"processor", "cores", "threads", "load", "versions", "engine"} <= set(found["machine"])
+    assert all({"text", "goal", "value", "where", "reached"} == set(target) for target in found["targets"])
+    # one robot was measured and no more
+    assert [target["text"] for target in found["targets"] if target["value"] is not None] == [
+        "tick on arrays, 12 x 1 PD+max, vs Isaac Sim per joint",
+        "tick on MuJoCo with refresh and commit, 12 x 1 PD+max, vs Isaac Sim per joint",
+        "engine, any case vs any peer, worst",
+    ]
+    cases = [(case["section"], case["robot"], case["pipeline"], case["per_robot"]) for case in found["cases"]]
+    assert len(cases) == len(set(cases)) == 4 + 4 + 2
+    for case in found["cases"]:
+        for name, outcome in case["outcomes"].items():
+            if "is not installed" not in outcome["reason"]:
+                assert outcome["seconds"] > 0 and outcome["ratio"] > 0, (case, name)
+                assert name == STREAM or outcome["error"] <= TOLERANCE
+
+
+@pytest.mark.parametrize("per_robot", [False, True], ids=["shared", "per robot"])
+@pytest.mark.parametrize("known", [*ENGINES, *TICKS], ids=name_of)
+def test_candidate_passes_its_check(known: Known, per_robot: bool) -> None:
+    """All laws at once on 12 of 19 columns; on physics, which has shared parameters only, on all 12."""
+    physics = known in MUJOCO_TICKS
+    problem = Problem("12free" if physics else "12of19", 5, "mixed", per_robot and not physics)
+    candidate = build(known, problem)
+    try:
+        assert Check(problem).error(candidate) <= TOLERANCE
+    finally:
+        candidate.close()
+
+
+@pytest.mark.parametrize("name", [*RANGES, "delay", "table"])
+@pytest.mark.parametrize("known", ENGINES, ids=name_of)
+def test_check_fails_for_a_changed_parameter(known: Known, name: str) -> None:
+    """One value that is 10 % off on one joint, or a delay of one step less, is noticed."""
+    problem = Problem("12", 20, "mixed")
+    assert Check(problem).error(build(known, changed(problem, name))) > TOLERANCE
+
+
+@pytest.mark.parametrize("known", TICKS, ids=name_of)
+def test_check_of_a_tick_fails_for_a_changed_parameter(known: Known) -> None:
+    """The same for whole ticks, one parameter."""
+    problem = Problem("12", 5, "PD+max")
+    candidate = build(known, changed(problem, "kp"))
+    try:
+        assert Check(problem).error(candidate) > TOLERANCE
+    finally:
+        candidate.close()
+
+
+def test_check_fails_for_columns_not_driven() -> None:
+    """Efforts belong to the driven joints only."""
+    problem = Problem("12of19", 2, "PD")
+    candidate = ENGINES[0].load()(problem)
+    candidate.efforts[1, 6] = 0.5
+    assert Check(problem).error(candidate) > TOLERANCE
+
+
+def test_wrong_candidate_is_reported_and_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are timed all the same."""
+    numpy = next(known for known in ENGINES if known.name == "NumPy")
+    monkeypatch.setattr(numpy.load(), "step", lambda self: self.efforts.fill(np.nan))
+    case = Case("engine", "12", 1, "PD", per_robot=False)
+    measure(case, rounds=1, block_seconds=1e-5)
+    wrong = case.outcomes["NumPy"]
+    assert wrong.failed and wrong.seconds is None and "error nan" in wrong.reason
+    assert case.outcomes[Known.OURS].ratio == 1
+    assert case.outcomes["newton one object"].seconds
+
+
+def test_every_block_runs_in_every_round() -> None:
+    """As many steps at a time as fill the block, after a warm-up."""
+    counts: dict[str, list[int]] = {"slow": [], "fast": []}
+
+    def block(name: str, seconds: float) -> Any:
+        def run(count: int) -> float:
+            counts[name].append(count)
+            return seconds
+
+        return run
+
+    times = interleave({"slow": block("slow", 1e-2), "fast": block("fast", 1e-4)}, rounds=3, block_seconds=2e-3)
+    assert {name: values.tolist() for name, values in times.items()} == {"slow": [1e-2] * 3, "fast": [1e-4] * 3}
+    assert counts["slow"][-3:] == [1] * 3
+    assert counts["fast"][-3:] == [20] * 3
+
+
+def with_ratio(ratio: float, pipeline: str, name: str = "newton one object", size: int = 1024) -> Case:
+    return Case("engine", "12", size, pipeline, False, outcomes={name: Outcome(seconds=1.0, ratio=ratio)})
+
+
+def test_targets_are_reached_missed_or_not_measured() -> None:
+    """A geometric mean over pipelines, a worst case, bytes."""
+    goals = targets([with_ratio(40, "PD"), with_ratio(90, "PD+max"), with_ratio(0.9, "PD", "NumPy", 64)], 999_999)
+    found = {goal.text: goal for goal in goals}
+    mean = found["engine, 12 x 1024 vs newton one object, geometric mean of pipelines"]
+    assert mean.reached and mean.value == pytest.approx(60)
+    never_slower = found["engine, any case vs any peer, worst"]
+    assert never_slower.reached is False and never_slower.value == 0.9 and "NumPy" in never_slower.where
+    assert found["memory beyond the arrays, 12 x 16384 PD+max, feedforward counted"].reached
+    assert found["tick on arrays, 12 x 4096 PD+max, vs Isaac Sim per joint"].reached is None
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Keep the environment in an empty folder and record what would be run there instead of running it."""
+    recorded: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[bytes]:
+        recorded.append([str(part) for part in command])
+        environment.FOLDER.mkdir(exist_ok=True)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(environment, "FOLDER", tmp_path / "peers")
+    monkeypatch.setattr(environment.subprocess, "run", run)
+    return recorded
+
+
+def test_environment_is_made_once(commands: list[list[str]]) -> None:
+    """The second run starts measuring at once; arguments are handed on."""
+    assert environment.run_with_peers(["--quick"]) == 0
+    assert [command[2] for command in commands] == ["venv", "pip", "benchmarks"]
+    assert environment.run_with_peers(["--quick"]) == 0
+    assert len(commands) == 4
+    assert commands[3][1:] == ["-m", "benchmarks", "--here", "--quick"]
+
+
+def test_failed_installation_is_told_and_tried_again(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is measured then, and nothing is taken for installed."""
+    works = environment.subprocess.run
+
+    def fail(command: list[str], **options: Any) -> Any:
+        works(command, **options)
+        raise subprocess.CalledProcessError(2, command)
+
+    monkeypatch.setattr(environment.subprocess, "run", fail)
+    assert environment.run_with_peers([]) == 1
+    assert "--here" in capsys.readouterr().err
+    assert len(commands) == 1
+    monkeypatch.setattr(environment.subprocess, "run", works)
+    assert environment.run_with_peers([]) == 0
+    assert [command[2] for command in commands[1:]] == ["venv", "pip", "benchmarks"]
