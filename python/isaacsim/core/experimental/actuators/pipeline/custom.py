@@ -147,7 +147,7 @@ class CustomStage:
             if not isinstance(before, wp.array) or before.shape[-1] != count or before.ndim > 2:
                 continue
             kept = getattr(after.controller_state, name)
-            rows = [...] if before.ndim == 1 else range(before.shape[0])
+            rows = [slice(None)] if before.ndim == 1 else range(before.shape[0])
             for old, new in ((before[row], kept[row]) for row in rows):
                 wp.launch(_hold_kernel, count, [indices, self._bad, old, new], device=self.device)
 
