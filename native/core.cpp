@@ -133,7 +133,6 @@ constexpr int kLanes = 4;
 
 #if defined(__GNUC__)
 typedef float Lanes __attribute__((vector_size(kLanes * 4)));
-typedef int32_t Choice __attribute__((vector_size(kLanes * 4)));
 inline Lanes all_lanes(float x) { return Lanes{} + x; }
 #else
 typedef float Lanes;
@@ -145,34 +144,35 @@ constexpr int kWidth = sizeof(Lanes) / sizeof(float);
 inline Lanes table_limit(Lanes q, const Table& t) {
     Lanes at = all_lanes(t.positions[0]), value = all_lanes(t.efforts[0]), slope = all_lanes(0.0f);
     for (int row = 0; row < t.count; ++row) {
-        const Lanes position = all_lanes(t.positions[row]), effort = all_lanes(t.efforts[row]);
-        const Lanes steep = all_lanes(t.slopes[row]);
-        const auto passed = q > position;
-        at = passed ? position : at;
-        value = passed ? effort : value;
-        slope = passed ? steep : slope;
+        const auto passed = q > all_lanes(t.positions[row]);
+        at = passed ? all_lanes(t.positions[row]) : at;
+        value = passed ? all_lanes(t.efforts[row]) : value;
+        slope = passed ? all_lanes(t.slopes[row]) : slope;
     }
     return value + (q - at) * slope;
 }
 
+// The limit of each element by its table; infinite without one.
 void look_up(const Limits& limits, const Block& b, float* out) {
     const float* q = b.input[kPosition];
-    // slots without a table have no limit
     if (limits.tables.empty() || limits.tables[0].used) std::fill(out, out + b.size, kInfinity);
     for (const Table& t : limits.tables) {
         for (int64_t i = 0; i < b.size; i += kWidth) {
-            const size_t bytes = std::min<int64_t>(kWidth, b.size - i) * sizeof(float);
-            Lanes position = all_lanes(0.0f);
-            std::memcpy(&position, q + i, bytes);
+            const int64_t count = std::min<int64_t>(kWidth, b.size - i);
+            Lanes position{};
+            if (count == kWidth) {
+                std::memcpy(&position, q + i, sizeof position);
+            } else {
+                std::memcpy(&position, q + i, count * sizeof(float));
+            }
             const Lanes limit = table_limit(position, t);
-            if (!t.used) {
-                std::memcpy(out + i, &limit, bytes);
+            if (count == kWidth && !t.used) {
+                std::memcpy(out + i, &limit, sizeof limit);
                 continue;
             }
             float here[kWidth];
             std::memcpy(here, &limit, sizeof here);
-            for (int64_t k = 0; k < static_cast<int64_t>(bytes / sizeof(float)); ++k)
-                if (t.used[i + k]) out[i + k] = here[k];
+            for (int64_t k = 0; k < count; ++k) out[i + k] = !t.used || t.used[i + k] ? here[k] : out[i + k];
         }
     }
 }
@@ -195,7 +195,25 @@ inline int64_t row_of(const Ring& ring, int64_t lag) {
     return row < 0 ? row + ring.depth : row;
 }
 
-inline int64_t allowed(const Ring& ring, int64_t lag) { return std::clamp<int64_t>(lag, 0, ring.depth - 1); }
+// The lag all elements share, or -1.
+inline int64_t one_lag(const Ring& ring, const int32_t* RESTRICT lag, int64_t count) {
+    int32_t differ = 0;
+    INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) differ |= lag[k] ^ lag[0];
+    return differ ? -1 : std::clamp<int64_t>(lag[0], 0, ring.depth - 1);
+}
+
+// Where the delayed command of each element is: its row, times the size of a row.
+void find_rows(const Ring& ring, const int32_t* RESTRICT lag, const int32_t* RESTRICT places, int64_t count,
+               int64_t* RESTRICT from) {
+    const int32_t head = static_cast<int32_t>(ring.head), depth = static_cast<int32_t>(ring.depth);
+    for (int64_t k = 0; k < count; ++k) {
+        const int32_t steps = lag[places ? places[k] : k];
+        const int32_t kept = steps < 0 ? 0 : steps >= depth ? depth - 1 : steps;
+        const int32_t row = head - kept;
+        from[k] = (row < 0 ? row + depth : row) * ring.row_size + k;
+    }
+}
 
 // Replace the block's targets by the delayed ones; returns whether every target of this step is finite.
 bool delay(const Problem& p, Block& b, float* const* scratch) {
@@ -203,43 +221,43 @@ bool delay(const Problem& p, Block& b, float* const* scratch) {
     const bool every = p.delayed_slots == p.slots && p.layout != Layout::kGaps;
     const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
     const int32_t* lag = ring.own_lag ? ring.own_lag + b.first : ring.shared_lag;
-    const int64_t newest = ring.head * ring.row_size + from;
-    const int64_t before = row_of(ring, ring.depth > 1 ? 1 : 0) * ring.row_size + from;
+    const int32_t* places = p.delayed_places;
+    const int64_t before = row_of(ring, ring.depth > 1 ? 1 : 0);
+    int64_t uniform = ring.uniform;
+    if (every && uniform < 0) uniform = one_lag(ring, lag, count);
+    int64_t* const found = reinterpret_cast<int64_t*>(scratch[3]);
+    if (!every || uniform < 0) find_rows(ring, lag, every ? nullptr : places, count, found);
+
     bool good = true;
     for (int c = 0; c < 3; ++c) {
         const float* now = b.now[c];
-        float* rows = ring.rows[c];
+        float* const rows = ring.rows[c] + from;
+        float* const newest = rows + ring.head * ring.row_size;
+        const float* const older = rows + before * ring.row_size;
         bool fine = true;
         if (every) {
-            fine = push(now, rows + newest, count);
+            fine = push(now, newest, count);
         } else {
             for (int64_t k = 0; k < count; ++k) {
-                const float value = now[p.delayed_places[k]];
-                fine &= finite(value);
-                rows[newest + k] = value;
+                newest[k] = now[places[k]];
+                fine &= finite(newest[k]);
             }
         }
         // what is not finite never enters: the command before it is held
         for (int64_t k = 0; !fine && k < count; ++k)
-            if (!finite(rows[newest + k])) rows[newest + k] = finite(rows[before + k]) ? rows[before + k] : 0.0f;
+            if (!finite(newest[k])) newest[k] = finite(older[k]) ? older[k] : 0.0f;
         good &= fine;
 
-        float* delayed = scratch[c];
-        if (every && ring.uniform >= 0) {
-            b.input[kPositionTarget + c] = rows + row_of(ring, ring.uniform) * ring.row_size + from;
-            continue;
-        }
-        if (every) {
-            for (int64_t k = 0; k < count; ++k)
-                delayed[k] = rows[row_of(ring, allowed(ring, lag[k])) * ring.row_size + from + k];
+        float* const delayed = scratch[c];
+        b.input[kPositionTarget + c] = delayed;
+        if (every && uniform >= 0) {
+            b.input[kPositionTarget + c] = rows + row_of(ring, uniform) * ring.row_size;
+        } else if (every) {
+            for (int64_t k = 0; k < count; ++k) delayed[k] = rows[found[k]];
         } else {
             std::memcpy(delayed, now, b.size * sizeof(float));
-            for (int64_t k = 0; k < count; ++k) {
-                const int32_t i = p.delayed_places[k];
-                delayed[i] = rows[row_of(ring, allowed(ring, lag[i])) * ring.row_size + from + k];
-            }
+            for (int64_t k = 0; k < count; ++k) delayed[places[k]] = rows[found[k]];
         }
-        b.input[kPositionTarget + c] = delayed;
     }
     return good;
 }
@@ -247,31 +265,32 @@ bool delay(const Problem& p, Block& b, float* const* scratch) {
 // ---- a block
 
 // The law of the slots that have an integral, where not all have one.
-void integrate_some(const Problem& p, const Block& b, float* efforts) {
+void integrate_some(const Problem& p, const Block& b, float* RESTRICT efforts, float* RESTRICT found) {
     const int64_t count = b.robots * p.integral_slots;
-    float* integral = p.integral + b.first_robot * p.integral_slots;
-    const float *kp = p.kp.at(b.first), *kd = p.kd.at(b.first), *bias = p.bias.at(b.first), *ki = p.ki.at(b.first);
-    const float* integral_max = p.integral_max.at(b.first);
+    const int32_t* RESTRICT places = p.integral_places;
+    const float *RESTRICT q = b.input[kPosition], *RESTRICT qd = b.input[kVelocity];
+    const float *RESTRICT q_target = b.input[kPositionTarget], *RESTRICT qd_target = b.input[kVelocityTarget];
+    const float *RESTRICT ff = b.input[kFeedforward], *RESTRICT kp = p.kp.at(b.first), *RESTRICT kd = p.kd.at(b.first);
+    const float *RESTRICT bias = p.bias.at(b.first), *RESTRICT ki = p.ki.at(b.first);
+    const float* RESTRICT integral_max = p.integral_max.at(b.first);
+    float* RESTRICT integral = p.integral + b.first_robot * p.integral_slots;
+    const float dt = p.dt;
+    INDEPENDENT
     for (int64_t k = 0; k < count; ++k) {
-        const int32_t i = p.integral_places[k];
-        const float q = b.input[kPosition][i], qd = b.input[kVelocity][i], q_target = b.input[kPositionTarget][i];
-        const float after = pid_integral(integral[k], q, q_target, p.dt, integral_max[i]);
-        efforts[i] = pid_effort(q, qd, q_target, b.input[kVelocityTarget][i], b.input[kFeedforward][i], kp[i], ki[i],
-                                kd[i], bias[i], after);
-        integral[k] = finite(efforts[i]) ? after : integral[k];
+        const int32_t i = places[k];
+        const float before = integral[k], after = pid_integral(before, q[i], q_target[i], dt, integral_max[i]);
+        const float effort =
+            pid_effort(q[i], qd[i], q_target[i], qd_target[i], ff[i], kp[i], ki[i], kd[i], bias[i], after);
+        found[k] = effort;
+        integral[k] = finite(effort) ? after : before;
     }
+    for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 
-// Law and limits through scratch memory; returns whether any effort is not finite.
-bool step_by_step(const Problem& p, Block& b, Source source, float* const* scratch) {
-    float *here = scratch[0], *there = scratch[1], *table = scratch[2];
+// One sweep per kind of limit, to see which of them changes an effort.
+bool watch_limits(const Problem& p, const Block& b, float* here, float* there, float* table) {
     static const Limits none;
-    const int32_t* driven = b.driven;
-    b.driven = nullptr;
-    pick(source, false)(p, b, none, nullptr, nullptr, here);
-    if (p.integral_slots && source == kPd) integrate_some(p, b, here);
-    if (p.computed) std::memcpy(p.computed + b.first, here, b.size * sizeof(float));
-    if (p.limited_by) std::memset(p.limited_by + b.first, 0, b.size);
+    std::memset(p.limited_by + b.first, 0, b.size);
     uint8_t stage = 0;
     for (const Limits& limits : p.limits) {
         if (limits.table) look_up(limits, b, table);
@@ -280,13 +299,37 @@ bool step_by_step(const Problem& p, Block& b, Source source, float* const* scrat
             if (!stages[kind]) continue;
             pick(kGiven, false, kind == 0, kind == 1, kind == 2)(p, b, limits, here, table, there);
             ++stage;
-            for (int64_t i = 0; p.limited_by && i < b.size; ++i)
+            for (int64_t i = 0; i < b.size; ++i)
                 if (there[i] != here[i]) p.limited_by[b.first + i] = stage;
             std::swap(here, there);
         }
     }
+    return pick(kGiven, b.driven != nullptr)(p, b, none, here, nullptr, b.efforts);
+}
+
+// Law and limits through scratch memory; returns whether any effort is not finite.
+bool step_by_step(const Problem& p, Block& b, Source source, float* const* scratch) {
+    static const Limits none;
+    float *here = scratch[0], *there = scratch[1], *table = scratch[2];
+    const int32_t* driven = b.driven;
+    b.driven = nullptr;
+    pick(source, false)(p, b, none, nullptr, nullptr, here);
+    if (p.integral_slots && source == kPd) integrate_some(p, b, here, there);
+    if (p.computed) {
+        std::memcpy(p.computed + b.first, here, b.size * sizeof(float));
+        return watch_limits(p, b, here, there, table);
+    }
+    for (size_t k = 0; k + 1 < p.limits.size(); ++k) {
+        const Limits& limits = p.limits[k];
+        if (limits.table) look_up(limits, b, table);
+        pick(kGiven, false, limits.dc_motor, limits.table, limits.max_effort)(p, b, limits, here, table, there);
+        std::swap(here, there);
+    }
     b.driven = driven;
-    return pick(kGiven, driven != nullptr)(p, b, none, here, nullptr, b.efforts);
+    const Limits& last = p.limits.empty() ? none : p.limits.back();
+    if (last.table) look_up(last, b, table);
+    const Sweep sweep = pick(kGiven, driven != nullptr, last.dc_motor, last.table, last.max_effort);
+    return sweep(p, b, last, here, table, b.efforts);
 }
 
 // Find the faults of a block, set their efforts to zero.
@@ -369,17 +412,17 @@ void step_block(const Problem& p, int64_t number, Source source, bool plain, flo
     bool bad = p.delayed_slots && !delay(p, b, scratch + 6);
     const bool late = bad;
     const int64_t integrals = b.robots * p.integral_slots;
-    if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[12]);
+    if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[14]);
     if (plain) {
         const Limits& limits = only_limits(p);
-        float* table = scratch[9];
+        float* table = scratch[11];
         if (limits.table) look_up(limits, b, table);
         const Sweep whole = pick(source, b.driven != nullptr, limits.dc_motor, limits.table, limits.max_effort);
         bad |= whole(p, b, limits, nullptr, table, b.efforts);
     } else {
-        bad |= step_by_step(p, b, source, scratch + 9);
+        bad |= step_by_step(p, b, source, scratch + 11);
     }
-    if (late) hold_integrals(p, b, signals, scratch[12]);
+    if (late) hold_integrals(p, b, signals, scratch[14]);
     if (bad) find_faults(p, b, signals);
     if (p.layout == Layout::kGather) copy_out(p, b);
 }

@@ -88,8 +88,8 @@ struct Problem {
     std::mutex* guard = nullptr;
 };
 
-// Memory of one thread: thirteen arrays of a block.
-constexpr int kScratchArrays = 13;
+// Memory of one thread: fifteen arrays of a block.
+constexpr int kScratchArrays = 15;
 
 // Steps the blocks [first, last).
 using StepBlocks = void (*)(const Problem&, int64_t first, int64_t last, float* scratch);
