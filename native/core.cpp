@@ -133,47 +133,58 @@ constexpr int kLanes = 4;
 
 #if defined(__GNUC__)
 typedef float Lanes __attribute__((vector_size(kLanes * 4)));
-inline Lanes all_lanes(float x) { return Lanes{} + x; }
 #else
 typedef float Lanes;
-inline Lanes all_lanes(float x) { return x; }
 #endif
 constexpr int kWidth = sizeof(Lanes) / sizeof(float);
+static_assert(kWidth <= kRepeated, "a vector is wider than the numbers are repeated");
+
+inline Lanes load(const float* from) {
+    Lanes lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
 
 // Limit at each position: the last row passed gives where the curve bends, its value and its slope.
 inline Lanes table_limit(Lanes q, const Table& t) {
-    Lanes at = all_lanes(t.positions[0]), value = all_lanes(t.efforts[0]), slope = all_lanes(0.0f);
+    Lanes at = load(t.rows), value = load(t.rows + kRepeated), slope{};
     for (int row = 0; row < t.count; ++row) {
-        const auto passed = q > all_lanes(t.positions[row]);
-        at = passed ? all_lanes(t.positions[row]) : at;
-        value = passed ? all_lanes(t.efforts[row]) : value;
-        slope = passed ? all_lanes(t.slopes[row]) : slope;
+        const float* numbers = t.rows + 3 * kRepeated * row;
+        const Lanes position = load(numbers);
+        const auto passed = q > position;
+        at = passed ? position : at;
+        value = passed ? load(numbers + kRepeated) : value;
+        slope = passed ? load(numbers + 2 * kRepeated) : slope;
     }
     return value + (q - at) * slope;
 }
 
-// The limit of each element by its table; infinite without one.
-void look_up(const Limits& limits, const Block& b, float* out) {
+// The limits of `size` elements; both arrays are written and read beyond their end up to a whole vector.
+void table_limits(const Table& t, const float* q, float* out, int64_t size) {
+    for (int64_t i = 0; i < size; i += kWidth) {
+        const Lanes limit = table_limit(load(q + i), t);
+        std::memcpy(out + i, &limit, sizeof limit);
+    }
+}
+
+// The limit of each element of a block by its table; infinite without one.
+void look_up(const Limits& limits, const Block& b, float* out, float* const* scratch) {
     const float* q = b.input[kPosition];
-    if (limits.tables.empty() || limits.tables[0].used) std::fill(out, out + b.size, kInfinity);
+    float *position = scratch[0], *limit = scratch[1];
+    if (limits.tables.empty() || limits.tables[0].places) std::fill(out, out + b.size, kInfinity);
     for (const Table& t : limits.tables) {
-        for (int64_t i = 0; i < b.size; i += kWidth) {
-            const int64_t count = std::min<int64_t>(kWidth, b.size - i);
-            Lanes position{};
-            if (count == kWidth) {
-                std::memcpy(&position, q + i, sizeof position);
-            } else {
-                std::memcpy(&position, q + i, count * sizeof(float));
-            }
-            const Lanes limit = table_limit(position, t);
-            if (count == kWidth && !t.used) {
-                std::memcpy(out + i, &limit, sizeof limit);
-                continue;
-            }
-            float here[kWidth];
-            std::memcpy(here, &limit, sizeof here);
-            for (int64_t k = 0; k < count; ++k) out[i + k] = !t.used || t.used[i + k] ? here[k] : out[i + k];
+        if (!t.places) {
+            const int64_t whole = b.size - b.size % kWidth;
+            table_limits(t, q, out, whole);
+            // not beyond the end of the articulation's array
+            std::copy(q + whole, q + b.size, position);
+            table_limits(t, position, out + whole, b.size - whole);
+            continue;
         }
+        const int64_t count = b.robots * t.slots;
+        for (int64_t k = 0; k < count; ++k) position[k] = q[t.places[k]];
+        table_limits(t, position, limit, count);
+        for (int64_t k = 0; k < count; ++k) out[t.places[k]] = limit[k];
     }
 }
 
@@ -208,58 +219,83 @@ void find_rows(const Ring& ring, const int32_t* RESTRICT lag, const int32_t* RES
                int64_t* RESTRICT from) {
     const int32_t head = static_cast<int32_t>(ring.head), depth = static_cast<int32_t>(ring.depth);
     for (int64_t k = 0; k < count; ++k) {
-        const int32_t steps = lag[places ? places[k] : k];
+        const int32_t steps = lag[places[k]];
         const int32_t kept = steps < 0 ? 0 : steps >= depth ? depth - 1 : steps;
         const int32_t row = head - kept;
         from[k] = (row < 0 ? row + depth : row) * ring.row_size + k;
     }
 }
 
+// What is not finite never enters: the command before it is held.
+void hold_commands(const Problem& p, int64_t from, int64_t count) {
+    const Ring& ring = p.ring;
+    const int64_t before = row_of(ring, ring.depth > 1 ? 1 : 0);
+    for (int c = 0; c < 3; ++c) {
+        float* newest = ring.rows[c] + ring.head * ring.row_size + from;
+        const float* older = ring.rows[c] + before * ring.row_size + from;
+        for (int64_t k = 0; k < count; ++k)
+            if (!finite(newest[k])) newest[k] = finite(older[k]) ? older[k] : 0.0f;
+    }
+}
+
+// Write this step's targets to the ring and read the delayed ones, all elements with one lag; whether all is finite.
+bool delay_alike(const Problem& p, Block& b, int64_t lag) {
+    const Ring& ring = p.ring;
+    const int64_t from = b.first_robot * p.delayed_slots, newest = ring.head * ring.row_size + from;
+    bool good = true;
+    for (int c = 0; c < 3; ++c) {
+        good &= push(b.now[c], ring.rows[c] + newest, b.size);
+        b.input[kPositionTarget + c] = ring.rows[c] + row_of(ring, lag) * ring.row_size + from;
+    }
+    if (!good) hold_commands(p, from, b.size);
+    return good;
+}
+
+// The same where some elements are delayed, or each by a lag of its own.
+bool delay_apart(const Problem& p, Block& b, const int64_t* RESTRICT rows_of, float* const* scratch) {
+    const Ring& ring = p.ring;
+    const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
+    const int32_t* RESTRICT places = p.delayed_places;
+    const float *now_0 = b.now[0], *now_1 = b.now[1], *now_2 = b.now[2];
+    float *ring_0 = ring.rows[0] + from, *ring_1 = ring.rows[1] + from, *ring_2 = ring.rows[2] + from;
+    const int64_t newest = ring.head * ring.row_size;
+    int32_t bad = 0;
+    for (int64_t k = 0; k < count; ++k) {
+        const float first = now_0[places[k]], second = now_1[places[k]], third = now_2[places[k]];
+        bad |= finite(first) & finite(second) & finite(third) ? 0 : 1;
+        ring_0[newest + k] = first;
+        ring_1[newest + k] = second;
+        ring_2[newest + k] = third;
+    }
+    if (bad) hold_commands(p, from, count);
+    for (int c = 0; c < 3; ++c) {
+        if (count < b.size) std::memcpy(scratch[c], b.now[c], b.size * sizeof(float));
+        b.input[kPositionTarget + c] = scratch[c];
+    }
+    float *RESTRICT out_0 = scratch[0], *RESTRICT out_1 = scratch[1], *RESTRICT out_2 = scratch[2];
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t row = rows_of[k];
+        const int32_t i = places[k];
+        out_0[i] = ring_0[row];
+        out_1[i] = ring_1[row];
+        out_2[i] = ring_2[row];
+    }
+    return !bad;
+}
+
 // Replace the block's targets by the delayed ones; returns whether every target of this step is finite.
 bool delay(const Problem& p, Block& b, float* const* scratch) {
     const Ring& ring = p.ring;
-    const bool every = p.delayed_slots == p.slots && p.layout != Layout::kGaps;
-    const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
-    const int32_t* lag = ring.own_lag ? ring.own_lag + b.first : ring.shared_lag;
-    const int32_t* places = p.delayed_places;
-    const int64_t before = row_of(ring, ring.depth > 1 ? 1 : 0);
     int64_t uniform = ring.uniform;
-    if (every && uniform < 0) uniform = one_lag(ring, lag, count);
-    int64_t* const found = reinterpret_cast<int64_t*>(scratch[3]);
-    if (!every || uniform < 0) find_rows(ring, lag, every ? nullptr : places, count, found);
-
-    bool good = true;
-    for (int c = 0; c < 3; ++c) {
-        const float* now = b.now[c];
-        float* const rows = ring.rows[c] + from;
-        float* const newest = rows + ring.head * ring.row_size;
-        const float* const older = rows + before * ring.row_size;
-        bool fine = true;
-        if (every) {
-            fine = push(now, newest, count);
-        } else {
-            for (int64_t k = 0; k < count; ++k) {
-                newest[k] = now[places[k]];
-                fine &= finite(newest[k]);
-            }
-        }
-        // what is not finite never enters: the command before it is held
-        for (int64_t k = 0; !fine && k < count; ++k)
-            if (!finite(newest[k])) newest[k] = finite(older[k]) ? older[k] : 0.0f;
-        good &= fine;
-
-        float* const delayed = scratch[c];
-        b.input[kPositionTarget + c] = delayed;
-        if (every && uniform >= 0) {
-            b.input[kPositionTarget + c] = rows + row_of(ring, uniform) * ring.row_size;
-        } else if (every) {
-            for (int64_t k = 0; k < count; ++k) delayed[k] = rows[found[k]];
-        } else {
-            std::memcpy(delayed, now, b.size * sizeof(float));
-            for (int64_t k = 0; k < count; ++k) delayed[places[k]] = rows[found[k]];
-        }
+    const int32_t* lag = ring.own_lag ? ring.own_lag + b.first : ring.shared_lag;
+    if (p.delayed_slots == p.slots && p.layout != Layout::kGaps) {
+        if (uniform < 0 && ring.own_lag) uniform = one_lag(ring, lag, b.size);
+        if (uniform >= 0) return delay_alike(p, b, uniform);
     }
-    return good;
+    int64_t* const rows_of = reinterpret_cast<int64_t*>(scratch[3]);
+    // lags that robots share are found once for all blocks, see step_blocks
+    if (ring.own_lag) find_rows(ring, lag, p.delayed_places, b.robots * p.delayed_slots, rows_of);
+    return delay_apart(p, b, rows_of, scratch);
 }
 
 // ---- a block
@@ -288,12 +324,13 @@ void integrate_some(const Problem& p, const Block& b, float* RESTRICT efforts, f
 }
 
 // One sweep per kind of limit, to see which of them changes an effort.
-bool watch_limits(const Problem& p, const Block& b, float* here, float* there, float* table) {
+bool watch_limits(const Problem& p, const Block& b, float* const* scratch) {
     static const Limits none;
+    float *here = scratch[0], *there = scratch[1], *table = scratch[2];
     std::memset(p.limited_by + b.first, 0, b.size);
     uint8_t stage = 0;
     for (const Limits& limits : p.limits) {
-        if (limits.table) look_up(limits, b, table);
+        if (limits.table) look_up(limits, b, table, scratch + 3);
         const bool stages[] = {limits.dc_motor, limits.table, limits.max_effort};
         for (int kind = 0; kind < 3; ++kind) {
             if (!stages[kind]) continue;
@@ -317,17 +354,17 @@ bool step_by_step(const Problem& p, Block& b, Source source, float* const* scrat
     if (p.integral_slots && source == kPd) integrate_some(p, b, here, there);
     if (p.computed) {
         std::memcpy(p.computed + b.first, here, b.size * sizeof(float));
-        return watch_limits(p, b, here, there, table);
+        return watch_limits(p, b, scratch);
     }
     for (size_t k = 0; k + 1 < p.limits.size(); ++k) {
         const Limits& limits = p.limits[k];
-        if (limits.table) look_up(limits, b, table);
+        if (limits.table) look_up(limits, b, table, scratch + 3);
         pick(kGiven, false, limits.dc_motor, limits.table, limits.max_effort)(p, b, limits, here, table, there);
         std::swap(here, there);
     }
     b.driven = driven;
     const Limits& last = p.limits.empty() ? none : p.limits.back();
-    if (last.table) look_up(last, b, table);
+    if (last.table) look_up(last, b, table, scratch + 3);
     const Sweep sweep = pick(kGiven, driven != nullptr, last.dc_motor, last.table, last.max_effort);
     return sweep(p, b, last, here, table, b.efforts);
 }
@@ -412,17 +449,17 @@ void step_block(const Problem& p, int64_t number, Source source, bool plain, flo
     bool bad = p.delayed_slots && !delay(p, b, scratch + 6);
     const bool late = bad;
     const int64_t integrals = b.robots * p.integral_slots;
-    if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[14]);
+    if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[16]);
     if (plain) {
         const Limits& limits = only_limits(p);
-        float* table = scratch[11];
-        if (limits.table) look_up(limits, b, table);
+        float* table = scratch[13];
+        if (limits.table) look_up(limits, b, table, scratch + 14);
         const Sweep whole = pick(source, b.driven != nullptr, limits.dc_motor, limits.table, limits.max_effort);
         bad |= whole(p, b, limits, nullptr, table, b.efforts);
     } else {
         bad |= step_by_step(p, b, source, scratch + 11);
     }
-    if (late) hold_integrals(p, b, signals, scratch[14]);
+    if (late) hold_integrals(p, b, signals, scratch[16]);
     if (bad) find_faults(p, b, signals);
     if (p.layout == Layout::kGather) copy_out(p, b);
 }
@@ -444,6 +481,10 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* scratch) 
     float* parts[kScratchArrays];
     const int64_t size = (p.robots_per_block * p.period + 15) / 16 * 16;
     for (int part = 0; part < kScratchArrays; ++part) parts[part] = scratch + part * size;
+    if (p.delayed_slots && !p.ring.own_lag) {
+        const int64_t count = p.robots_per_block * p.delayed_slots;
+        find_rows(p.ring, p.ring.shared_lag, p.delayed_places, count, reinterpret_cast<int64_t*>(parts[9]));
+    }
     for (int64_t number = first; number < last; ++number) step_block(p, number, source, plain, parts);
 }
 

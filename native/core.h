@@ -17,11 +17,16 @@ struct Row {
 enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforward, kSignals };
 constexpr int kEffortFault = 1 << kSignals;
 
+// Numbers of a row of a table, each repeated so that a vector of any width is one load.
+constexpr int kRepeated = 16;
+
 struct Table {
     int count = 0;
-    const float *positions = nullptr, *efforts = nullptr, *slopes = nullptr;
-    // which elements of a block use it; null when all do
-    const int32_t* used = nullptr;
+    // per row: position, effort, slope to the next row, each `kRepeated` times
+    const float* rows = nullptr;
+    // places of the elements of one block that use it, and how many per robot; null when all do
+    const int32_t* places = nullptr;
+    int64_t slots = 0;
 };
 
 // One sweep of limits in the order speed curve, table, plain limit; what a slot lacks is neutral there.
@@ -88,8 +93,8 @@ struct Problem {
     std::mutex* guard = nullptr;
 };
 
-// Memory of one thread: fifteen arrays of a block.
-constexpr int kScratchArrays = 15;
+// Memory of one thread: seventeen arrays of a block.
+constexpr int kScratchArrays = 17;
 
 // Steps the blocks [first, last).
 using StepBlocks = void (*)(const Problem&, int64_t first, int64_t last, float* scratch);

@@ -314,9 +314,12 @@ class Core {
 
     struct TableValues {
         int stage;
-        std::vector<float> positions, efforts, slopes;
-        // one flag per slot; empty when all slots use it
-        std::vector<bool> slots;
+        std::vector<float> positions, efforts;
+        // slots that use it; empty when all do
+        std::vector<int32_t> slots;
+        // as the step reads them
+        Aligned<float> rows;
+        std::vector<int32_t> places;
     };
 
     static float neutral(size_t row) { return row < kControlRows ? 0.0f : kInfinity; }
@@ -335,17 +338,28 @@ class Core {
 
     void add_table(const py::tuple& given) {
         if (given.size() != 4) refuse("table", "(stage, positions, efforts, slots)");
-        TableValues t{given[0].cast<int>(), given[1].cast<std::vector<float>>(), given[2].cast<std::vector<float>>(), {}, given[3].cast<std::vector<bool>>()};
+        TableValues t{given[0].cast<int>(), given[1].cast<std::vector<float>>(), given[2].cast<std::vector<float>>(), {}, {}, {}};
+        const auto used = given[3].cast<std::vector<bool>>();
         const size_t count = t.positions.size();
         if (!count || t.efforts.size() != count) refuse("table", "as many efforts as positions, at least one");
         if (t.stage < 0 || t.stage >= static_cast<int>(stages_.size()) || stages_[t.stage] != 1) refuse("stage of a table", "a table stage");
-        if (!t.slots.empty() && static_cast<int64_t>(t.slots.size()) != p_.slots) refuse("slots of a table", "one flag per slot");
-        t.slopes.assign(count, 0.0f);
-        for (size_t row = 0; row + 1 < count; ++row) {
-            const double width = static_cast<double>(t.positions[row + 1]) - t.positions[row];
-            const auto slope = static_cast<float>((static_cast<double>(t.efforts[row + 1]) - t.efforts[row]) / width);
-            // a step, and what is as good as one
-            t.slopes[row] = width > 0 && std::isfinite(slope) ? slope : 0.0f;
+        if (!used.empty() && static_cast<int64_t>(used.size()) != p_.slots) refuse("slots of a table", "one flag per slot");
+        for (size_t slot = 0; slot < used.size(); ++slot)
+            if (used[slot]) t.slots.push_back(static_cast<int32_t>(slot));
+        if (!used.empty() && t.slots.empty()) return;
+        t.rows = Aligned<float>(3 * kRepeated * count);
+        for (size_t row = 0; row < count; ++row) {
+            float slope = 0.0f;
+            if (row + 1 < count) {
+                const double width = static_cast<double>(t.positions[row + 1]) - t.positions[row];
+                slope = static_cast<float>((static_cast<double>(t.efforts[row + 1]) - t.efforts[row]) / width);
+                // a step, and what is as good as one
+                if (!(width > 0) || !std::isfinite(slope)) slope = 0.0f;
+            }
+            float* numbers = t.rows.data() + 3 * kRepeated * row;
+            std::fill_n(numbers, kRepeated, t.positions[row]);
+            std::fill_n(numbers + kRepeated, kRepeated, t.efforts[row]);
+            std::fill_n(numbers + 2 * kRepeated, kRepeated, slope);
         }
         tables_.push_back(std::move(t));
     }
@@ -393,8 +407,6 @@ class Core {
     // Stages go into sweeps as long as their kinds ascend.
     void prepare_limits(const std::vector<Row>& rows) {
         p_.limits.clear();
-        used_.clear();
-        used_.reserve(tables_.size());
         int before = 3;
         for (size_t stage = 0; stage < stages_.size(); ++stage) {
             if (stages_[stage] <= before) p_.limits.emplace_back();
@@ -405,11 +417,10 @@ class Core {
             if (before == 2) limits.max_effort = true, limits.largest = values[0];
             if (before == 1) {
                 limits.table = true;
-                for (const TableValues& t : tables_) {
+                for (TableValues& t : tables_) {
                     if (t.stage != static_cast<int>(stage)) continue;
-                    Table table{static_cast<int>(t.positions.size()), t.positions.data(), t.efforts.data(), t.slopes.data(), nullptr};
-                    if (!t.slots.empty()) used_.push_back(flags(t.slots)), table.used = used_.back().data();
-                    limits.tables.push_back(table);
+                    places_of(t.slots, t.places);
+                    limits.tables.push_back({static_cast<int>(t.positions.size()), t.rows.data(), t.slots.empty() ? nullptr : t.places.data(), static_cast<int64_t>(t.slots.size())});
                 }
             }
         }
@@ -544,7 +555,6 @@ class Core {
     // made by prepare
     std::vector<int32_t> slot_of_, integral_places_, delayed_places_;
     std::vector<Aligned<float>> patterns_;
-    std::vector<Aligned<int32_t>> used_;
     Aligned<int32_t> driven_, shared_lag_;
     Aligned<float> scratch_;
 };
