@@ -10,6 +10,8 @@ import numpy as np
 
 DT = 1 / 200
 DELAY = 3
+CACHE_LINE = 16
+"""In numbers."""
 TABLE_POSITIONS = (-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0)
 TABLE_EFFORTS = (14.0, 21.0, 28.0, 33.0, 35.0, 33.0, 28.0, 21.0, 14.0)
 
@@ -108,8 +110,11 @@ class Problem:
         self.inputs = {name: self.zeros() for name in INPUTS}
 
     def zeros(self) -> np.ndarray:
-        """An array like the inputs."""
-        return np.zeros((self.num_robots, self.robot.num_columns), np.float32)
+        """An array like the inputs, at the start of a cache line as the arrays of a simulator are."""
+        size = self.num_robots * self.robot.num_columns
+        memory = np.zeros(size + CACHE_LINE, np.float32)
+        start = -memory.ctypes.data % (4 * CACHE_LINE) // 4
+        return memory[start : start + size].reshape(self.num_robots, self.robot.num_columns)
 
     @property
     def groups(self) -> list[Group]:

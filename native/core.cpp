@@ -222,7 +222,7 @@ void find_rows(const Ring& ring, const int32_t* RESTRICT lag, const int32_t* RES
         const int32_t steps = lag[places[k]];
         const int32_t kept = steps < 0 ? 0 : steps >= depth ? depth - 1 : steps;
         const int32_t row = head - kept;
-        from[k] = (row < 0 ? row + depth : row) * ring.row_size + k;
+        from[k] = (row < 0 ? row + depth : row) * ring.pitch + k;
     }
 }
 
@@ -231,8 +231,8 @@ void hold_commands(const Problem& p, int64_t from, int64_t count) {
     const Ring& ring = p.ring;
     const int64_t before = row_of(ring, ring.depth > 1 ? 1 : 0);
     for (int c = 0; c < 3; ++c) {
-        float* newest = ring.rows[c] + ring.head * ring.row_size + from;
-        const float* older = ring.rows[c] + before * ring.row_size + from;
+        float* newest = ring.rows[c] + ring.head * ring.pitch + from;
+        const float* older = ring.rows[c] + before * ring.pitch + from;
         for (int64_t k = 0; k < count; ++k)
             if (!finite(newest[k])) newest[k] = finite(older[k]) ? older[k] : 0.0f;
     }
@@ -241,11 +241,11 @@ void hold_commands(const Problem& p, int64_t from, int64_t count) {
 // Write this step's targets to the ring and read the delayed ones, all elements with one lag; whether all is finite.
 bool delay_alike(const Problem& p, Block& b, int64_t lag) {
     const Ring& ring = p.ring;
-    const int64_t from = b.first_robot * p.delayed_slots, newest = ring.head * ring.row_size + from;
+    const int64_t from = b.first_robot * p.delayed_slots, newest = ring.head * ring.pitch + from;
     bool good = true;
     for (int c = 0; c < 3; ++c) {
         good &= push(b.now[c], ring.rows[c] + newest, b.size);
-        b.input[kPositionTarget + c] = ring.rows[c] + row_of(ring, lag) * ring.row_size + from;
+        b.input[kPositionTarget + c] = ring.rows[c] + row_of(ring, lag) * ring.pitch + from;
     }
     if (!good) hold_commands(p, from, b.size);
     return good;
@@ -258,7 +258,7 @@ bool delay_apart(const Problem& p, Block& b, const int64_t* RESTRICT rows_of, fl
     const int32_t* RESTRICT places = p.delayed_places;
     const float *now_0 = b.now[0], *now_1 = b.now[1], *now_2 = b.now[2];
     float *ring_0 = ring.rows[0] + from, *ring_1 = ring.rows[1] + from, *ring_2 = ring.rows[2] + from;
-    const int64_t newest = ring.head * ring.row_size;
+    const int64_t newest = ring.head * ring.pitch;
     int32_t bad = 0;
     for (int64_t k = 0; k < count; ++k) {
         const float first = now_0[places[k]], second = now_1[places[k]], third = now_2[places[k]];

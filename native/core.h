@@ -37,9 +37,9 @@ struct Limits {
 };
 
 struct Ring {
-    // depth rows of (robots, delayed slots), per target signal
+    // depth rows of (robots, delayed slots), `pitch` numbers apart, per target signal
     float* rows[3] = {nullptr, nullptr, nullptr};
-    int64_t depth = 1, head = 0, row_size = 0;
+    int64_t depth = 1, head = 0, row_size = 0, pitch = 0;
     // steps per element, like a Row; `uniform` >= 0 when all delayed slots share one number
     const int32_t *shared_lag = nullptr, *own_lag = nullptr;
     int64_t uniform = -1;

@@ -21,6 +21,8 @@ namespace {
 
 constexpr float kInfinity = INFINITY;
 constexpr int64_t kBlock = 384;
+// floats between rows of the delay ring: a multiple of a page would send them all to the same lines of the cache
+constexpr int64_t kStagger = 272;
 // a step shorter than this does not let other Python threads in: switching would cost more than it
 constexpr int64_t kWorthReleasing = 8192;
 // elements from which on a helper is of use, and into how many chunks they are cut
@@ -112,10 +114,9 @@ class Core {
         p_.integral = integral_.data();
         p_.ring.depth = depth;
         p_.ring.row_size = robots * p_.delayed_slots;
-        for (int c = 0; c < 3; ++c) {
-            rings_[c] = Aligned<float>(depth * p_.ring.row_size);
-            p_.ring.rows[c] = rings_[c].data();
-        }
+        p_.ring.pitch = (p_.ring.row_size + 15) / 16 * 16 + (p_.ring.row_size > kBlock ? kStagger : 0);
+        ring_ = Aligned<float>(3 * depth * p_.ring.pitch);
+        for (int c = 0; c < 3; ++c) p_.ring.rows[c] = ring_.data() + c * depth * p_.ring.pitch;
         fresh_.assign(robots, 1);
         latched_.assign((robots * slots + 63) / 64, 0);
         rows_.resize(kControlRows + 3 * stages.size());
@@ -242,7 +243,7 @@ class Core {
     py::dict save() const {
         py::dict saved;
         saved["integral"] = py::array_t<float>(integral_.size(), integral_.data());
-        for (int c = 0; c < 3; ++c) saved[py::str("ring_" + std::to_string(c))] = py::array_t<float>(rings_[c].size(), rings_[c].data());
+        saved["ring"] = py::array_t<float>(ring_.size(), ring_.data());
         saved["head"] = numbers({p_.ring.head, p_.step});
         saved["fresh"] = py::array_t<uint8_t>(fresh_.size(), fresh_.data());
         saved["waiting"] = numbers(waiting_);
@@ -255,9 +256,7 @@ class Core {
     // Take over what `save` returned; sizes are checked first.
     void restore(const py::dict& saved) {
         const auto integral = checked<float>("integral", saved["integral"], {static_cast<py::ssize_t>(integral_.size())});
-        std::vector<py::array_t<float>> rings;
-        for (int c = 0; c < 3; ++c)
-            rings.push_back(checked<float>("ring", saved[py::str("ring_" + std::to_string(c))], {static_cast<py::ssize_t>(rings_[c].size())}));
+        const auto ring = checked<float>("ring", saved["ring"], {static_cast<py::ssize_t>(ring_.size())});
         const auto fresh = checked<uint8_t>("fresh", saved["fresh"], {static_cast<py::ssize_t>(fresh_.size())});
         const auto head = numbers_of(saved, "head"), waiting = numbers_of(saved, "waiting"), faults = numbers_of(saved, "faults");
         if (head.size() != 2 || head[0] < 0 || head[0] >= p_.ring.depth) refuse("head", "a row of the delay ring and a step");
@@ -266,7 +265,7 @@ class Core {
         for (size_t k = 0; k + 3 < faults.size(); k += 4)
             if (faults[k] < 0 || faults[k] >= p_.robots || faults[k + 1] < 0 || faults[k + 1] >= p_.slots) refuse("faults", "of these robots");
         std::copy(integral.data(), integral.data() + integral_.size(), integral_.data());
-        for (int c = 0; c < 3; ++c) std::copy(rings[c].data(), rings[c].data() + rings_[c].size(), rings_[c].data());
+        std::copy(ring.data(), ring.data() + ring_.size(), ring_.data());
         fresh_.assign(fresh.data(), fresh.data() + fresh_.size());
         any_fresh_ = true;
         p_.ring.head = head[0];
@@ -299,7 +298,7 @@ class Core {
     // Bytes held beyond the arrays bound.
     size_t memory() const {
         size_t bytes = integral_.size() * 4 + scratch_.size() * 4 + fresh_.size() + latched_.size() * 8;
-        for (const auto& ring : rings_) bytes += ring.size() * 4;
+        bytes += ring_.size() * 4;
         for (const auto& pattern : patterns_) bytes += pattern.size() * 4;
         return bytes;
     }
@@ -520,7 +519,7 @@ class Core {
             good &= std::isfinite(command[c]);
         }
         for (int c = 0; c < 3; ++c)
-            for (int64_t row = 0; row < p_.ring.depth; ++row) p_.ring.rows[c][row * p_.ring.row_size + element] = good ? command[c] : 0.0f;
+            for (int64_t row = 0; row < p_.ring.depth; ++row) p_.ring.rows[c][row * p_.ring.pitch + element] = good ? command[c] : 0.0f;
         return good;
     }
 
@@ -546,7 +545,7 @@ class Core {
     bool changed_ = true, any_fresh_ = true;
     const bool helped_ = std::getenv("ACTUATORS_HELPER") && std::string(std::getenv("ACTUATORS_HELPER")) == "1";
     // state
-    Aligned<float> integral_, rings_[3];
+    Aligned<float> integral_, ring_;
     std::vector<uint8_t> fresh_;
     std::vector<int64_t> waiting_;
     std::vector<Fault> faults_, found_;

@@ -54,7 +54,14 @@ class DofArrays:
     @classmethod
     def zeros(cls, size: int) -> DofArrays:
         """Return arrays of `size` zeros."""
-        return cls(**{field.name: np.zeros(size, np.float32) for field in fields(cls)})
+        return cls(**{field.name: _zeros(size) for field in fields(cls)})
+
+
+def _zeros(size: int) -> np.ndarray:
+    """A float32 array that begins with a cache line, of 16 numbers: vectors read from it do not cross lines."""
+    memory = np.zeros(size + 16, np.float32)
+    start = -memory.ctypes.data % 64 // memory.itemsize
+    return memory[start : start + size]
 
 
 class DofBackend(Protocol):
