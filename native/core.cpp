@@ -44,14 +44,14 @@ struct Block {
 // Law and one sweep of limits; returns whether any effort is not finite.
 template <Source SOURCE, bool DC_MOTOR, bool TABLE, bool MAX_EFFORT, bool MASKED>
 bool sweep(const Problem& p, const Block& b, const Limits& limits, const float* given, const float* table,
-           float* out_efforts) {
+           const float* factors, float* out_efforts) {
     const int64_t e = b.first;
     const float *RESTRICT q = b.input[kPosition], *RESTRICT qd = b.input[kVelocity];
     const float *RESTRICT q_target = b.input[kPositionTarget], *RESTRICT qd_target = b.input[kVelocityTarget];
     const float *RESTRICT ff = b.input[kFeedforward], *RESTRICT raw = given, *RESTRICT limit_of = table;
     const float *RESTRICT kp = p.kp.at(e), *RESTRICT kd = p.kd.at(e), *RESTRICT bias = p.bias.at(e);
     const float *RESTRICT ki = p.ki.at(e), *RESTRICT integral_max = p.integral_max.at(e);
-    const float *RESTRICT stall = limits.stall.at(e), *RESTRICT no_load = limits.no_load_velocity.at(e);
+    const float *RESTRICT stall = limits.stall.at(e), *RESTRICT factor = factors;
     const float *RESTRICT peak = limits.peak.at(e), *RESTRICT largest = limits.largest.at(e);
     float* RESTRICT integral = SOURCE == kPid ? p.integral + e : nullptr;
     const int32_t* RESTRICT driven = b.driven;
@@ -76,7 +76,7 @@ bool sweep(const Problem& p, const Block& b, const Limits& limits, const float* 
             good = finite(effort);
         }
         if constexpr (DC_MOTOR) {
-            const Bounds bounds = dc_motor_bounds(qd[i], stall[i], no_load[i], peak[i]);
+            const Bounds bounds = dc_motor_bounds(qd[i], stall[i], factor[i], peak[i]);
             good = good & interval(bounds.lower, bounds.upper);
             effort = within(effort, bounds.lower, bounds.upper);
             good = good & finite(effort);
@@ -102,7 +102,7 @@ bool sweep(const Problem& p, const Block& b, const Limits& limits, const float* 
     return bad != 0;
 }
 
-using Sweep = bool (*)(const Problem&, const Block&, const Limits&, const float*, const float*, float*);
+using Sweep = bool (*)(const Problem&, const Block&, const Limits&, const float*, const float*, const float*, float*);
 
 template <Source SOURCE, bool MASKED>
 Sweep pick(bool dc_motor, bool table, bool max_effort) {
@@ -116,9 +116,27 @@ Sweep pick(bool dc_motor, bool table, bool max_effort) {
 }
 
 Sweep pick(Source source, bool masked, bool dc_motor = false, bool table = false, bool max_effort = false) {
-    if (source == kPd) return masked ? pick<kPd, true>(dc_motor, table, max_effort) : pick<kPd, false>(dc_motor, table, max_effort);
-    if (source == kPid) return masked ? pick<kPid, true>(dc_motor, table, max_effort) : pick<kPid, false>(dc_motor, table, max_effort);
+    if (source == kPd)
+        return masked ? pick<kPd, true>(dc_motor, table, max_effort) : pick<kPd, false>(dc_motor, table, max_effort);
+    if (source == kPid)
+        return masked ? pick<kPid, true>(dc_motor, table, max_effort) : pick<kPid, false>(dc_motor, table, max_effort);
     return masked ? pick<kGiven, true>(dc_motor, table, max_effort) : pick<kGiven, false>(dc_motor, table, max_effort);
+}
+
+// ---- motors
+
+void speed_factors(const float* RESTRICT stall, const float* RESTRICT no_load_velocity, const float* RESTRICT peak,
+                   float* RESTRICT out, int64_t size) {
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) out[i] = speed_factor(stall[i], no_load_velocity[i], peak[i]);
+}
+
+// The speed factors of a block's motors, computed in scratch memory where robots have parameters of their own.
+const float* factors_of(const Limits& limits, const Block& b, float* scratch) {
+    if (!limits.dc_motor || limits.speed_factors) return limits.speed_factors;
+    const int64_t e = b.first;
+    speed_factors(limits.stall.at(e), limits.no_load_velocity.at(e), limits.peak.at(e), scratch, b.size);
+    return scratch;
 }
 
 // ---- lookup tables
@@ -331,17 +349,18 @@ bool watch_limits(const Problem& p, const Block& b, float* const* scratch) {
     uint8_t stage = 0;
     for (const Limits& limits : p.limits) {
         if (limits.table) look_up(limits, b, table, scratch + 3);
+        const float* factors = factors_of(limits, b, scratch[6]);
         const bool stages[] = {limits.dc_motor, limits.table, limits.max_effort};
         for (int kind = 0; kind < 3; ++kind) {
             if (!stages[kind]) continue;
-            pick(kGiven, false, kind == 0, kind == 1, kind == 2)(p, b, limits, here, table, there);
+            pick(kGiven, false, kind == 0, kind == 1, kind == 2)(p, b, limits, here, table, factors, there);
             ++stage;
             for (int64_t i = 0; i < b.size; ++i)
                 if (there[i] != here[i]) p.limited_by[b.first + i] = stage;
             std::swap(here, there);
         }
     }
-    return pick(kGiven, b.driven != nullptr)(p, b, none, here, nullptr, b.efforts);
+    return pick(kGiven, b.driven != nullptr)(p, b, none, here, nullptr, nullptr, b.efforts);
 }
 
 // Law and limits through scratch memory; returns whether any effort is not finite.
@@ -350,7 +369,7 @@ bool step_by_step(const Problem& p, Block& b, Source source, float* const* scrat
     float *here = scratch[0], *there = scratch[1], *table = scratch[2];
     const int32_t* driven = b.driven;
     b.driven = nullptr;
-    pick(source, false)(p, b, none, nullptr, nullptr, here);
+    pick(source, false)(p, b, none, nullptr, nullptr, nullptr, here);
     if (p.integral_slots && source == kPd) integrate_some(p, b, here, there);
     if (p.computed) {
         std::memcpy(p.computed + b.first, here, b.size * sizeof(float));
@@ -359,14 +378,15 @@ bool step_by_step(const Problem& p, Block& b, Source source, float* const* scrat
     for (size_t k = 0; k + 1 < p.limits.size(); ++k) {
         const Limits& limits = p.limits[k];
         if (limits.table) look_up(limits, b, table, scratch + 3);
-        pick(kGiven, false, limits.dc_motor, limits.table, limits.max_effort)(p, b, limits, here, table, there);
+        const Sweep sweep = pick(kGiven, false, limits.dc_motor, limits.table, limits.max_effort);
+        sweep(p, b, limits, here, table, factors_of(limits, b, scratch[6]), there);
         std::swap(here, there);
     }
     b.driven = driven;
     const Limits& last = p.limits.empty() ? none : p.limits.back();
     if (last.table) look_up(last, b, table, scratch + 3);
     const Sweep sweep = pick(kGiven, driven != nullptr, last.dc_motor, last.table, last.max_effort);
-    return sweep(p, b, last, here, table, b.efforts);
+    return sweep(p, b, last, here, table, factors_of(last, b, scratch[6]), b.efforts);
 }
 
 // Find the faults of a block, set their efforts to zero.
@@ -455,7 +475,7 @@ void step_block(const Problem& p, int64_t number, Source source, bool plain, flo
         float* table = scratch[13];
         if (limits.table) look_up(limits, b, table, scratch + 14);
         const Sweep whole = pick(source, b.driven != nullptr, limits.dc_motor, limits.table, limits.max_effort);
-        bad |= whole(p, b, limits, nullptr, table, b.efforts);
+        bad |= whole(p, b, limits, nullptr, table, factors_of(limits, b, scratch[17]), b.efforts);
     } else {
         bad |= step_by_step(p, b, source, scratch + 11);
     }
@@ -468,13 +488,14 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* scratch) 
     const Source source = p.integral_slots == p.slots && p.layout != Layout::kGaps ? kPid : kPd;
     const bool plain = (source == kPid || !p.integral_slots) && p.limits.size() <= 1 && !p.computed && !p.limited_by;
     const Limits& limits = only_limits(p);
-    if (plain && p.layout == Layout::kDirect && !p.delayed_slots && !limits.table) {
+    if (plain && p.layout == Layout::kDirect && !p.delayed_slots && !limits.table &&
+        !(limits.dc_motor && !limits.speed_factors)) {
         // one sweep is all there is to a block
         const Sweep whole = pick(source, false, limits.dc_motor, false, limits.max_effort);
         for (int64_t number = first; number < last; ++number) {
             Block b = block_of(p, number);
             point_at_arrays(p, b);
-            if (whole(p, b, limits, nullptr, nullptr, b.efforts)) find_faults(p, b, b.input);
+            if (whole(p, b, limits, nullptr, nullptr, limits.speed_factors, b.efforts)) find_faults(p, b, b.input);
         }
         return;
     }
@@ -523,5 +544,5 @@ bool available() {
 
 namespace actuators {
 const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME, ACTUATORS_VARIANT::available, ACTUATORS_VARIANT::step_blocks,
-                               ACTUATORS_VARIANT::stream};
+                               ACTUATORS_VARIANT::speed_factors, ACTUATORS_VARIANT::stream};
 }

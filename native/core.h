@@ -33,6 +33,8 @@ struct Table {
 struct Limits {
     bool dc_motor = false, table = false, max_effort = false;
     Row stall, no_load_velocity, peak, largest;
+    // speed factors of the motors, repeated to fill a block; null when a motor has parameters of its own
+    const float* speed_factors = nullptr;
     std::vector<Table> tables;
 };
 
@@ -93,9 +95,12 @@ struct Problem {
     std::mutex* guard = nullptr;
 };
 
-// Memory of one thread: seventeen arrays of a block.
-constexpr int kScratchArrays = 17;
+// Memory of one thread: eighteen arrays of a block.
+constexpr int kScratchArrays = 18;
 
+// The speed factors of some motors, see laws.h.
+using SpeedFactors = void (*)(const float* stall, const float* no_load_velocity, const float* peak, float* out,
+                              int64_t size);
 // Steps the blocks [first, last).
 using StepBlocks = void (*)(const Problem&, int64_t first, int64_t last, float* scratch);
 // Bytes moved at the machine's own speed: reads `count` arrays and writes one, for the benchmarks.
@@ -105,6 +110,7 @@ struct Variant {
     const char* name;
     bool (*available)();
     StepBlocks step_blocks;
+    SpeedFactors speed_factors;
     Stream stream;
 };
 

@@ -47,7 +47,9 @@ class Helper {
     static constexpr int64_t kMost = 0xffff;
     static constexpr int kSpins = 2000;
 
-    Helper() { std::thread([this] { help(); }).detach(); }
+    Helper() {
+        std::thread([this] { help(); }).detach();
+    }
 
     static uint64_t pack(uint32_t round, uint64_t front, uint64_t back) {
         return static_cast<uint64_t>(round) << 32 | back << 16 | front;

@@ -11,10 +11,14 @@ constexpr float kMax = std::numeric_limits<float>::max();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-inline bool finite(float x) { return std::fabs(x) <= kMax; }
+inline bool finite(float x) {
+    return std::fabs(x) <= kMax;
+}
 
 // Whether the bounds are an interval, which NaN and inverted ones are not.
-inline bool interval(float lower, float upper) { return lower <= upper; }
+inline bool interval(float lower, float upper) {
+    return lower <= upper;
+}
 
 // The value within an interval; NaN stays NaN.
 inline float within(float value, float lower, float upper) {
@@ -44,11 +48,17 @@ struct Bounds {
     float lower, upper;
 };
 
-inline Bounds dc_motor_bounds(float velocity, float stall, float no_load_velocity, float peak) {
-    // the speed ratio is zero where the curve is off or flat: neither inf * 0 nor 0 * inf comes up
+// What the velocity is multiplied by to give the speed ratio. It is zero where the curve is off or flat, so that
+// neither inf * 0 nor 0 * inf comes up, and NaN where a parameter is out of range.
+inline float speed_factor(float stall, float no_load_velocity, float peak) {
+    const float inverse = 1.0f / no_load_velocity;
+    const float bounded_inverse = inverse > kMax ? kMax : inverse;
     const bool sloped = stall > 0.0f && stall <= kMax;
-    float ratio = sloped ? velocity / no_load_velocity : 0.0f;
-    ratio = no_load_velocity > 0.0f && peak >= 0.0f ? ratio : kNaN;
+    return no_load_velocity > 0.0f && peak >= 0.0f ? (sloped ? bounded_inverse : 0.0f) : kNaN;
+}
+
+inline Bounds dc_motor_bounds(float velocity, float stall, float factor, float peak) {
+    const float ratio = velocity * factor;
     const float falling = stall * (-1.0f - ratio), rising = stall * (1.0f - ratio);
     return {within(falling, -peak, peak), within(rising, -peak, peak)};
 }

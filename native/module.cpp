@@ -78,7 +78,9 @@ class Aligned {
     throw std::invalid_argument(subject + ": must be " + rule + ".");
 }
 
-std::string text(const py::handle& value) { return py::str(value).cast<std::string>(); }
+std::string text(const py::handle& value) {
+    return py::str(value).cast<std::string>();
+}
 
 template <class T>
 py::array_t<T> checked(const std::string& name, const py::object& given, std::vector<py::ssize_t> shape) {
@@ -88,16 +90,18 @@ py::array_t<T> checked(const std::string& name, const py::object& given, std::ve
         refuse(name + " has dtype " + text(array.dtype()), text(py::dtype::of<T>()));
     const std::vector<py::ssize_t> has(array.shape(), array.shape() + array.ndim());
     if (has != shape || !(array.flags() & py::array::c_style))
-        refuse(name + " has shape " + text(py::tuple(py::cast(has))), "contiguous, of shape " + text(py::tuple(py::cast(shape))));
+        refuse(name + " has shape " + text(py::tuple(py::cast(has))),
+               "contiguous, of shape " + text(py::tuple(py::cast(shape))));
     return given.cast<py::array_t<T>>();
 }
 
 class Core {
   public:
-    Core(int64_t robots, int64_t slots, const std::vector<bool>& integral, const std::vector<bool>& delayed, int64_t depth,
-         const std::vector<int>& stages, const std::vector<py::tuple>& tables)
+    Core(int64_t robots, int64_t slots, const std::vector<bool>& integral, const std::vector<bool>& delayed,
+         int64_t depth, const std::vector<int>& stages, const std::vector<py::tuple>& tables)
         : variant_(choose_variant()), stages_(stages) {
-        if (robots < 1 || slots < 1) refuse("robots x slots = " + std::to_string(robots) + " x " + std::to_string(slots), "at least 1 x 1");
+        if (robots < 1 || slots < 1)
+            refuse("robots x slots = " + std::to_string(robots) + " x " + std::to_string(slots), "at least 1 x 1");
         if (robots > (int64_t{1} << 40) / slots) refuse("robots x slots", "fewer");
         if (static_cast<int64_t>(integral.size()) != slots || static_cast<int64_t>(delayed.size()) != slots)
             refuse("integral and delayed", "one flag per slot");
@@ -123,7 +127,8 @@ class Core {
         for (size_t row = 0; row < rows_.size(); ++row) rows_[row].values.assign(slots, neutral(row));
         lag_.assign(slots, 0);
         for (const int kind : stages)
-            if (kind < 0 || kind > 2) refuse("stage = " + std::to_string(kind), "0 (DC motor), 1 (table) or 2 (max effort)");
+            if (kind < 0 || kind > 2)
+                refuse("stage = " + std::to_string(kind), "0 (DC motor), 1 (table) or 2 (max effort)");
         for (const py::tuple& one : tables) add_table(one);
         p_.guard = &guard_;
         p_.faults = &found_;
@@ -167,14 +172,18 @@ class Core {
             const std::string name = output ? "efforts" : "input " + std::to_string(s);
             if (!py::isinstance<py::array>(kept[s])) refuse(name + " = " + text(kept[s]), "a NumPy array");
             auto array = kept[s].cast<py::array>();
-            if (!array.dtype().is(py::dtype::of<float>())) refuse(name + " has dtype " + text(array.dtype()), "float32");
-            if (array.ndim() != 2 || array.shape(0) != p_.robots) refuse(name + " has shape " + text(array.attr("shape")), "(robots, DOFs)");
+            if (!array.dtype().is(py::dtype::of<float>()))
+                refuse(name + " has dtype " + text(array.dtype()), "float32");
+            if (array.ndim() != 2 || array.shape(0) != p_.robots)
+                refuse(name + " has shape " + text(array.attr("shape")), "(robots, DOFs)");
             if (array.strides(1) != sizeof(float) && array.shape(1) > 1) refuse(name, "contiguous within a row");
-            if (array.strides(0) % static_cast<py::ssize_t>(sizeof(float)) || array.strides(0) < 0) refuse(name, "made of rows a multiple of 4 bytes apart");
+            if (array.strides(0) % static_cast<py::ssize_t>(sizeof(float)) || array.strides(0) < 0)
+                refuse(name, "made of rows a multiple of 4 bytes apart");
             if (output && !array.writeable()) refuse(name, "writeable");
             for (const int32_t column : columns)
                 if (column < 0 || column >= array.shape(1))
-                    refuse("column = " + std::to_string(column), "one of the " + std::to_string(array.shape(1)) + " columns of " + name);
+                    refuse("column = " + std::to_string(column),
+                           "one of the " + std::to_string(array.shape(1)) + " columns of " + name);
             const int64_t pitch = array.strides(0) / static_cast<py::ssize_t>(sizeof(float));
             if (output) {
                 if (p_.robots > 1 && pitch < array.shape(1)) refuse(name, "made of rows that do not overlap");
@@ -221,7 +230,8 @@ class Core {
             p_.step = 0;
         } else {
             for (const int64_t robot : *robots)
-                if (robot < 0 || robot >= p_.robots) refuse("robot = " + std::to_string(robot), "below " + std::to_string(p_.robots));
+                if (robot < 0 || robot >= p_.robots)
+                    refuse("robot = " + std::to_string(robot), "below " + std::to_string(p_.robots));
             for (const int64_t robot : *robots) fresh_[robot] = 1;
             const auto forgotten = std::remove_if(faults_.begin(), faults_.end(), [&](const Fault& fault) {
                 if (std::find(robots->begin(), robots->end(), fault.robot) == robots->end()) return false;
@@ -255,15 +265,19 @@ class Core {
 
     // Take over what `save` returned; sizes are checked first.
     void restore(const py::dict& saved) {
-        const auto integral = checked<float>("integral", saved["integral"], {static_cast<py::ssize_t>(integral_.size())});
+        const auto integral =
+            checked<float>("integral", saved["integral"], {static_cast<py::ssize_t>(integral_.size())});
         const auto ring = checked<float>("ring", saved["ring"], {static_cast<py::ssize_t>(ring_.size())});
         const auto fresh = checked<uint8_t>("fresh", saved["fresh"], {static_cast<py::ssize_t>(fresh_.size())});
-        const auto head = numbers_of(saved, "head"), waiting = numbers_of(saved, "waiting"), faults = numbers_of(saved, "faults");
-        if (head.size() != 2 || head[0] < 0 || head[0] >= p_.ring.depth) refuse("head", "a row of the delay ring and a step");
+        const auto head = numbers_of(saved, "head"), waiting = numbers_of(saved, "waiting"),
+                   faults = numbers_of(saved, "faults");
+        if (head.size() != 2 || head[0] < 0 || head[0] >= p_.ring.depth)
+            refuse("head", "a row of the delay ring and a step");
         for (const int64_t element : waiting)
             if (element < 0 || element >= p_.ring.row_size) refuse("waiting", "delayed elements");
         for (size_t k = 0; k + 3 < faults.size(); k += 4)
-            if (faults[k] < 0 || faults[k] >= p_.robots || faults[k + 1] < 0 || faults[k + 1] >= p_.slots) refuse("faults", "of these robots");
+            if (faults[k] < 0 || faults[k] >= p_.robots || faults[k + 1] < 0 || faults[k + 1] >= p_.slots)
+                refuse("faults", "of these robots");
         std::copy(integral.data(), integral.data() + integral_.size(), integral_.data());
         std::copy(ring.data(), ring.data() + ring_.size(), ring_.data());
         fresh_.assign(fresh.data(), fresh.data() + fresh_.size());
@@ -273,7 +287,8 @@ class Core {
         waiting_ = waiting;
         faults_.clear();
         std::fill(latched_.begin(), latched_.end(), 0);
-        for (size_t k = 0; k + 3 < faults.size(); k += 4) latch({faults[k], static_cast<int32_t>(faults[k + 1]), static_cast<int32_t>(faults[k + 2]), faults[k + 3]});
+        for (size_t k = 0; k + 3 < faults.size(); k += 4)
+            latch({faults[k], static_cast<int32_t>(faults[k + 1]), static_cast<int32_t>(faults[k + 2]), faults[k + 3]});
     }
 
     // Record the effort before the limits and the stage that changed it last, in arrays (robots, slots), or stop.
@@ -323,7 +338,9 @@ class Core {
 
     static float neutral(size_t row) { return row < kControlRows ? 0.0f : kInfinity; }
 
-    static py::array_t<int64_t> numbers(const std::vector<int64_t>& values) { return py::array_t<int64_t>(values.size(), values.data()); }
+    static py::array_t<int64_t> numbers(const std::vector<int64_t>& values) {
+        return py::array_t<int64_t>(values.size(), values.data());
+    }
 
     static std::vector<int64_t> numbers_of(const py::dict& saved, const char* name) {
         const auto array = saved[name].cast<py::array_t<int64_t, py::array::c_style>>();
@@ -337,12 +354,15 @@ class Core {
 
     void add_table(const py::tuple& given) {
         if (given.size() != 4) refuse("table", "(stage, positions, efforts, slots)");
-        TableValues t{given[0].cast<int>(), given[1].cast<std::vector<float>>(), given[2].cast<std::vector<float>>(), {}, {}, {}};
+        TableValues t{
+            given[0].cast<int>(), given[1].cast<std::vector<float>>(), given[2].cast<std::vector<float>>(), {}, {}, {}};
         const auto used = given[3].cast<std::vector<bool>>();
         const size_t count = t.positions.size();
         if (!count || t.efforts.size() != count) refuse("table", "as many efforts as positions, at least one");
-        if (t.stage < 0 || t.stage >= static_cast<int>(stages_.size()) || stages_[t.stage] != 1) refuse("stage of a table", "a table stage");
-        if (!used.empty() && static_cast<int64_t>(used.size()) != p_.slots) refuse("slots of a table", "one flag per slot");
+        if (t.stage < 0 || t.stage >= static_cast<int>(stages_.size()) || stages_[t.stage] != 1)
+            refuse("stage of a table", "a table stage");
+        if (!used.empty() && static_cast<int64_t>(used.size()) != p_.slots)
+            refuse("slots of a table", "one flag per slot");
         for (size_t slot = 0; slot < used.size(); ++slot)
             if (used[slot]) t.slots.push_back(static_cast<int32_t>(slot));
         if (!used.empty() && t.slots.empty()) return;
@@ -365,14 +385,16 @@ class Core {
 
     void prepare() {
         if (arrays_.empty()) throw std::runtime_error("not bound to arrays. Call bind() first.");
-        const int32_t first = *std::min_element(columns_.begin(), columns_.end()), last = *std::max_element(columns_.begin(), columns_.end());
+        const int32_t first = *std::min_element(columns_.begin(), columns_.end()),
+                      last = *std::max_element(columns_.begin(), columns_.end());
         const bool neighbours = std::is_sorted(columns_.begin(), columns_.end()) && last - first + 1 == p_.slots;
         bool even = true, own = !own_lag_.is_none() || p_.computed;
         for (const int64_t pitch : p_.pitch) even &= pitch == p_.efforts_pitch;
         for (const RowValues& row : rows_) own |= !row.own.is_none();
         if (neighbours && (p_.robots == 1 || (even && p_.efforts_pitch == p_.slots))) {
             p_.layout = Layout::kDirect;
-        } else if (even && !own && std::is_sorted(columns_.begin(), columns_.end()) && 4 * p_.slots >= p_.efforts_pitch && p_.robots > 1) {
+        } else if (even && !own && std::is_sorted(columns_.begin(), columns_.end()) &&
+                   4 * p_.slots >= p_.efforts_pitch && p_.robots > 1) {
             p_.layout = Layout::kGaps;
         } else {
             p_.layout = Layout::kGather;
@@ -393,13 +415,15 @@ class Core {
         patterns_.clear();
         std::vector<Row> rows;
         for (size_t row = 0; row < rows_.size(); ++row) rows.push_back(row_of(row));
-        p_.kp = rows[kKp], p_.kd = rows[kKd], p_.bias = rows[kBias], p_.ki = rows[kKi], p_.integral_max = rows[kIntegralMax];
+        p_.kp = rows[kKp], p_.kd = rows[kKd], p_.bias = rows[kBias], p_.ki = rows[kKi],
+        p_.integral_max = rows[kIntegralMax];
         std::vector<bool> every(p_.slots, true);
         driven_ = flags(every);
         p_.driven = driven_.data();
         prepare_limits(rows);
         prepare_lag();
-        scratch_ = Aligned<float>((helped_ ? 2 : 1) * kScratchArrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
+        scratch_ =
+            Aligned<float>((helped_ ? 2 : 1) * kScratchArrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
         changed_ = false;
     }
 
@@ -412,14 +436,25 @@ class Core {
             Limits& limits = p_.limits.back();
             const Row* values = &rows[kControlRows + 3 * stage];
             before = stages_[stage];
-            if (before == 0) limits.dc_motor = true, limits.stall = values[0], limits.no_load_velocity = values[1], limits.peak = values[2];
+            if (before == 0) {
+                limits.dc_motor = true, limits.stall = values[0], limits.no_load_velocity = values[1],
+                limits.peak = values[2];
+                if (!values[0].own && !values[1].own && !values[2].own) {
+                    patterns_.emplace_back(p_.robots_per_block * p_.period);
+                    limits.speed_factors = patterns_.back().data();
+                    variant_.speed_factors(values[0].shared, values[1].shared, values[2].shared,
+                                           patterns_.back().data(), patterns_.back().size());
+                }
+            }
             if (before == 2) limits.max_effort = true, limits.largest = values[0];
             if (before == 1) {
                 limits.table = true;
                 for (TableValues& t : tables_) {
                     if (t.stage != static_cast<int>(stage)) continue;
                     places_of(t.slots, t.places);
-                    limits.tables.push_back({static_cast<int>(t.positions.size()), t.rows.data(), t.slots.empty() ? nullptr : t.places.data(), static_cast<int64_t>(t.slots.size())});
+                    limits.tables.push_back({static_cast<int>(t.positions.size()), t.rows.data(),
+                                             t.slots.empty() ? nullptr : t.places.data(),
+                                             static_cast<int64_t>(t.slots.size())});
                 }
             }
         }
@@ -434,7 +469,9 @@ class Core {
         }
         ring.shared_lag = shared_lag_.data();
         ring.own_lag = own_lag_.is_none() ? nullptr : own_lag_.cast<py::array_t<int32_t>>().data();
-        ring.uniform = ring.own_lag || delayed_slots_.empty() ? -1 : std::clamp<int64_t>(lag_[delayed_slots_[0]], 0, ring.depth - 1);
+        ring.uniform = ring.own_lag || delayed_slots_.empty()
+                           ? -1
+                           : std::clamp<int64_t>(lag_[delayed_slots_[0]], 0, ring.depth - 1);
         for (const int32_t slot : delayed_slots_)
             if (lag_[slot] != lag_[delayed_slots_[0]]) ring.uniform = -1;
     }
@@ -503,7 +540,8 @@ class Core {
             std::fill_n(integral_.data() + robot * p_.integral_slots, p_.integral_slots, 0.0f);
             for (int64_t k = 0; k < p_.delayed_slots; ++k) {
                 const int64_t element = robot * p_.delayed_slots + k;
-                if (!fill(element) && std::find(waiting_.begin(), waiting_.end(), element) == waiting_.end()) waiting_.push_back(element);
+                if (!fill(element) && std::find(waiting_.begin(), waiting_.end(), element) == waiting_.end())
+                    waiting_.push_back(element);
             }
         }
         any_fresh_ = false;
@@ -519,7 +557,8 @@ class Core {
             good &= std::isfinite(command[c]);
         }
         for (int c = 0; c < 3; ++c)
-            for (int64_t row = 0; row < p_.ring.depth; ++row) p_.ring.rows[c][row * p_.ring.pitch + element] = good ? command[c] : 0.0f;
+            for (int64_t row = 0; row < p_.ring.depth; ++row)
+                p_.ring.rows[c][row * p_.ring.pitch + element] = good ? command[c] : 0.0f;
         return good;
     }
 
@@ -565,11 +604,18 @@ class Transfer {
     explicit Transfer(const std::vector<py::tuple>& items) {
         for (const py::tuple& item : items) {
             if (item.size() != 4) refuse("item", "(source, columns, target, columns)");
-            Item made{end_of(item[0], false), end_of(item[2], true), item[1].cast<std::vector<int32_t>>(), item[3].cast<std::vector<int32_t>>()};
-            if (made.from_columns.size() != made.to_columns.size()) refuse("columns", "as many of the source as of the target");
+            Item made{end_of(item[0], false), end_of(item[2], true), item[1].cast<std::vector<int32_t>>(),
+                      item[3].cast<std::vector<int32_t>>(), false};
+            if (made.from_columns.size() != made.to_columns.size())
+                refuse("columns", "as many of the source as of the target");
             if (made.from.rows != made.to.rows) refuse("target", "of as many rows as the source");
             require(made.from_columns, made.from);
             require(made.to_columns, made.to);
+            const auto whole = [](const End& end) {
+                return end.column_pitch == (end.wide ? 8 : 4) && end.row_pitch % (end.wide ? 8 : 4) == 0;
+            };
+            made.even =
+                whole(made.from) && whole(made.to) && neighbours(made.from_columns) && neighbours(made.to_columns);
             items_.push_back(std::move(made));
         }
     }
@@ -594,13 +640,16 @@ class Transfer {
     struct Item {
         End from, to;
         std::vector<int32_t> from_columns, to_columns;
+        // whether numbers of a row stand side by side at both ends
+        bool even = false;
     };
 
     static End end_of(const py::object& given, bool target) {
         if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
         auto array = given.cast<py::array>();
         const bool wide = array.dtype().is(py::dtype::of<double>());
-        if (!wide && !array.dtype().is(py::dtype::of<float>())) refuse("array of " + text(array.dtype()), "float32 or float64");
+        if (!wide && !array.dtype().is(py::dtype::of<float>()))
+            refuse("array of " + text(array.dtype()), "float32 or float64");
         if (array.ndim() != 2) refuse("array of shape " + text(array.attr("shape")), "two-dimensional");
         if (target && !array.writeable()) refuse("target", "writeable");
         char* data = static_cast<char*>(target ? array.mutable_data() : const_cast<void*>(array.data()));
@@ -609,12 +658,28 @@ class Transfer {
 
     static void require(const std::vector<int32_t>& columns, const End& end) {
         for (const int32_t column : columns)
-            if (column < 0 || column >= end.columns) refuse("column = " + std::to_string(column), "below " + std::to_string(end.columns));
+            if (column < 0 || column >= end.columns)
+                refuse("column = " + std::to_string(column), "below " + std::to_string(end.columns));
+    }
+
+    static bool neighbours(const std::vector<int32_t>& columns) {
+        for (size_t k = 1; k < columns.size(); ++k)
+            if (columns[k] != columns[0] + static_cast<int32_t>(k)) return false;
+        return !columns.empty();
     }
 
     template <class From, class To>
     static void copy(const Item& item) {
         const int64_t count = static_cast<int64_t>(item.from_columns.size());
+        if (item.even) {
+            for (int64_t row = 0; row < item.from.rows; ++row) {
+                const From* from =
+                    reinterpret_cast<const From*>(item.from.data + row * item.from.row_pitch) + item.from_columns[0];
+                To* to = reinterpret_cast<To*>(item.to.data + row * item.to.row_pitch) + item.to_columns[0];
+                for (int64_t k = 0; k < count; ++k) to[k] = static_cast<To>(from[k]);
+            }
+            return;
+        }
         for (int64_t row = 0; row < item.from.rows; ++row) {
             const char* from = item.from.data + row * item.from.row_pitch;
             char* to = item.to.data + row * item.to.row_pitch;
@@ -632,7 +697,8 @@ class Transfer {
 
 // Seconds to read `count` arrays of `size` floats and write one, with the variant a step would take.
 double time_stream(int count, int64_t size, int repetitions) {
-    if ((count != 1 && count != 5 && count != 8) || size < 1 || repetitions < 1) refuse("count, size, repetitions", "1, 5 or 8 arrays, and positive");
+    if ((count != 1 && count != 5 && count != 8) || size < 1 || repetitions < 1)
+        refuse("count, size, repetitions", "1, 5 or 8 arrays, and positive");
     std::vector<Aligned<float>> arrays;
     for (int k = 0; k <= count; ++k) arrays.emplace_back(size, 1.0f);
     std::vector<const float*> inputs;
@@ -648,8 +714,10 @@ double time_stream(int count, int64_t size, int repetitions) {
 PYBIND11_MODULE(core, m) {
     m.doc() = "The actuator step in C++; see native/ in the repository.";
     py::class_<Core>(m, "Core")
-        .def(py::init<int64_t, int64_t, const std::vector<bool>&, const std::vector<bool>&, int64_t, const std::vector<int>&, const std::vector<py::tuple>&>(),
-             py::arg("robots"), py::arg("slots"), py::arg("integral"), py::arg("delayed"), py::arg("depth"), py::arg("stages"), py::arg("tables"))
+        .def(py::init<int64_t, int64_t, const std::vector<bool>&, const std::vector<bool>&, int64_t,
+                      const std::vector<int>&, const std::vector<py::tuple>&>(),
+             py::arg("robots"), py::arg("slots"), py::arg("integral"), py::arg("delayed"), py::arg("depth"),
+             py::arg("stages"), py::arg("tables"))
         .def("share", &Core::share, py::arg("row"), py::arg("values"))
         .def("own", &Core::own, py::arg("row"), py::arg("values"))
         .def("share_lag", &Core::share_lag, py::arg("values"))
@@ -665,7 +733,9 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("variant", &Core::variant)
         .def_property_readonly("layout", &Core::layout)
         .def_property_readonly("memory", &Core::memory);
-    py::class_<Transfer>(m, "Transfer").def(py::init<const std::vector<py::tuple>&>(), py::arg("items")).def("run", &Transfer::run);
+    py::class_<Transfer>(m, "Transfer")
+        .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
+        .def("run", &Transfer::run);
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));
     m.def("variants", [] {
         std::vector<std::string> names;
