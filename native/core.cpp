@@ -269,6 +269,33 @@ bool delay_alike(const Problem& p, Block& b, int64_t lag) {
     return good;
 }
 
+// The same where all elements have the longest lag: the oldest row becomes the newest.
+bool delay_swapped(const Problem& p, Block& b, float* const* scratch) {
+    const Ring& ring = p.ring;
+    const int64_t from = b.first_robot * p.delayed_slots;
+    bool good = true;
+    for (int c = 0; c < 3; ++c) {
+        const float* RESTRICT now = b.now[c];
+        float* RESTRICT row = ring.rows[c] + ring.head * ring.pitch + from;
+        float* RESTRICT delayed = scratch[c];
+        int32_t bad = 0;
+        INDEPENDENT
+        for (int64_t i = 0; i < b.size; ++i) {
+            bad |= finite(now[i]) ? 0 : 1;
+            delayed[i] = row[i];
+            row[i] = now[i];
+        }
+        b.input[kPositionTarget + c] = delayed;
+        if (!bad) continue;
+        good = false;
+        // as in hold_commands; a ring of one row held the command before in that row
+        const float* older = ring.depth > 1 ? ring.rows[c] + row_of(ring, 1) * ring.pitch + from : delayed;
+        for (int64_t i = 0; i < b.size; ++i)
+            if (!finite(row[i])) row[i] = finite(older[i]) ? older[i] : 0.0f;
+    }
+    return good;
+}
+
 // The same where some elements are delayed, or each by a lag of its own.
 bool delay_apart(const Problem& p, Block& b, const int64_t* RESTRICT rows_of, float* const* scratch) {
     const Ring& ring = p.ring;
@@ -304,6 +331,7 @@ bool delay_apart(const Problem& p, Block& b, const int64_t* RESTRICT rows_of, fl
 // Replace the block's targets by the delayed ones; returns whether every target of this step is finite.
 bool delay(const Problem& p, Block& b, float* const* scratch) {
     const Ring& ring = p.ring;
+    if (ring.swaps) return delay_swapped(p, b, scratch);
     int64_t uniform = ring.uniform;
     const int32_t* lag = ring.own_lag ? ring.own_lag + b.first : ring.shared_lag;
     if (p.delayed_slots == p.slots && p.layout != Layout::kGaps) {
@@ -502,7 +530,7 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* scratch) 
     float* parts[kScratchArrays];
     const int64_t size = (p.robots_per_block * p.period + 15) / 16 * 16;
     for (int part = 0; part < kScratchArrays; ++part) parts[part] = scratch + part * size;
-    if (p.delayed_slots && !p.ring.own_lag) {
+    if (p.delayed_slots && !p.ring.own_lag && !p.ring.swaps) {
         const int64_t count = p.robots_per_block * p.delayed_slots;
         find_rows(p.ring, p.ring.shared_lag, p.delayed_places, count, reinterpret_cast<int64_t*>(parts[9]));
     }

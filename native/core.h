@@ -45,6 +45,8 @@ struct Ring {
     // steps per element, like a Row; `uniform` >= 0 when all delayed slots share one number
     const int32_t *shared_lag = nullptr, *own_lag = nullptr;
     int64_t uniform = -1;
+    // all slots have a delay of `depth` steps: a row is read and then overwritten
+    bool swaps = false;
 };
 
 struct Fault {

@@ -116,7 +116,7 @@ class Core {
         p_.delayed_slots = static_cast<int64_t>(delayed_slots_.size());
         integral_ = Aligned<float>(robots * p_.integral_slots);
         p_.integral = integral_.data();
-        p_.ring.depth = depth;
+        p_.ring.depth = depth_ = depth;
         p_.ring.row_size = robots * p_.delayed_slots;
         p_.ring.pitch = (p_.ring.row_size + 15) / 16 * 16 + (p_.ring.row_size > kBlock ? kStagger : 0);
         ring_ = Aligned<float>(3 * depth * p_.ring.pitch);
@@ -254,7 +254,7 @@ class Core {
         py::dict saved;
         saved["integral"] = py::array_t<float>(integral_.size(), integral_.data());
         saved["ring"] = py::array_t<float>(ring_.size(), ring_.data());
-        saved["head"] = numbers({p_.ring.head, p_.step});
+        saved["head"] = numbers({p_.ring.head, p_.step, p_.ring.swaps});
         saved["fresh"] = py::array_t<uint8_t>(fresh_.size(), fresh_.data());
         saved["waiting"] = numbers(waiting_);
         std::vector<int64_t> flat;
@@ -271,7 +271,7 @@ class Core {
         const auto fresh = checked<uint8_t>("fresh", saved["fresh"], {static_cast<py::ssize_t>(fresh_.size())});
         const auto head = numbers_of(saved, "head"), waiting = numbers_of(saved, "waiting"),
                    faults = numbers_of(saved, "faults");
-        if (head.size() != 2 || head[0] < 0 || head[0] >= p_.ring.depth)
+        if (head.size() != 3 || head[0] < 0 || head[0] >= depth_ - (head[2] ? 1 : 0))
             refuse("head", "a row of the delay ring and a step");
         for (const int64_t element : waiting)
             if (element < 0 || element >= p_.ring.row_size) refuse("waiting", "delayed elements");
@@ -284,6 +284,10 @@ class Core {
         any_fresh_ = true;
         p_.ring.head = head[0];
         p_.step = head[1];
+        // the next step brings it into the form it wants
+        p_.ring.swaps = head[2] != 0;
+        p_.ring.depth = depth_ - (p_.ring.swaps ? 1 : 0);
+        changed_ = true;
         waiting_ = waiting;
         faults_.clear();
         std::fill(latched_.begin(), latched_.end(), 0);
@@ -393,7 +397,7 @@ class Core {
         for (const RowValues& row : rows_) own |= !row.own.is_none();
         if (neighbours && (p_.robots == 1 || (even && p_.efforts_pitch == p_.slots))) {
             p_.layout = Layout::kDirect;
-        } else if (even && !own && std::is_sorted(columns_.begin(), columns_.end()) &&
+        } else if (even && !own && !swaps() && std::is_sorted(columns_.begin(), columns_.end()) &&
                    4 * p_.slots >= p_.efforts_pitch && p_.robots > 1) {
             p_.layout = Layout::kGaps;
         } else {
@@ -469,11 +473,37 @@ class Core {
         }
         ring.shared_lag = shared_lag_.data();
         ring.own_lag = own_lag_.is_none() ? nullptr : own_lag_.cast<py::array_t<int32_t>>().data();
-        ring.uniform = ring.own_lag || delayed_slots_.empty()
-                           ? -1
-                           : std::clamp<int64_t>(lag_[delayed_slots_[0]], 0, ring.depth - 1);
+        ring.uniform =
+            ring.own_lag || delayed_slots_.empty() ? -1 : std::clamp<int64_t>(lag_[delayed_slots_[0]], 0, depth_ - 1);
         for (const int32_t slot : delayed_slots_)
             if (lag_[slot] != lag_[delayed_slots_[0]]) ring.uniform = -1;
+        arrange_ring(swaps());
+    }
+
+    // Whether all slots share the longest lag, so that the row read is the one written next.
+    bool swaps() const {
+        const auto longest = [this](int32_t slot) { return lag_[slot] == depth_ - 1; };
+        return own_lag_.is_none() && depth_ > 1 && p_.delayed_slots == p_.slots &&
+               std::all_of(delayed_slots_.begin(), delayed_slots_.end(), longest);
+    }
+
+    // Bring the delay ring into one of its two forms, with or without a row beyond the longest lag; nothing is
+    // forgotten.
+    void arrange_ring(bool swaps) {
+        Ring& ring = p_.ring;
+        if (ring.swaps == swaps) return;
+        const int64_t before = ring.depth, after = depth_ - (swaps ? 1 : 0), head = ring.head;
+        const std::vector<float> old(ring_.data(), ring_.data() + ring_.size());
+        for (int64_t c = 0; c < 3; ++c) {
+            const float* from = old.data() + c * depth_ * ring.pitch;
+            for (int64_t age = 0; age < after; ++age) {
+                const int64_t row = (head - std::min(age, before - 1) + before) % before;
+                std::copy_n(from + row * ring.pitch, ring.row_size, ring.rows[c] + (after - 1 - age) * ring.pitch);
+            }
+        }
+        ring.swaps = swaps;
+        ring.depth = after;
+        ring.head = after - 1;
     }
 
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const {
@@ -574,6 +604,7 @@ class Core {
 
     const Variant& variant_;
     Problem p_;
+    int64_t depth_ = 1;
     std::vector<int> stages_;
     std::vector<RowValues> rows_;
     std::vector<TableValues> tables_;

@@ -328,3 +328,38 @@ def test_transfer_refuses_what_does_not_fit(item: tuple, words: str) -> None:
     """Before anything is copied."""
     with pytest.raises(ValueError, match=words):
         core.Transfer([item])
+
+
+@pytest.mark.parametrize("lag", [1, 2, 4])
+def test_delay_forms_agree_in_every_bit(lag: int) -> None:
+    """All joints with the longest lag use a shorter ring; a lag per robot, given in the middle, changes nothing."""
+    rng, slots = np.random.default_rng(8), 3
+
+    def make(depth: int) -> tuple[Any, list[np.ndarray]]:
+        made = core.Core(2, slots, [False] * slots, [True] * slots, depth, [], [])
+        made.share(0, np.full(slots, 3.0, np.float32))
+        made.share_lag(np.full(slots, lag, np.int32))
+        bound = arrays((2, slots))
+        made.bind(bound[:5], bound[5], list(range(slots)))
+        return made, bound
+
+    forms = [make(lag + 1), make(lag + 1), make(lag + 1), make(7)]
+    lags = np.full((2, slots), lag, np.int32)
+    for step in range(14):
+        inputs = rng.normal(size=(5, 2, slots)).astype(np.float32)
+        if step in (3, 9):
+            inputs[2, 1, 2] = np.nan
+        if step == 6:
+            forms[1][0].own_lag(lags)
+        if step == 8:
+            # what one form saved the other takes over
+            forms[2][0].restore(forms[1][0].save())
+        if step == 11:
+            [made.reset([0]) for made, _ in forms]
+        for made, bound in forms:
+            for array, values in zip(bound[:5], inputs, strict=True):
+                array[:] = values
+            made.step(DT)
+        for made, bound in forms[1:]:
+            np.testing.assert_array_equal(bound[5], forms[0][1][5])
+            assert [fault[:2] for fault in made.faults()] == [fault[:2] for fault in forms[0][0].faults()]
