@@ -3,6 +3,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -21,6 +25,7 @@ namespace {
 
 constexpr float kInfinity = INFINITY;
 constexpr int64_t kBlock = 384;
+constexpr size_t kHugePage = size_t{1} << 21;
 // floats between rows of the delay ring: a multiple of a page would send them all to the same lines of the cache
 constexpr int64_t kStagger = 272;
 // a step shorter than this does not let other Python threads in: switching would cost more than it
@@ -59,7 +64,12 @@ class Aligned {
     Aligned() = default;
     explicit Aligned(size_t size, T value = T{}) : size_(size) {
         const size_t bytes = (size * sizeof(T) + 63) / 64 * 64;
-        data_.reset(static_cast<T*>(::operator new(bytes ? bytes : 64, std::align_val_t{64})));
+        const std::align_val_t alignment{bytes >= kHugePage ? kHugePage : 64};
+        data_ = {static_cast<T*>(::operator new(bytes ? bytes : 64, alignment)), Free{alignment}};
+#ifdef __linux__
+        // many rows far apart would need more small pages than a processor keeps track of
+        if (bytes >= kHugePage) madvise(data_.get(), bytes, MADV_HUGEPAGE);
+#endif
         std::fill(data_.get(), data_.get() + size, value);
     }
     T* data() const { return data_.get(); }
@@ -68,7 +78,8 @@ class Aligned {
 
   private:
     struct Free {
-        void operator()(T* memory) const { ::operator delete(memory, std::align_val_t{64}); }
+        std::align_val_t alignment{64};
+        void operator()(T* memory) const { ::operator delete(memory, alignment); }
     };
     std::unique_ptr<T, Free> data_;
     size_t size_ = 0;
