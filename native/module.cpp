@@ -106,6 +106,22 @@ py::array_t<T> checked(const std::string& name, const py::object& given, std::ve
     return given.cast<py::array_t<T>>();
 }
 
+// Holds a mutex. Who waits for it lets other Python threads go on, for its holder may need one of them to finish.
+class Turn {
+  public:
+    explicit Turn(std::mutex& mutex) : mutex_(mutex) {
+        if (mutex_.try_lock()) return;
+        const py::gil_scoped_release release;
+        mutex_.lock();
+    }
+    ~Turn() { mutex_.unlock(); }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+  private:
+    std::mutex& mutex_;
+};
+
 class Core {
   public:
     Core(int64_t robots, int64_t slots, const std::vector<bool>& integral, const std::vector<bool>& delayed,
@@ -148,6 +164,7 @@ class Core {
 
     void share(size_t row, const py::object& values) {
         const auto array = checked<float>("values of row " + std::to_string(row), values, {p_.slots});
+        const Turn turn(busy_);
         at(row).values.assign(array.data(), array.data() + p_.slots);
         at(row).own = py::none();
         changed_ = true;
@@ -155,12 +172,14 @@ class Core {
 
     void own(size_t row, const py::object& values) {
         checked<float>("values of row " + std::to_string(row), values, {p_.robots, p_.slots});
+        const Turn turn(busy_);
         at(row).own = values;
         changed_ = true;
     }
 
     void share_lag(const py::object& values) {
         const auto array = checked<int32_t>("lag", values, {p_.slots});
+        const Turn turn(busy_);
         lag_.assign(array.data(), array.data() + p_.slots);
         own_lag_ = py::none();
         changed_ = true;
@@ -168,6 +187,7 @@ class Core {
 
     void own_lag(const py::object& values) {
         checked<int32_t>("lag", values, {p_.robots, p_.slots});
+        const Turn turn(busy_);
         own_lag_ = values;
         changed_ = true;
     }
@@ -177,6 +197,7 @@ class Core {
         if (static_cast<int64_t>(columns.size()) != p_.slots) refuse("columns", "one per slot");
         std::vector<py::object> kept = inputs;
         kept.push_back(efforts);
+        const Turn turn(busy_);
         Problem next = p_;
         for (int s = 0; s <= kSignals; ++s) {
             const bool output = s == kSignals;
@@ -215,15 +236,21 @@ class Core {
     }
 
     void step(float dt) {
-        if (changed_) prepare();
-        p_.dt = dt;
-        if (p_.robots * p_.slots >= kWorthReleasing) {
-            const py::gil_scoped_release release;
-            run();
-        } else {
-            run();
+        if (p_.robots * p_.slots < kWorthReleasing) {
+            const Turn turn(busy_);
+            if (changed_) prepare();
+            return run(dt);
         }
-        ++p_.step;
+        for (;;) {
+            if (changed_) {
+                const Turn turn(busy_);
+                prepare();
+            }
+            const py::gil_scoped_release release;
+            const std::lock_guard<std::mutex> lock(busy_);
+            // another thread may have changed something in between
+            if (!changed_) return run(dt);
+        }
     }
 
     // Seconds per step without Python in between.
@@ -234,6 +261,7 @@ class Core {
     }
 
     void reset(const std::optional<std::vector<int64_t>>& robots) {
+        const Turn turn(busy_);
         if (!robots) {
             std::fill(fresh_.begin(), fresh_.end(), 1);
             faults_.clear();
@@ -257,12 +285,14 @@ class Core {
 
     py::list faults() const {
         py::list all;
+        const Turn turn(busy_);
         for (const Fault& fault : faults_) all.append(py::make_tuple(fault.robot, fault.slot, fault.code, fault.step));
         return all;
     }
 
     py::dict save() const {
         py::dict saved;
+        const Turn turn(busy_);
         saved["integral"] = py::array_t<float>(integral_.size(), integral_.data());
         saved["ring"] = py::array_t<float>(ring_.size(), ring_.data());
         saved["head"] = numbers({p_.ring.head, p_.step, p_.ring.swaps});
@@ -289,6 +319,7 @@ class Core {
         for (size_t k = 0; k + 3 < faults.size(); k += 4)
             if (faults[k] < 0 || faults[k] >= p_.robots || faults[k + 1] < 0 || faults[k + 1] >= p_.slots)
                 refuse("faults", "of these robots");
+        const Turn turn(busy_);
         std::copy(integral.data(), integral.data() + integral_.size(), integral_.data());
         std::copy(ring.data(), ring.data() + ring_.size(), ring_.data());
         fresh_.assign(fresh.data(), fresh.data() + fresh_.size());
@@ -312,7 +343,11 @@ class Core {
             checked<float>("computed", computed, {p_.robots, p_.slots});
             checked<uint8_t>("limited_by", limited_by, {p_.robots, p_.slots});
         }
-        observed_ = {computed, limited_by};
+        const Turn turn(busy_);
+        observed_.first = computed;
+        changed_ = true;
+        observed_.second = limited_by;
+        changed_ = true;
         p_.computed = computed.is_none() ? nullptr : computed.cast<py::array_t<float>>().mutable_data();
         p_.limited_by = computed.is_none() ? nullptr : limited_by.cast<py::array_t<uint8_t>>().mutable_data();
         changed_ = true;
@@ -547,7 +582,8 @@ class Core {
         return repeated;
     }
 
-    void run() {
+    void run(float dt) {
+        p_.dt = dt;
         if (any_fresh_) start_over();
         for (size_t k = 0; k < waiting_.size();) {
             if (fill(waiting_[k])) {
@@ -571,6 +607,7 @@ class Core {
         }
         for (const Fault& fault : found_) latch(fault);
         found_.clear();
+        ++p_.step;
     }
 
     // Robots that were reset: no integral, and delays filled with the first command.
@@ -622,6 +659,8 @@ class Core {
     std::vector<int32_t> lag_, integral_slots_, delayed_slots_, columns_;
     py::object own_lag_ = py::none();
     std::vector<py::object> arrays_;
+    // held while a step runs or what it works on changes: steps and setters may come from different threads
+    mutable std::mutex busy_;
     std::pair<py::object, py::object> observed_;
     bool changed_ = true, any_fresh_ = true;
     const bool helped_ = std::getenv("ACTUATORS_HELPER") && std::string(std::getenv("ACTUATORS_HELPER")) == "1";

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -363,3 +364,40 @@ def test_delay_forms_agree_in_every_bit(lag: int) -> None:
         for made, bound in forms[1:]:
             np.testing.assert_array_equal(bound[5], forms[0][1][5])
             assert [fault[:2] for fault in made.faults()] == [fault[:2] for fault in forms[0][0].faults()]
+
+
+def test_steps_and_setters_may_come_from_different_threads() -> None:
+    """One thread steps a large problem, others give parameters, reset, save and read faults meanwhile."""
+    robots, slots = 4096, 12
+    made = core.Core(robots, slots, [True] * slots, [True] * slots, 3, [MAX], [])
+    made.share(5, np.full(slots, 9.0, np.float32))
+    bound = arrays((robots, slots))
+    bound[2][:] = 1.0
+    bound[0][7, 3] = np.nan
+    made.bind(bound[:5], bound[5], list(range(slots)))
+    rounds = range(60)
+
+    def give() -> None:
+        for value in rounds:
+            made.own(0, np.full((robots, slots), 1.0 + value % 2, np.float32))
+            made.own_lag(np.full((robots, slots), value % 3, np.int32))
+
+    def look() -> None:
+        for _ in rounds:
+            made.reset([5, 7])
+            made.restore(made.save())
+            assert {fault[:2] for fault in made.faults()} <= {(7, 3)}
+
+    def bind() -> None:
+        for _ in rounds:
+            made.bind(bound[:5], bound[5], list(range(slots)))
+
+    with ThreadPoolExecutor() as pool:
+        others = [pool.submit(job) for job in (give, look, bind)]
+        while not all(other.done() for other in others):
+            made.step(DT)
+        for other in others:
+            other.result()
+    made.step(DT)
+    efforts = np.delete(bound[5].ravel(), 7 * slots + 3)
+    assert set(np.unique(efforts)) <= {1.0, 2.0} and bound[5][7, 3] == 0.0
