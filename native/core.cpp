@@ -391,30 +391,41 @@ bool watch_limits(const Problem& p, const Block& b, float* const* scratch) {
     return pick(kGiven, b.driven != nullptr)(p, b, none, here, nullptr, nullptr, b.efforts);
 }
 
-// Law and limits through scratch memory; returns whether any effort is not finite.
-bool step_by_step(const Problem& p, Block& b, Source source, float* const* scratch) {
+// Efforts before the limits.
+void command(const Problem& p, Block b, Source source, float* efforts, float* found) {
+    static const Limits none;
+    b.driven = nullptr;
+    pick(source, false)(p, b, none, nullptr, nullptr, nullptr, efforts);
+    if (p.integral_slots && source == kPd) integrate_some(p, b, efforts, found);
+}
+
+// All limits of the efforts in the first scratch array; returns whether any effort is not finite.
+bool limit(const Problem& p, const Block& b, float* const* scratch) {
     static const Limits none;
     float *here = scratch[0], *there = scratch[1], *table = scratch[2];
-    const int32_t* driven = b.driven;
-    b.driven = nullptr;
-    pick(source, false)(p, b, none, nullptr, nullptr, nullptr, here);
-    if (p.integral_slots && source == kPd) integrate_some(p, b, here, there);
     if (p.computed) {
         std::memcpy(p.computed + b.first, here, b.size * sizeof(float));
         return watch_limits(p, b, scratch);
     }
+    Block all = b;
+    all.driven = nullptr;
     for (size_t k = 0; k + 1 < p.limits.size(); ++k) {
         const Limits& limits = p.limits[k];
         if (limits.table) look_up(limits, b, table, scratch + 3);
         const Sweep sweep = pick(kGiven, false, limits.dc_motor, limits.table, limits.max_effort);
-        sweep(p, b, limits, here, table, factors_of(limits, b, scratch[6]), there);
+        sweep(p, all, limits, here, table, factors_of(limits, b, scratch[6]), there);
         std::swap(here, there);
     }
-    b.driven = driven;
     const Limits& last = p.limits.empty() ? none : p.limits.back();
     if (last.table) look_up(last, b, table, scratch + 3);
-    const Sweep sweep = pick(kGiven, driven != nullptr, last.dc_motor, last.table, last.max_effort);
+    const Sweep sweep = pick(kGiven, b.driven != nullptr, last.dc_motor, last.table, last.max_effort);
     return sweep(p, b, last, here, table, factors_of(last, b, scratch[6]), b.efforts);
+}
+
+int32_t fault_of(const float* const* signals, int64_t i) {
+    int32_t code = 0;
+    for (int s = 0; s < kSignals; ++s) code |= finite(signals[s][i]) ? 0 : 1 << s;
+    return code;
 }
 
 // Find the faults of a block, set their efforts to zero.
@@ -424,8 +435,7 @@ void find_faults(const Problem& p, const Block& b, const float* const* signals) 
         const int64_t place = i % p.period;
         const int32_t slot = p.slot_of ? p.slot_of[place] : static_cast<int32_t>(place);
         if (slot < 0) continue;
-        int32_t code = 0;
-        for (int s = 0; s < kSignals; ++s) code |= finite(signals[s][i]) ? 0 : 1 << s;
+        const int32_t code = fault_of(signals, i);
         if (!code && finite(b.efforts[i])) continue;
         b.efforts[i] = 0.0f;
         p.faults->push_back({b.first_robot + i / p.period, slot, code ? code : kEffortFault, p.step});
@@ -439,6 +449,21 @@ void hold_integrals(const Problem& p, const Block& b, const float* const* signal
         const int32_t i = p.integral_places[k];
         for (int s = kPositionTarget; s < kSignals; ++s)
             if (!finite(signals[s][i])) integral[k] = before[k];
+    }
+}
+
+// Lay down what stands between the phases; the efforts are there already.
+void hand_over(const Problem& p, const Block& b, const float* const* signals) {
+    const Handover& to = p.handover;
+    for (int s = 0; s < kSignals; ++s) {
+        const float* RESTRICT from = b.input[s];
+        float* RESTRICT kept = to.signals[s] + b.first;
+        for (int64_t i = 0; i < b.size; ++i) kept[i] = finite(from[i]) ? from[i] : kept[i];
+    }
+    for (int64_t i = 0; i < b.size; ++i) {
+        const int32_t code = fault_of(signals, i);
+        to.bad[b.first + i] = code;
+        if (code) to.efforts[b.first + i] = kNaN;
     }
 }
 
@@ -494,20 +519,30 @@ void step_block(const Problem& p, int64_t number, Source source, bool plain, flo
     std::copy(b.input, b.input + kSignals, signals);
     std::copy(b.input + kPositionTarget, b.input + kSignals, b.now);
 
-    bool bad = p.delayed_slots && !delay(p, b, scratch + 6);
-    const bool late = bad;
-    const int64_t integrals = b.robots * p.integral_slots;
-    if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[16]);
-    if (plain) {
+    bool bad = false, late = false;
+    if (p.phase != Phase::kLimit) {
+        bad = late = p.delayed_slots && !delay(p, b, scratch + 6);
+        const int64_t integrals = b.robots * p.integral_slots;
+        if (late) std::copy_n(p.integral + b.first_robot * p.integral_slots, integrals, scratch[16]);
+    }
+    float* const* more = scratch + 11;
+    if (p.phase == Phase::kCommand) {
+        command(p, b, source, p.handover.efforts + b.first, more[1]);
+    } else if (p.phase == Phase::kLimit) {
+        std::copy_n(p.handover.efforts + b.first, b.size, more[0]);
+        bad = limit(p, b, more);
+    } else if (plain) {
         const Limits& limits = only_limits(p);
         float* table = scratch[13];
         if (limits.table) look_up(limits, b, table, scratch + 14);
         const Sweep whole = pick(source, b.driven != nullptr, limits.dc_motor, limits.table, limits.max_effort);
         bad |= whole(p, b, limits, nullptr, table, factors_of(limits, b, scratch[17]), b.efforts);
     } else {
-        bad |= step_by_step(p, b, source, scratch + 11);
+        command(p, b, source, more[0], more[1]);
+        bad |= limit(p, b, more);
     }
     if (late) hold_integrals(p, b, signals, scratch[16]);
+    if (p.phase == Phase::kCommand) return hand_over(p, b, signals);
     if (bad) find_faults(p, b, signals);
     if (p.layout == Layout::kGather) copy_out(p, b);
 }
@@ -516,7 +551,7 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* scratch) 
     const Source source = p.integral_slots == p.slots && p.layout != Layout::kGaps ? kPid : kPd;
     const bool plain = (source == kPid || !p.integral_slots) && p.limits.size() <= 1 && !p.computed && !p.limited_by;
     const Limits& limits = only_limits(p);
-    if (plain && p.layout == Layout::kDirect && !p.delayed_slots && !limits.table &&
+    if (p.phase == Phase::kWhole && plain && p.layout == Layout::kDirect && !p.delayed_slots && !limits.table &&
         !(limits.dc_motor && !limits.speed_factors)) {
         // one sweep is all there is to a block
         const Sweep whole = pick(source, false, limits.dc_motor, false, limits.max_effort);

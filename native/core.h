@@ -62,6 +62,22 @@ enum class Layout {
     kGather,  // copy the driven columns to scratch and the efforts back
 };
 
+// A step in one go, or in two with somebody else's law or limit in between.
+enum class Phase {
+    kWhole,
+    kCommand,  // guard, delay, law: the result is handed over
+    kLimit,    // limits of what was handed back, guard, store
+};
+
+// What stands between the two phases, (robots, slots) each.
+struct Handover {
+    // signals with delayed targets; one that is not finite leaves the value before
+    float* signals[kSignals] = {};
+    // fault code of the inputs, and the effort before the limits; NaN for a joint with a fault
+    int32_t* bad = nullptr;
+    float* efforts = nullptr;
+};
+
 struct Problem {
     int64_t robots = 0, slots = 0;
     // signals and efforts of the articulation
@@ -88,6 +104,9 @@ struct Problem {
     // on request: effort before the limits, and the last stage that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
+
+    Phase phase = Phase::kWhole;
+    Handover handover;
 
     float dt = 0;
     int64_t step = 0;

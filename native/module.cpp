@@ -235,22 +235,27 @@ class Core {
         changed_ = true;
     }
 
-    void step(float dt) {
-        if (p_.robots * p_.slots < kWorthReleasing) {
-            const Turn turn(busy_);
-            if (changed_) prepare();
-            return run(dt);
-        }
-        for (;;) {
-            if (changed_) {
-                const Turn turn(busy_);
-                prepare();
-            }
-            const py::gil_scoped_release release;
-            const std::lock_guard<std::mutex> lock(busy_);
-            // another thread may have changed something in between
-            if (!changed_) return run(dt);
-        }
+    void step(float dt) { run(Phase::kWhole, dt); }
+
+    // A step in two halves, with what `hand_over` names between them.
+    void command(float dt) { run(Phase::kCommand, dt); }
+    void limit() { run(Phase::kLimit, p_.dt); }
+
+    // Lay down five signals, fault codes of the inputs and efforts before the limits between the halves of a step.
+    void hand_over(const std::vector<py::object>& signals, const py::object& bad, const py::object& efforts) {
+        if (signals.size() != kSignals) refuse("signals", "positions, velocities, both targets and feedforward");
+        Handover next;
+        for (int s = 0; s < kSignals; ++s)
+            next.signals[s] =
+                checked<float>("signal " + std::to_string(s), signals[s], {p_.robots, p_.slots}).mutable_data();
+        next.bad = checked<int32_t>("bad", bad, {p_.robots, p_.slots}).mutable_data();
+        next.efforts = checked<float>("efforts", efforts, {p_.robots, p_.slots}).mutable_data();
+        std::vector<py::object> kept = signals;
+        kept.insert(kept.end(), {bad, efforts});
+        const Turn turn(busy_);
+        p_.handover = next;
+        handed_over_ = kept;
+        changed_ = true;
     }
 
     // Seconds per step without Python in between.
@@ -438,7 +443,7 @@ class Core {
         const int32_t first = *std::min_element(columns_.begin(), columns_.end()),
                       last = *std::max_element(columns_.begin(), columns_.end());
         const bool neighbours = std::is_sorted(columns_.begin(), columns_.end()) && last - first + 1 == p_.slots;
-        bool even = true, own = !own_lag_.is_none() || p_.computed;
+        bool even = true, own = !own_lag_.is_none() || p_.computed || p_.handover.bad;
         for (const int64_t pitch : p_.pitch) even &= pitch == p_.efforts_pitch;
         for (const RowValues& row : rows_) own |= !row.own.is_none();
         if (neighbours && (p_.robots == 1 || (even && p_.efforts_pitch == p_.slots))) {
@@ -582,8 +587,39 @@ class Core {
         return repeated;
     }
 
-    void run(float dt) {
+    void run(Phase phase, float dt) {
+        if (phase != Phase::kWhole && !p_.handover.bad)
+            throw std::runtime_error("nothing stands between the halves of a step. Call hand_over() first.");
+        if (p_.robots * p_.slots < kWorthReleasing) {
+            const Turn turn(busy_);
+            if (changed_) prepare();
+            return run_now(phase, dt);
+        }
+        for (;;) {
+            if (changed_) {
+                const Turn turn(busy_);
+                prepare();
+            }
+            const py::gil_scoped_release release;
+            const std::lock_guard<std::mutex> lock(busy_);
+            // another thread may have changed something in between
+            if (!changed_) return run_now(phase, dt);
+        }
+    }
+
+    void run_now(Phase phase, float dt) {
         p_.dt = dt;
+        p_.phase = phase;
+        if (phase != Phase::kLimit) go_on();
+        run_blocks();
+        if (phase == Phase::kCommand) return;
+        for (const Fault& fault : found_) latch(fault);
+        found_.clear();
+        ++p_.step;
+    }
+
+    // What a new step begins with: fresh robots, and the next row of the delay ring.
+    void go_on() {
         if (any_fresh_) start_over();
         for (size_t k = 0; k < waiting_.size();) {
             if (fill(waiting_[k])) {
@@ -595,6 +631,9 @@ class Core {
         }
         Ring& ring = p_.ring;
         ring.head = ring.head + 1 == ring.depth ? 0 : ring.head + 1;
+    }
+
+    void run_blocks() {
         const int64_t blocks = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
         if (helped_ && p_.robots * p_.slots >= kWorthHelping) {
             const int64_t each = (blocks + kChunks - 1) / kChunks;
@@ -605,9 +644,6 @@ class Core {
         } else {
             variant_.step_blocks(p_, 0, blocks, scratch_.data());
         }
-        for (const Fault& fault : found_) latch(fault);
-        found_.clear();
-        ++p_.step;
     }
 
     // Robots that were reset: no integral, and delays filled with the first command.
@@ -662,6 +698,7 @@ class Core {
     // held while a step runs or what it works on changes: steps and setters may come from different threads
     mutable std::mutex busy_;
     std::pair<py::object, py::object> observed_;
+    std::vector<py::object> handed_over_;
     bool changed_ = true, any_fresh_ = true;
     const bool helped_ = std::getenv("ACTUATORS_HELPER") && std::string(std::getenv("ACTUATORS_HELPER")) == "1";
     // state
@@ -805,6 +842,9 @@ PYBIND11_MODULE(core, m) {
         .def("own_lag", &Core::own_lag, py::arg("values"))
         .def("bind", &Core::bind, py::arg("inputs"), py::arg("efforts"), py::arg("columns"))
         .def("step", &Core::step, py::arg("dt"))
+        .def("command", &Core::command, py::arg("dt"))
+        .def("limit", &Core::limit)
+        .def("hand_over", &Core::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"))
         .def("time_steps", &Core::time_steps, py::arg("count"), py::arg("dt"))
         .def("reset", &Core::reset, py::arg("robots") = py::none())
         .def("faults", &Core::faults)

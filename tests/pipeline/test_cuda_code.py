@@ -61,7 +61,7 @@ def ptxas() -> str | None:
 @pytest.mark.parametrize("arch", [80, 90])
 def test_mixed_plan_compiles_for_cuda(arch: int, tmp_path: Path) -> None:
     """For the processors of the A100 and of the H100 and H200."""
-    module = mixed_plan()._kernel.module
+    module = mixed_plan()._kernels["step"].module
     (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     assert "step_kernel" in text

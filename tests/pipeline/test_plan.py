@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import warp as wp
@@ -11,7 +13,7 @@ from isaacsim.core.experimental.actuators.components.clamping_dc_motor import Cl
 from isaacsim.core.experimental.actuators.components.clamping_position_based import ClampingPositionBased
 from isaacsim.core.experimental.actuators.components.controller_pid import ControllerPID
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
+from isaacsim.core.experimental.actuators.pipeline.plan import between, compile_plan
 
 
 def array(*values: float, dtype=wp.float32) -> wp.array:
@@ -123,8 +125,26 @@ class OwnClamping(Clamping):
     """A user's limit without a scalar form."""
 
 
-@pytest.mark.parametrize("wrong", [actuator(OwnController()), actuator(clamping=[OwnClamping()])])
-def test_components_without_a_law_are_refused_by_name(wrong: ActuatorEntry) -> None:
-    """A component that no plan can run is never skipped silently."""
-    with pytest.raises(TypeError, match="Own"):
-        compile_plan([wrong], 2)
+OWN_CLAMP, OWN_DELAY = OwnClamping(), type("OwnDelay", (Delay,), {})(array(1, 1, dtype=wp.int32), 1)
+LIMIT = ClampingMaxEffort(array(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("entry", "names"),
+    [
+        (actuator(), None),
+        (actuator(OwnController(), [LIMIT]), ["OwnController"]),
+        (actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT]), ["ClampingMaxEffort", "OwnClamping"]),
+        (actuator(delay=OWN_DELAY), ["OwnDelay", "ControllerPD"]),
+    ],
+)
+def test_components_that_compute_arrays_stand_between_the_phases(entry: ActuatorEntry, names: Any) -> None:
+    """So do clamps that come before one of them, and the controller after a delay; the plan has the rest."""
+    apart = between(entry)
+    if names is None:
+        assert apart is None
+        return
+    assert [type(part).__name__ for part in (apart.delay, apart.controller, *apart.clamping) if part] == names
+    plan = compile_plan([entry], 2)
+    assert len(plan.stages) == len(entry.clamping) - len(apart.clamping)
+    assert plan.controller_kind.tolist() == [0 if apart.controller is None else -1]

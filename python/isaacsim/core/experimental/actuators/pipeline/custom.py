@@ -1,8 +1,8 @@
-"""Actuators with a component of the user's own, stepped beside the plan.
+"""Components of the user's own that compute arrays, between the two phases of a plan's step.
 
-Each is an `Actuator` over flat copies of the articulation's arrays, with two states that take turns. What the plan
-promises holds here too: a joint with an input or effort that is not finite gets effort 0 for the step and latches a
-fault, and the user's law never sees such an input.
+The plan guards inputs, delays targets and evaluates the laws it knows; then come the user's components, on dense arrays
+that hold nothing that is not finite; then the plan limits, guards and stores. A joint with a fault keeps the state of
+its own components too.
 """
 
 # Warp kernels are no Python types
@@ -12,168 +12,208 @@ fault, and the user's law never sees such an input.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from .actuator import Actuator
-from .fault import EFFORT_FAULT, Fault, faults_of
+from .fault import FAULT_INPUTS, Fault
+from .plan import Between, Plan, Row
 
 wp.set_module_options({"enable_backward": False})
 
-_EFFORT_FAULT = wp.constant(EFFORT_FAULT)
-_INPUTS = ("joint_q", "joint_qd", "joint_target_pos", "joint_target_vel", "joint_control_feedforward")
-
 
 @wp.kernel
-def _take_kernel(values: wp.array2d[float], bit: int, flat: wp.array[float], bad: wp.array[int]):
-    robot, column = wp.tid()
-    i = robot * values.shape[1] + column
-    value = values[robot, column]
-    if wp.isfinite(value):
-        flat[i] = value
-    else:
-        # the law goes on with the value before
-        bad[i] = bad[i] | bit
-
-
-@wp.kernel
-def _check_kernel(indices: wp.array[wp.uint32], efforts: wp.array[float], bad: wp.array[int]):
+def _take_kernel(at: wp.array[wp.uint32], efforts: wp.array[float], mine: wp.array[float]):
     n = wp.tid()
-    if not wp.isfinite(efforts[n]) and bad[indices[n]] == 0:
-        bad[indices[n]] = _EFFORT_FAULT
+    mine[n] = efforts[at[n]]
 
 
 @wp.kernel
-def _hold_kernel(indices: wp.array[wp.uint32], bad: wp.array[int], before: wp.array[Any], after: wp.array[Any]):
+def _hold_kernel(
+    at: wp.array[wp.uint32], bad: wp.array[int], raw: wp.array[float], before: wp.array[Any], after: wp.array[Any]
+):
     n = wp.tid()
-    if bad[indices[n]] != 0:
+    if bad[at[n]] != 0 or not wp.isfinite(raw[n]):
         after[n] = before[n]
 
 
 @wp.kernel
 def _give_kernel(
-    # In:
-    columns: wp.array[int],
-    flat: wp.array[float],
+    at: wp.array[wp.uint32],
     bad: wp.array[int],
-    step: int,
-    # State in/out:
-    fault: wp.array2d[int],
-    fault_step: wp.array2d[int],
-    # Out:
-    efforts: wp.array2d[float],
+    raw: wp.array[float],
+    limited: wp.array[float],
+    efforts: wp.array[float],
 ):
-    robot, slot = wp.tid()
-    column = columns[slot]
-    i = robot * efforts.shape[1] + column
-    code = bad[i]
-    effort = flat[i]
-    if code == 0 and not wp.isfinite(effort):
-        code = _EFFORT_FAULT
-    if code != 0:
-        effort = 0.0
-        if fault[robot, slot] == 0:
-            fault[robot, slot] = code
-            fault_step[robot, slot] = step
-    efforts[robot, column] = effort
+    n = wp.tid()
+    # a fault is a fault whatever a limit made of it
+    if bad[at[n]] != 0 or not wp.isfinite(raw[n]):
+        efforts[at[n]] = wp.nan
+    else:
+        efforts[at[n]] = limited[n]
+
+
+class _Part:
+    """What of one actuator stands between the phases.
+
+    Args:
+        actuator: What users see of it.
+        between: Those of its components.
+        slots: Its slots in the plan.
+    """
+
+    def __init__(self, actuator: Actuator, between: Between, slots: Sequence[int], num_slots: int) -> None:
+        self.actuator, self.between, self.slots = actuator, between, list(slots)
+        self.device, count = actuator.device, actuator.num_actuators
+        rows = np.arange(count // len(slots))[:, None] * num_slots
+        self.at = self._indices((rows + np.asarray(slots)).ravel())
+        self.one_by_one = self._indices(np.arange(count))
+        self.raw, self.limited = (wp.zeros(count, dtype=wp.float32, device=self.device) for _ in range(2))
+        self.states = [self._new_state() for _ in range(2)]
+
+    def _new_state(self) -> Actuator.State:
+        delay, controller = self.between.delay, self.between.controller
+        count = self.actuator.num_actuators
+        stateful = controller is not None and controller.is_stateful()
+        return Actuator.State(
+            delay.state(count, self.device) if delay is not None else None,
+            controller.state(count, self.device) if stateful else None,
+        )
+
+    def compute(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, dt: float) -> None:
+        """Put this actuator's efforts in the place of those of the first phase; `states` go from first to second."""
+        (now, after), at, device = self.states, self.at, self.device
+        positions, velocities, *targets = signals
+        if self.between.controller is None:
+            wp.launch(_take_kernel, len(at), [at, efforts], [self.raw], device=device)
+        else:
+            acting, where = targets, at
+            if self.between.delay is not None:
+                acting = self.between.delay.get_delayed_targets(*targets, at, at, now.delay_state)
+                where = self.one_by_one
+            arguments = [positions, velocities, *acting, at, at, where, where, self.raw, now.controller_state, dt]
+            self.between.controller.compute(*arguments, device=device)
+        limited = self.raw
+        for clamp in self.between.clamping:
+            clamp.modify_forces(limited, self.limited, positions, velocities, at, at, device=device)
+            limited = self.limited
+        if now.controller_state is not None:
+            self.between.controller.update_state(now.controller_state, after.controller_state)
+            self._hold(bad)
+        if self.between.delay is not None:
+            self.between.delay.update_state(*targets, at, at, now.delay_state, after.delay_state)
+        wp.launch(_give_kernel, len(at), [at, bad, self.raw, limited], [efforts], device=device)
+
+    def _hold(self, bad: wp.array) -> None:
+        """A law with a fault keeps its state."""
+        now, after = (state.controller_state for state in self.states)
+        for name, before in vars(now).items():
+            if not isinstance(before, wp.array) or before.shape[-1] != len(self.at) or before.ndim > 2:
+                continue
+            kept = getattr(after, name)
+            rows = [slice(None)] if before.ndim == 1 else range(before.shape[0])
+            for old, new in ((before[row], kept[row]) for row in rows):
+                wp.launch(_hold_kernel, len(self.at), [self.at, bad, self.raw, old, new], device=self.device)
+
+    def _indices(self, values: np.ndarray) -> wp.array:
+        return wp.array(values.astype(np.uint32), dtype=wp.uint32, device=self.device)
 
 
 class CustomStage:
-    """Actuators stepped one by one, on the columns of one articulation.
+    """A plan whose actuators have components between the two phases of its step.
 
     Args:
-        actuators: With indices into flattened `(robots, DOFs)` arrays.
-        num_robots: Number of robots.
-        device: Warp device.
+        engine: What runs the plan.
+        actuators: What users see of its actuators.
+        betweens: Those of their components.
+        slots: Slots of each in the plan.
     """
 
-    name = "custom"
-    growing: frozenset[str] = frozenset()
-    """Names in `save` whose size is no fixed one."""
+    def __init__(
+        self, engine: Any, actuators: Sequence[Actuator], betweens: Sequence[Between], slots: Sequence[Sequence[int]]
+    ) -> None:
+        self.engine = engine
+        self.growing = frozenset(f"plan.{name}" for name in engine.growing)
+        device, shape = actuators[0].device, (self.plan.num_robots, self.plan.num_slots)
+        self._signals = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in FAULT_INPUTS[:-1]]
+        self._bad = wp.zeros(shape, dtype=wp.int32, device=device)
+        self._efforts = wp.zeros(shape, dtype=wp.float32, device=device)
+        engine.hand_over(self._signals, self._bad, self._efforts)
+        self._flat = [array.flatten() for array in (*self._signals, self._bad, self._efforts)]
+        triples = zip(actuators, betweens, slots, strict=True)
+        self._parts = [_Part(actuator, one, mine, shape[1]) for actuator, one, mine in triples]
 
-    def __init__(self, actuators: Sequence[Actuator], num_robots: int, device: Any) -> None:
-        self.actuators, self.num_robots, self.device = list(actuators), num_robots, device
-        self.steps = 0
-        self._labels = [(actuator.label, name) for actuator in actuators for name in actuator.dof_names]
-        shape = (num_robots, len(self._labels))
-        self._fault = wp.zeros(shape, dtype=wp.int32, device=device)
-        self._fault_step = wp.zeros(shape, dtype=wp.int32, device=device)
-        self._states = [(actuator.state(), actuator.state()) for actuator in self.actuators]
+    @property
+    def name(self) -> str:
+        """What runs."""
+        return f"{self.engine.name} with custom components"
+
+    @property
+    def plan(self) -> Plan:
+        """The plan around the user's components."""
+        return self.engine.plan
+
+    @property
+    def stage_names(self) -> list[str]:
+        """Class names of the limits; those between the phases, by the last of each actuator, come at the end."""
+        last = [part.between.clamping[-1:] for part in self._parts]
+        return [*self.engine.stage_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
 
     def bind(self, columns: Sequence[int], inputs: Sequence[wp.array], efforts: wp.array) -> None:
-        """Attach the articulation's arrays, as `Engine.bind`; `columns` are those of these actuators."""
-        self._columns = wp.array(np.asarray(columns, np.int32), dtype=wp.int32, device=self.device)
-        self._inputs, self._efforts = tuple(inputs), efforts
-        size = efforts.shape[0] * efforts.shape[1]
-        flat = {name: wp.zeros(size, dtype=wp.float32, device=self.device) for name in (*_INPUTS, "joint_f")}
-        self._frame = SimpleNamespace(**flat)
-        self._bad = wp.zeros(size, dtype=wp.int32, device=self.device)
+        """Attach the articulation's arrays, as `Engine.bind`; `columns` are those of the plan's slots."""
+        self.engine.bind(columns, inputs, efforts)
         # compile before the first step, not in it
-        parts = [part for one in self.actuators for part in (one.controller, one.delay, *one.clamping) if part]
-        modules: set[Any] = {wp.get_module(type(part).__module__) for part in parts}
-        modules |= {part.kernel().module for part in parts if part.LAW is not None}
-        for module in (*modules, wp.get_module(__name__), wp.get_module(Actuator.__module__)):
-            module.load(self.device)
+        modules: set[Any] = {wp.get_module(__name__)}
+        for part in self._parts:
+            for component in (part.between.delay, part.between.controller, *part.between.clamping):
+                if component is not None:
+                    modules.add(wp.get_module(type(component).__module__))
+                    modules |= {component.kernel().module} if component.LAW is not None else set()
+        for module in modules:
+            module.load(self._bad.device)
 
     def step(self, dt: float) -> None:
-        """Compute the efforts of all actuators; the states advance only when none of them raised."""
-        self._bad.zero_()
-        self._frame.joint_f.zero_()
-        for number, (name, values) in enumerate(zip(_INPUTS, self._inputs, strict=True)):
-            arrays = [values, 1 << number, getattr(self._frame, name), self._bad]
-            wp.launch(_take_kernel, values.shape, arrays, device=self.device)
-        for actuator, (now, after) in zip(self.actuators, self._states, strict=True):
-            actuator.step(self._frame, self._frame, now, after, dt)
-            self._hold_what_is_bad(actuator, now, after)
-        self._states = [(after, now) for now, after in self._states]
-        wp.launch(
-            _give_kernel,
-            self._fault.shape,
-            [self._columns, self._frame.joint_f, self._bad, self.steps, self._fault, self._fault_step, self._efforts],
-            device=self.device,
-        )
-        self.steps += 1
-
-    def _hold_what_is_bad(self, actuator: Actuator, now: Any, after: Any) -> None:
-        """A raw effort that is not finite is a fault before any clamp sees it; a law with a fault keeps its state."""
-        indices, count = actuator.indices, actuator.num_actuators
-        wp.launch(_check_kernel, count, [indices, actuator.computed_efforts, self._bad], device=self.device)
-        if now is None or now.controller_state is None:
-            return
-        for name, before in vars(now.controller_state).items():
-            if not isinstance(before, wp.array) or before.shape[-1] != count or before.ndim > 2:
-                continue
-            kept = getattr(after.controller_state, name)
-            rows = [slice(None)] if before.ndim == 1 else range(before.shape[0])
-            for old, new in ((before[row], kept[row]) for row in rows):
-                wp.launch(_hold_kernel, count, [indices, self._bad, old, new], device=self.device)
+        """Compute the efforts of all joints; the user's components keep their states when one of them raises."""
+        self.engine.command(dt)
+        *signals, bad, efforts = self._flat
+        for part in self._parts:
+            part.compute(signals, bad, efforts, dt)
+        for part in self._parts:
+            part.states.reverse()
+        self.engine.limit()
 
     def observe(self, on: bool) -> None:
-        """Nothing to prepare: each actuator keeps the effort it computed last."""
+        """Record from the next step on what `observed` returns, or stop it."""
+        self.engine.observe(on)
 
     def observed(self) -> tuple[Any, Any]:
-        """Efforts before the limits, and 1 where the limits changed them; shape `(robots, slots)`."""
-        columns = self._columns.numpy()
-        shape = (self.num_robots, -1)
-        computed = np.hstack([one.computed_efforts.numpy().reshape(shape) for one in self.actuators])
-        return computed, (computed != self._frame.joint_f.numpy().reshape(shape)[:, columns]).astype(np.uint8)
+        """Efforts before the limits, and the stage that changed each last, from 1; shape `(robots, slots)`."""
+        computed, numbers = (np.array(array) for array in self.engine.observed())
+        number = len(self.engine.stage_names)
+        for part in self._parts:
+            if part.between.clamping:
+                number += 1
+                raw = part.raw.numpy().reshape(-1, len(part.slots))
+                changed = np.isfinite(raw) & (computed[:, part.slots] != raw) & (numbers[:, part.slots] == 0)
+                numbers[:, part.slots] = np.where(changed, number, numbers[:, part.slots])
+                computed[:, part.slots] = raw
+        return computed, numbers
+
+    def spread(self, row: Row) -> wp.array:
+        """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
+        return self.engine.spread(row)
 
     def reset(self, robots: Sequence[int] | None = None) -> None:
         """Forget state and faults of `robots`, all by default."""
-        chosen = np.ones(self.num_robots, bool)
-        if robots is None:
-            self.steps = 0
-        else:
-            chosen[:] = False
-            chosen[np.asarray(robots, np.int64)] = True
-        for actuator, (now, _after) in zip(self.actuators, self._states, strict=True):
-            if now is not None:
-                mask = np.repeat(chosen, len(actuator.dof_names))
-                now.reset(None if robots is None else wp.array(mask, dtype=wp.bool, device=self.device))
-        self._fault.assign(np.where(chosen[:, None], 0, self._fault.numpy()))
+        self.engine.reset(robots)
+        for part in self._parts:
+            mask = None
+            if robots is not None:
+                chosen = np.isin(np.arange(self.plan.num_robots), np.asarray(robots, np.int64))
+                mask = wp.array(np.repeat(chosen, len(part.slots)), dtype=wp.bool, device=part.device)
+            part.states[0].reset(mask)
 
     def save(self) -> dict[str, np.ndarray]:
         """A copy of everything that carries over from one step to the next, by name.
@@ -181,24 +221,24 @@ class CustomStage:
         Raises:
             TypeError: A component keeps its state in something else than a dataclass of Warp arrays.
         """
-        return {"steps": np.array([self.steps])} | {name: array.numpy().copy() for name, array in self._memory()}
+        plan = {f"plan.{name}": array for name, array in self.engine.save().items()}
+        return plan | {name: array.numpy().copy() for name, array in self._memory()}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Take over what `save` returned."""
+        self.engine.restore({name.removeprefix("plan."): saved[name] for name in saved if name.startswith("plan.")})
         for name, array in self._memory():
             array.assign(np.asarray(saved[name]))
-        self.steps = int(saved["steps"][0])
 
     def _memory(self) -> Iterator[tuple[str, wp.array]]:
-        yield from {"fault": self._fault, "fault_step": self._fault_step}.items()
-        for number, (now, _after) in enumerate(self._states):
-            for part, state in vars(now).items() if now is not None else ():
+        for number, part in enumerate(self._parts):
+            for kind, state in vars(part.states[0]).items():
                 for name, array in vars(state).items() if state is not None else ():
                     if not isinstance(array, wp.array):
-                        where = f"actuator {self.actuators[number].label!r}: {part}.{name}"
+                        where = f"actuator {part.actuator.label!r}: {kind}.{name}"
                         raise TypeError(f"{where} is no Warp array and cannot be saved. Keep the state in arrays.")
-                    yield f"{number}.{part}.{name}", array
+                    yield f"{number}.{kind}.{name}", array
 
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
-        return faults_of(self._labels, self._fault.numpy(), self._fault_step.numpy())
+        return self.engine.faults()

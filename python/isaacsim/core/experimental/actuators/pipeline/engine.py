@@ -1,11 +1,12 @@
 """What computes the efforts of one articulation.
 
 The native core runs the built-in laws on the CPU, one generated Warp kernel the user's own, and everything on CUDA or
-where the core was not built; components that compute arrays themselves are stepped beside them.
+where the core was not built; components that compute arrays themselves stand between the two phases of a step.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from .delay_draw import DelayDraw
 from .entry import ActuatorEntry
 from .fault import Fault
 from .native_engine import NativeEngine, is_native_there
-from .plan import Plan, Shown, compile_plan, is_built_in, is_planned
+from .plan import Plan, Shown, between, compile_plan, is_built_in
 from .warp_engine import WarpEngine
 
 _log = logging.getLogger(__name__)
@@ -55,27 +56,24 @@ class Engine:
         self._spread: dict[int, Any] = {}
         self._mirrors: list[tuple[Any, Shown, wp.array]] = []
 
+        self.actuators = [self._actuator(entry) for entry in entries]
+        betweens = [between(entry) for entry in entries]
         native = _use_native(device)
-        plans = {
-            NativeEngine: [native and is_built_in(entry) for entry in entries],
-            WarpEngine: [is_planned(entry) and not (native and is_built_in(entry)) for entry in entries],
-        }
-        for kind, mine in plans.items():
-            chosen = [n for n, yes in enumerate(mine) if yes]
+        kinds = [NativeEngine if native and is_built_in(entry) else WarpEngine for entry in entries]
+        # components of the user's own come first: an error in them leaves the state of the other joints as it was
+        for custom, kind in itertools.product((True, False), (NativeEngine, WarpEngine)):
+            chosen = [n for n in range(len(entries)) if kinds[n] is kind and (betweens[n] is not None) is custom]
             if not chosen:
                 continue
             order = sorted((joint for n in chosen for joint in joints[n]), key=lambda joint: where[joint])
             slots = [[order.index(joint) for joint in joints[n]] for n in chosen]
             plan = compile_plan([entries[n] for n in chosen], num_robots, slots)
-            part = NativeEngine(plan) if kind is NativeEngine else WarpEngine(plan, device)
+            part: Any = NativeEngine(plan) if kind is NativeEngine else WarpEngine(plan, device)
+            own = [one for n in chosen if (one := betweens[n]) is not None]
+            if own:
+                part = CustomStage(part, [self.actuators[n] for n in chosen], own, slots)
             self._parts.append((order, part))
             self._show(plan, part)
-        self.actuators = [self._actuator(entry) for entry in entries]
-        custom = [n for n, entry in enumerate(entries) if not is_planned(entry)]
-        if custom:
-            stage = CustomStage([self.actuators[n] for n in custom], num_robots, device)
-            # first, so that an error in it leaves the state of the others as it was
-            self._parts.insert(0, ([joint for n in custom for joint in joints[n]], stage))
         self._choose_step()
 
     @property
@@ -157,9 +155,8 @@ class Engine:
         limited_by = np.full((self._num_robots, count), "", object)
         for joints, part in self._parts:
             efforts, numbers = part.observed()
-            stages = ["Clamping"] if isinstance(part, CustomStage) else [s.clamp.__name__ for s in part.plan.stages]
             computed[:, joints] = efforts
-            limited_by[:, joints] = np.array(["", *stages], object)[numbers]
+            limited_by[:, joints] = np.array(["", *part.stage_names], object)[numbers]
         return computed, limited_by
 
     def faults(self) -> list[Fault]:

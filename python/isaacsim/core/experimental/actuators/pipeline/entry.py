@@ -62,7 +62,7 @@ class ActuatorEntry:
     @property
     def components(self) -> list[Any]:
         """All components in pipeline order."""
-        return [*([] if self.delay is None else [self.delay]), self.controller, *self.clamping]
+        return [part for part in (self.delay, self.controller, *self.clamping) if part is not None]
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:

@@ -41,7 +41,7 @@ class NativeEngine:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        integral = [plan.controllers[kind] is ControllerPID for kind in plan.controller_kind]
+        integral = [kind >= 0 and plan.controllers[kind] is ControllerPID for kind in plan.controller_kind]
         tables = [
             (number, positions, efforts, [] if served.all() else served.tolist())
             for number, stage in enumerate(plan.stages)
@@ -57,7 +57,7 @@ class NativeEngine:
         for row in plan.rows():
             self._give(row)
         self._observed: tuple[Any, Any] = (None, None)
-        self.step = self._core.step
+        self.step, self.command, self.limit = self._core.step, self._core.command, self._core.limit
 
     @property
     def name(self) -> str:
@@ -74,9 +74,25 @@ class NativeEngine:
         """
         self._core.bind([array.numpy() for array in inputs], efforts.numpy(), list(columns))
 
+    def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array) -> None:
+        """Step in two halves from now on, `command` and `limit`, with these arrays between them.
+
+        Args:
+            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`; what is not finite leaves
+                the value before.
+            bad: Fault codes of the inputs, int32 `(robots, slots)`.
+            efforts: Efforts before the limits, float32 `(robots, slots)`, NaN for a fault.
+        """
+        self._core.hand_over([array.numpy() for array in signals], bad.numpy(), efforts.numpy())
+
     def reset(self, robots: Sequence[int] | None = None) -> None:
         """Forget state and faults of `robots`, all by default."""
         self._core.reset(robots)
+
+    @property
+    def stage_names(self) -> list[str]:
+        """Class names of the limits."""
+        return self.plan.stage_names
 
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""

@@ -2,12 +2,13 @@
 
 A *slot* is one driven joint. A parameter is a row of the plan: one value per slot, or one per robot and slot once
 somebody gave or wants them that way. What an actuator lacks is neutral: no bias, no limit, no lag. The clamps of all
-slots are merged into one sequence of stages that keeps the order each user gave. Pure data: nothing here needs a
-device.
+slots are merged into one sequence of stages that keeps the order each user gave. Components that compute arrays
+themselves stand between the two phases of a step, command and limit. Pure data: nothing here needs a device.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,6 +91,23 @@ class Shown:
     slots: tuple[int, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Between:
+    """What of an actuator stands between the phases of a step: components that compute arrays, and clamps before them.
+
+    A delay or controller that the first phase knows is not among them.
+
+    Args:
+        delay: A delay of the user's own.
+        controller: The control law, unless the first phase evaluates it.
+        clamping: Limits that come before those of the second phase.
+    """
+
+    delay: Any
+    controller: Any
+    clamping: tuple[Any, ...]
+
+
 @dataclass(eq=False)
 class Plan:
     """Everything a step needs besides the articulation's own arrays.
@@ -99,7 +117,7 @@ class Plan:
         labels: Actuator label of each slot.
         dof_names: Joint of each slot.
         controllers: Classes of the controllers.
-        controller_kind: Position of each slot's controller among them, int32.
+        controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
         stages: Limits in their order.
         delayed: Which slots have a delay, bool.
@@ -130,6 +148,11 @@ class Plan:
         """Largest number of values that a law remembers."""
         return max((len(controller.STATE) for controller in self.controllers), default=0)
 
+    @property
+    def stage_names(self) -> list[str]:
+        """Class names of the limits."""
+        return [stage.clamp.__name__ for stage in self.stages]
+
     def rows(self) -> Iterator[Row]:
         """All parameters: of controllers, of stages, and the lag."""
         yield from self.control.values()
@@ -138,14 +161,20 @@ class Plan:
         yield self.lag
 
 
-def is_planned(entry: ActuatorEntry) -> bool:
-    """Whether a plan can run an actuator: none of its components computes arrays itself."""
-    return all(_has_law(component) for component in entry.components)
+def between(entry: ActuatorEntry) -> Between | None:
+    """What of an actuator stands between the phases of a step, or None when all of it has a law."""
+    odd = [number for number, clamp in enumerate(entry.clamping, 1) if not _has_law(clamp)]
+    own_delay = entry.delay is not None and not _has_law(entry.delay)
+    own_controller = own_delay or not _has_law(entry.controller)
+    if not odd and not own_controller:
+        return None
+    clamps = tuple(entry.clamping[: max(odd, default=0)])
+    return Between(entry.delay if own_delay else None, entry.controller if own_controller else None, clamps)
 
 
 def is_built_in(entry: ActuatorEntry) -> bool:
-    """Whether every engine knows the laws of an actuator."""
-    return is_planned(entry) and all(_base_of(component) is not None for component in entry.components)
+    """Whether every engine knows the laws of an actuator, those aside that stand between the phases."""
+    return all(_base_of(component) is not None for component in _planned(entry).components)
 
 
 def compile_plan(entries: Sequence[ActuatorEntry], num_robots: int, slots: Sequence[Sequence[int]] = ()) -> Plan:
@@ -158,9 +187,10 @@ def compile_plan(entries: Sequence[ActuatorEntry], num_robots: int, slots: Seque
 
     Raises:
         ValueError: A parameter array does not hold one value per robot and joint, or holds one out of range.
-        TypeError: A component has no law.
+        TypeError: A law does not have the signals of its kind.
     """
     places = [tuple(one) for one in slots] or _in_sequence(entries)
+    entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
     for entry, mine in zip(entries, places, strict=True):
         _add_controller(plan, entry, mine)
@@ -187,6 +217,17 @@ def _base_of(component: Any) -> Any:
     return next((known for known in BUILT_IN if issubclass(own, known) and own.LAW is known.LAW), None)
 
 
+def _planned(entry: ActuatorEntry) -> Any:
+    """The actuator without what stands between the phases."""
+    apart = between(entry)
+    if apart is None:
+        return entry
+    delay = None if apart.delay else entry.delay
+    controller = None if apart.controller else entry.controller
+    clamping = entry.clamping[len(apart.clamping) :]
+    return dataclasses.replace(entry, delay=delay, controller=controller, clamping=clamping)
+
+
 def _in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
     ends = np.cumsum([len(entry.dof_names) for entry in entries])
     return [tuple(range(end - len(entry.dof_names), end)) for entry, end in zip(entries, ends, strict=True)]
@@ -199,14 +240,15 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
     for entry, mine in zip(entries, places, strict=True):
         for slot, name in zip(mine, entry.dof_names, strict=True):
             labels[slot], names[slot] = entry.label, name
-    controllers = tuple(dict.fromkeys(_base_of(entry.controller) or type(entry.controller) for entry in entries))
+    laws = [entry.controller for entry in entries if entry.controller is not None]
+    controllers = tuple(dict.fromkeys(_base_of(law) or type(law) for law in laws))
     parameters = dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS)
     return Plan(
         num_robots=num_robots,
         labels=tuple(labels),
         dof_names=tuple(names),
         controllers=controllers,
-        controller_kind=np.zeros(count, np.int32),
+        controller_kind=np.full(count, -1, np.int32),
         control={name: Row(np.zeros(count, np.float32)) for name in parameters},
         stages=[],
         delayed=np.zeros(count, bool),
@@ -216,7 +258,9 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
 
 def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
     controller = entry.controller
-    _require_law(entry, controller, CONTROLLER_SIGNALS)
+    if controller is None:
+        return
+    require_law(type(controller), CONTROLLER_SIGNALS)
     plan.controller_kind[list(slots)] = plan.controllers.index(_base_of(controller) or type(controller))
     for name in controller.PARAMETERS:
         _add_values(plan, entry, controller, name, plan.control[name], slots)
@@ -272,7 +316,7 @@ def _add_clamp(plan: Plan, entry: ActuatorEntry, clamp: Any, stage: Stage, slots
                 return
         stage.tables.append((clamp.lookup_positions, clamp.lookup_efforts, mine))
         return
-    _require_law(entry, clamp, CLAMPING_SIGNALS)
+    require_law(type(clamp), CLAMPING_SIGNALS)
     for name in clamp.PARAMETERS:
         _add_values(plan, entry, clamp, name, stage.rows[name], slots)
 
@@ -315,16 +359,6 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
         above = values > described.lower if described.above else values >= described.lower
         inside = above & (values <= described.upper) & np.isfinite(values)
     return inside | (np.isposinf(values) if described.infinite else False)
-
-
-def _require_law(entry: ActuatorEntry, component: Any, signals: Sequence[str]) -> None:
-    """Refuse a component that no plan can run."""
-    if not _has_law(component):
-        raise TypeError(
-            f"actuator {entry.label!r}: {type(component).__name__} computes arrays itself, which no plan can run. "
-            "Give it a scalar LAW."
-        )
-    require_law(type(component), signals)
 
 
 def _out_of_range(entry: ActuatorEntry, name: str, value: Any, rule: str) -> str:

@@ -81,6 +81,13 @@ def _nan_or_zero(value: float) -> float:
 
 
 @wp.func
+def _keep(value: float, kept: wp.array2d[float], robot: int, slot: int):
+    """Lay down a value; what is not finite leaves the value before."""
+    if wp.isfinite(value):
+        kept[robot, slot] = value
+
+
+@wp.func
 def _delayed(ring: wp.array2d[float], now: float, i: int, newest: int, fresh: int, lag: int, depth: int) -> float:
     """Write a command to the newest row and return the one `lag` steps older; the first one fills the ring."""
     if fresh != 0:
@@ -94,7 +101,7 @@ def _delayed(ring: wp.array2d[float], now: float, i: int, newest: int, fresh: in
     return ring[ring_row(newest, lag, depth), i]
 
 
-_STEP = """
+_SIGNATURE = """
 def step_kernel(
     # Params:
     slots: Slots,
@@ -110,15 +117,17 @@ def step_kernel(
     # State in/out:
     state: State,
     # Out:
-    $observed
+    $outputs
     efforts: wp.array2d[float],
 ):
     robot, slot = wp.tid()
     column = slots.column[slot]
-
-    # guard: nothing that is not finite enters state or law
     q = positions[robot, column]
     qd = velocities[robot, column]
+"""
+
+_COMMAND = """
+    # guard: nothing that is not finite enters state or law
     q_target = position_targets[robot, column]
     qd_target = velocity_targets[robot, column]
     ff = feedforward[robot, column]
@@ -143,24 +152,46 @@ def step_kernel(
         qd_target = delayed(state.velocity_targets, qd_target, j, newest, fresh, lag, slots.depth)
         ff = delayed(state.feedforward, ff, j, newest, fresh, lag, slots.depth)
 
-    effort = wp.float32(0.0)
+    effort = wp.float32(wp.nan)
     if fault == 0:
         # law
+        effort = 0.0
         controller = slots.controller[slot]
         memory = robot * slots.num_stateful + slots.state_place[slot]
         $laws
-        $observe
 
-        # guard before the limits, after them, and before the state is written
+        # guard before the state is written
         if wp.isfinite(effort)$and_finite_state:
             if slots.state_place[slot] >= 0:
                 $store_state
-            $limits
         else:
             effort = wp.nan
-        if not wp.isfinite(effort):
+"""
+
+_HAND_OVER = """
+    handed_bad[robot, slot] = fault
+    efforts[robot, slot] = effort
+    keep(q, handed_q, robot, slot)
+    keep(qd, handed_qd, robot, slot)
+    keep(q_target, handed_q_target, robot, slot)
+    keep(qd_target, handed_qd_target, robot, slot)
+    keep(ff, handed_ff, robot, slot)
+"""
+
+_TAKE_BACK = """
+    fault = handed_bad[robot, slot]
+    effort = handed_efforts[robot, slot]
+"""
+
+_LIMIT = """
+    $observe
+    # guard before the limits and after them
+    if wp.isfinite(effort):
+        $limits
+    if not wp.isfinite(effort):
+        effort = 0.0
+        if fault == 0:
             fault = EFFORT_FAULT
-            effort = 0.0
 
     # keep the first fault since the reset
     if fault != 0 and state.fault[robot, slot] == 0:
@@ -170,12 +201,36 @@ def step_kernel(
     efforts[robot, column] = effort
 """
 
+_PHASES = {
+    "step": _SIGNATURE + _COMMAND + _LIMIT,
+    "command": _SIGNATURE + _COMMAND + _HAND_OVER,
+    "limit": _SIGNATURE + _TAKE_BACK + _LIMIT,
+}
+_SIGNALS = ("q", "qd", "q_target", "qd_target", "ff")
+_HANDED_SIGNALS = "".join(f"handed_{name}: wp.array2d[float], " for name in _SIGNALS)
+_OUTPUTS = {
+    "step": "",
+    "command": f"{_HANDED_SIGNALS}handed_bad: wp.array2d[int],",
+    "limit": f"{_HANDED_SIGNALS}handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float],",
+}
+
 
 @functools.cache
-def _step_kernel(controllers: tuple[Any, ...], stages: tuple[Any, ...], observed: bool = False) -> wp.Kernel:
-    """The kernel that knows these laws; on request it tells efforts before the limits, and what limited them."""
+def _step_kernel(
+    controllers: tuple[Any, ...], stages: tuple[Any, ...], observed: bool = False, phase: str = "step"
+) -> wp.Kernel:
+    """The kernel that knows these laws, of a whole step or of one of its phases.
+
+    On request it tells efforts before the limits, and what limited them.
+    """
     functions: dict[str, Any] = {"Slots": _Slots, "State": _State, "EFFORT_FAULT": _EFFORT_FAULT, "delayed": _delayed}
-    functions |= {"bad": _bad, "nan_or_zero": _nan_or_zero, "bounded": bounded, "table_limit": table_limit}
+    functions |= {
+        "keep": _keep,
+        "bad": _bad,
+        "nan_or_zero": _nan_or_zero,
+        "bounded": bounded,
+        "table_limit": table_limit,
+    }
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
     states = range(max((len(controller.STATE) for controller in controllers), default=0))
     laws = [f"new_{n} = wp.float32(0.0)" for n in states]
@@ -207,14 +262,16 @@ def _step_kernel(controllers: tuple[Any, ...], stages: tuple[Any, ...], observed
                 limits += [f"    effort += nan_or_zero({name}[robot, slot])" for name in names]
         if observed:
             limits += ["    if effort != before:", f"        limited_by[robot, slot] = {number + 1}"]
-    text = Template(_STEP).substitute(
-        observed="computed: wp.array2d[float], limited_by: wp.array2d[int]," if observed else "",
+    observed = observed and phase != "command"
+    told = "computed: wp.array2d[float], limited_by: wp.array2d[int], " if observed else ""
+    text = Template(_PHASES[phase]).safe_substitute(
+        outputs=told + _OUTPUTS[phase],
         observe="computed[robot, slot] = effort; limited_by[robot, slot] = 0" if observed else "",
         rows="\n    ".join(f"{name}: wp.array2d[float]," for name in rows),
         laws="\n        ".join(laws),
         and_finite_state="".join(f" and wp.isfinite(new_{n})" for n in states),
         store_state="\n                ".join([f"state.law[{n}, memory] = new_{n}" for n in states] or ["pass"]),
-        limits="\n            ".join(limits),
+        limits="\n        ".join(limits or ["pass"]),
     )
     return generated_kernel("step_kernel", text, functions)
 
@@ -250,8 +307,10 @@ class WarpEngine:
         self.plan, self.device = plan, device
         self.steps = 0
         self._observed: tuple[wp.array, ...] = ()
-        self._choose_kernel()
-        stateful = np.array([bool(plan.controllers[kind].STATE) for kind in plan.controller_kind])
+        self._handed_over: tuple[wp.array, ...] = ()
+        self._dt = 0.0
+        self._choose_kernels()
+        stateful = np.array([kind >= 0 and bool(plan.controllers[kind].STATE) for kind in plan.controller_kind])
         self._slots = self._new_slots(stateful)
         self._state = self._new_state(int(stateful.sum()))
         rows = [row for row in plan.rows() if row is not plan.lag]
@@ -269,21 +328,34 @@ class WarpEngine:
         """
         self._slots.column = self._ints(columns)
         self._arrays = (*inputs, efforts)
-        self._launch = None
+        self._launches.clear()
 
     def step(self, dt: float) -> None:
         """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
-        if self._launch is None:
-            *inputs, efforts = self._arrays
-            arguments = [self._slots, *self._rows.values(), self.steps, dt, *inputs, self._state]
-            arguments += [*self._observed, efforts]
-            shape = (self.plan.num_robots, self.plan.num_slots)
-            self._launch = wp.launch(self._kernel, shape, arguments, device=self.device, record_cmd=True)
-        first = 1 + len(self._rows)
-        self._launch.set_param_at_index(first, self.steps)
-        self._launch.set_param_at_index(first + 1, dt)
-        self._launch.launch()
+        self._launch("step", dt)
         self.steps += 1
+
+    def command(self, dt: float) -> None:
+        """The first phase of a step: guard, delay and law, see `hand_over`."""
+        self._dt = dt
+        self._launch("command", dt)
+
+    def limit(self) -> None:
+        """The second phase of a step: limits and guard."""
+        self._launch("limit", self._dt)
+        self.steps += 1
+
+    def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array) -> None:
+        """Step in two halves from now on, `command` and `limit`, with these arrays between them.
+
+        Args:
+            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`; what is not finite leaves
+                the value before.
+            bad: Fault codes of the inputs, int32 `(robots, slots)`.
+            efforts: Efforts before the limits, float32 `(robots, slots)`, NaN for a fault.
+        """
+        self._handed_over = (*signals, bad, efforts)
+        self._choose_kernels()
 
     def reset(self, robots: Sequence[int] | None = None) -> None:
         """Forget state and faults of `robots`, all by default."""
@@ -294,11 +366,16 @@ class WarpEngine:
             arguments = [self._ints(picked), self._slots, self.plan.num_states, self._state]
             wp.launch(_reset_kernel, (len(picked), self.plan.num_slots), arguments, device=self.device)
 
+    @property
+    def stage_names(self) -> list[str]:
+        """Class names of the limits."""
+        return self.plan.stage_names
+
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
         size = (self.plan.num_robots, self.plan.num_slots)
         self._observed = tuple(wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32) if on)
-        self._choose_kernel()
+        self._choose_kernels()
 
     def observed(self) -> tuple[Any, Any]:
         """Efforts before the limits, and the stage that changed each last, from 1; shape `(robots, slots)`."""
@@ -315,7 +392,7 @@ class WarpEngine:
             self._slots.lag = array
         else:
             self._rows[id(row)] = array
-        self._launch = None
+        self._launches.clear()
         return array
 
     def faults(self) -> list[Fault]:
@@ -334,11 +411,37 @@ class WarpEngine:
             getattr(self._state, name).assign(np.asarray(saved[name]))
         self.steps = int(saved["steps"][0])
 
-    def _choose_kernel(self) -> None:
+    def _choose_kernels(self) -> None:
         stages = tuple(stage.clamp for stage in self.plan.stages)
-        self._kernel = _step_kernel(self.plan.controllers, stages, bool(self._observed))
-        self._launch: Any = None
-        _compile(self._kernel, self.plan, self.device)
+        phases = ("command", "limit") if self._handed_over else ("step",)
+        self._kernels = {
+            phase: _step_kernel(self.plan.controllers, stages, bool(self._observed), phase) for phase in phases
+        }
+        self._launches: dict[str, Any] = {}
+        for kernel in self._kernels.values():
+            _compile(kernel, self.plan, self.device)
+
+    def _launch(self, phase: str, dt: float) -> None:
+        """Launch the kernel of a phase; its arguments are put together once."""
+        first = 1 + len(self._rows)
+        launch = self._launches.get(phase)
+        if launch is None:
+            launch = self._launches[phase] = self._recorded(phase)
+        launch.set_param_at_index(first, self.steps)
+        launch.set_param_at_index(first + 1, dt)
+        launch.launch()
+
+    def _recorded(self, phase: str) -> Any:
+        *inputs, efforts = self._arrays
+        *handed, handed_efforts = self._handed_over or (None,)
+        outputs = {
+            "step": [*self._observed, efforts],
+            "command": [*handed, handed_efforts],
+            "limit": [*self._observed, *handed, handed_efforts, efforts],
+        }
+        arguments = [self._slots, *self._rows.values(), self.steps, 0.0, *inputs, self._state, *outputs[phase]]
+        shape = (self.plan.num_robots, self.plan.num_slots)
+        return wp.launch(self._kernels[phase], shape, arguments, device=self.device, record_cmd=True)
 
     def _on_device(self, row: Row) -> wp.array:
         """The values of a row for every robot and slot; shared ones are one row that all robots read."""

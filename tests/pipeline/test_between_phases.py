@@ -1,0 +1,143 @@
+"""Components that compute arrays stand between the phases of a step; whichever they are, the efforts are the same.
+
+Each class here computes the law of the built-in one it derives from, in a method of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+)
+from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+
+pytestmark = pytest.mark.usefixtures("engine_kind")
+
+ROBOTS, STEPS, DT = 3, 30, 0.01
+
+
+class OwnDelay(Delay):
+    """A delay that a plan does not know."""
+
+
+class OwnController(ControllerPID):
+    """PID computed by a method."""
+
+    def compute(self, *args: Any, **kwargs: Any) -> None:
+        super().compute(*args, **kwargs)
+
+
+class OwnMotor(ClampingDCMotor):
+    """A motor computed by a method."""
+
+    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+        super().modify_forces(*args, **kwargs)
+
+
+class OwnLimit(ClampingMaxEffort):
+    """A limit computed by a method."""
+
+    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+        super().modify_forces(*args, **kwargs)
+
+
+def full(value: float, dtype: Any = wp.float32) -> wp.array:
+    return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
+
+
+def engine_with(own: tuple[bool, ...]) -> Engine:
+    """A knee with delay, PID, motor and limit, those named computed by methods, between two joints of another kind."""
+    delay, controller, motor, limit = (
+        mine if yes else known
+        for yes, known, mine in zip(
+            own,
+            (Delay, ControllerPID, ClampingDCMotor, ClampingMaxEffort),
+            (OwnDelay, OwnController, OwnMotor, OwnLimit),
+            strict=True,
+        )
+    )
+    steps = wp.array([0, 1, 3], dtype=wp.int32, device="cpu")
+    knee = ActuatorEntry(
+        "/A/knee",
+        ("knee",),
+        controller(full(30), full(20), full(2), full(0.05)),
+        [motor(full(25), full(2), full(20)), limit(full(12))],
+        delay(steps, 3),
+    )
+    others = [ActuatorEntry(f"/A/{name}", (name,), ControllerPD(full(5), full(1)), [], None) for name in ("hip", "toe")]
+    return Engine([others[0], knee, others[1]], ROBOTS, "cpu")
+
+
+def run(engine: Engine, faults: bool) -> tuple[np.ndarray, list[Any]]:
+    """Efforts of random steps with resets and, on request, inputs that are not finite; and what was recorded."""
+    rng = np.random.default_rng(7)
+    inputs, efforts = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
+    engine.bind([0, 1, 2], inputs, efforts)
+    engine.observe(True)
+    found = []
+    for step in range(STEPS):
+        for array in inputs:
+            array[:] = rng.normal(size=array.shape)
+        if faults and step % 4 == 3:
+            inputs[rng.integers(5)][rng.integers(ROBOTS), 1] = rng.choice([np.nan, np.inf, -np.inf])
+        if step == 17:
+            engine.reset([1])
+        engine.step(DT)
+        computed, _ = engine.observed()
+        # before the limits, a joint with a fault has no effort to speak of
+        found.append([efforts.copy(), np.where(efforts == 0, 0, computed)])
+    return np.array(found), engine.faults()
+
+
+@pytest.mark.parametrize("faults", [False, True])
+@pytest.mark.parametrize("own", list(itertools.product([False, True], repeat=4)), ids=str)
+def test_efforts_do_not_depend_on_what_computes_them(own: tuple[bool, ...], faults: bool) -> None:
+    """Delay, law and limits give the same as arrays, between the phases, as in the plan: faults and telemetry too."""
+    found, records = run(engine_with(own), faults)
+    expected, expected_records = run(engine_with((False,) * 4), faults)
+    if not (faults and own[0]):
+        # a delay of one's own sees the last good target where a target is bad, hence in the ring's place of it
+        np.testing.assert_allclose(found, expected, atol=2e-5, rtol=0)
+    np.testing.assert_array_equal(found[:, 0, :, [0, 2]], expected[:, 0, :, [0, 2]])
+    assert records == expected_records
+
+
+def test_custom_components_are_told_among_what_limits() -> None:
+    """The class of the last clamp between the phases, unless a later one limited further."""
+    engine = engine_with((False, False, True, False))
+    run(engine, faults=False)
+    seen: set[str] = set()
+    rng = np.random.default_rng(3)
+    inputs, efforts = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
+    engine.bind([0, 1, 2], inputs, efforts)
+    for _ in range(STEPS):
+        for array in inputs:
+            array[:] = rng.normal(size=array.shape)
+        engine.step(DT)
+        seen |= set(engine.observed()[1][:, 1])
+    assert seen == {"", "OwnMotor", "ClampingMaxEffort"}
+
+
+def test_saved_state_of_both_sides_resumes_bit_for_bit() -> None:
+    """Ring of the plan and integral of the user's controller."""
+    first, second = engine_with((False, True, False, True)), engine_with((False, True, False, True))
+    run(first, faults=False)
+    inputs, efforts = [np.ones((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
+    saved, results = first.save(), []
+    for engine in (first, second):
+        engine.bind([0, 1, 2], inputs, efforts)
+        engine.restore(saved)
+        for _ in range(5):
+            engine.step(DT)
+        results.append(efforts.copy())
+    np.testing.assert_array_equal(*results)
