@@ -58,10 +58,15 @@ def ptxas() -> str | None:
     return next((str(file.locate()) for file in files if file.name == "ptxas"), None)
 
 
+@pytest.mark.parametrize("phase", ["step", "command", "limit"])
 @pytest.mark.parametrize("arch", [80, 90])
-def test_mixed_plan_compiles_for_cuda(arch: int, tmp_path: Path) -> None:
-    """For the processors of the A100 and of the H100 and H200."""
-    module = mixed_plan()._kernels["step"].module
+def test_mixed_plan_compiles_for_cuda(arch: int, phase: str, tmp_path: Path) -> None:
+    """For the processors of the A100 and of the H100 and H200, in one go and in two phases."""
+    engine = mixed_plan()
+    if phase != "step":
+        floats = [wp.zeros((1, 2), dtype=wp.float32, device="cpu") for _ in range(6)]
+        engine.hand_over(floats[:5], wp.zeros((1, 2), dtype=wp.int32, device="cpu"), floats[5])
+    module = engine._kernels[phase].module
     (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     assert "step_kernel" in text

@@ -36,7 +36,16 @@ class Case:
         self.tabled = rng.random(slots) < 0.7
         self.inputs = rng.normal(size=(12, 5, ROBOTS, slots)).astype(np.float32)
 
-    def run(self, picked: Any = None, *, robots: Any = None, pitch: int = 0, columns: Any = None, own: bool = False):
+    def run(
+        self,
+        picked: Any = None,
+        *,
+        robots: Any = None,
+        pitch: int = 0,
+        columns: Any = None,
+        own: bool = False,
+        halves: bool = False,
+    ):
         """Efforts of some slots and robots over all steps, in a layout of one's choice."""
         slots = np.arange(self.slots) if picked is None else np.asarray(picked)
         rows = np.arange(ROBOTS) if robots is None else np.asarray(robots)
@@ -68,11 +77,18 @@ class Case:
         arrays = [np.full((len(rows), width), np.nan, np.float32) for _ in range(5)]
         efforts = np.full((len(rows), width), 7.5, np.float32)
         made.bind(arrays, efforts, columns)
+        if halves:
+            handed = [np.zeros((len(rows), len(slots)), np.float32) for _ in range(6)]
+            made.hand_over(handed[:5], np.zeros((len(rows), len(slots)), np.int32), handed[5])
         found = []
         for now in self.inputs:
             for array, values in zip(arrays, now, strict=True):
                 array[:, columns] = values[np.ix_(rows, slots)]
-            made.step(DT)
+            if halves:
+                made.command(DT)
+                made.limit()
+            else:
+                made.step(DT)
             found.append(efforts[:, columns].copy())
         others = np.delete(efforts, columns, axis=1)
         assert (others == 7.5).all(), "a column that is not driven was written"
@@ -106,6 +122,15 @@ def test_layout_changes_no_bit(case: Case) -> None:
         np.testing.assert_array_equal(case.run(pitch=pitch, columns=columns, own=own), expected)
         layouts.add(case.layout)
     assert layouts >= ({"direct", "gaps", "gather"} if slots > 1 else {"direct", "gather"})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_step_in_two_halves_changes_no_bit(case: Case) -> None:
+    """Whether in place, from columns in disorder, or with parameters per robot."""
+    expected, order = case.run(), np.random.default_rng(5).permutation(case.slots)
+    np.testing.assert_array_equal(case.run(halves=True), expected)
+    np.testing.assert_array_equal(case.run(halves=True, pitch=case.slots + 4, own=True), expected)
+    np.testing.assert_array_equal(case.run(halves=True, columns=order), expected)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -213,6 +238,10 @@ def read_only() -> np.ndarray:
         (lambda: bind(small(), at=5, bad=read_only()), "efforts: must be writeable"),
         (lambda: bind(small(), at=3, bad=[[0.0] * 3] * 2), "a NumPy array"),
         (lambda: small().reset([2]), "robot = 2: must be below 2"),
+        (lambda: small().hand_over(arrays()[:4], np.zeros((2, 3), np.int32), arrays()[0]), "signals"),
+        (lambda: small().hand_over(arrays((3, 2))[:5], np.zeros((2, 3), np.int32), arrays()[0]), "signal 0"),
+        (lambda: small().hand_over(arrays()[:5], np.zeros((2, 3), np.int64), arrays()[0]), "bad has dtype int64"),
+        (lambda: small().hand_over(arrays()[:5], np.zeros((2, 3), np.int32), np.zeros(6, np.float32)), "efforts"),
         (lambda: small().observe(np.zeros((2, 2), np.float32), np.zeros((2, 3), np.uint8)), "computed"),
     ],
 )
@@ -220,6 +249,15 @@ def test_bad_arguments_are_refused_by_name(call: Any, words: str) -> None:
     """The binding checks type, shape, pitch and range: nothing reaches memory that it should not."""
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_half_a_step_with_nothing_between_is_refused() -> None:
+    """The halves have to hand something over."""
+    made = small()
+    bind(made)
+    for half in (lambda: made.command(DT), made.limit):
+        with pytest.raises(RuntimeError, match=r"Call hand_over\(\) first"):
+            half()
 
 
 def test_a_step_without_arrays_is_refused() -> None:
