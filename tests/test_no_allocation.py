@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,3 +92,66 @@ def test_a_tick_asks_warp_for_nothing(wrapper: ArticulationActuators) -> None:
         for _ in range(10):
             wrapper.step_actuators(DT)
     assert asked == []
+
+
+COUNTER = """
+#include <stddef.h>
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
+static volatile long calls;
+long allocations(void) { return calls; }
+void *malloc(size_t size) { ++calls; return __libc_malloc(size); }
+void *calloc(size_t count, size_t size) { ++calls; return __libc_calloc(count, size); }
+void *realloc(void *memory, size_t size) { ++calls; return __libc_realloc(memory, size); }
+void *aligned_alloc(size_t alignment, size_t size) { ++calls; return __libc_memalign(alignment, size); }
+"""
+
+TICKING = """
+import ctypes, gc, sys
+import numpy as np, warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig, ArticulationActuators, ClampingMaxEffort, ControllerPID, Delay, use_host
+)
+from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+
+allocations, robots = ctypes.CDLL(None).allocations, int(sys.argv[1])
+full = lambda value, dtype=wp.float32: wp.full(robots, value, dtype=dtype, device="cpu")
+names = ["hip", "knee", "ankle"]
+pid = [ControllerPID(full(10), full(1), full(1), full(1)) for _ in names]
+limits, delays = [ClampingMaxEffort(full(8)) for _ in names], [Delay(full(2, wp.int32), 3) for _ in names]
+host = MemoryHost(names, robots)
+with use_host(host):
+    host.play()
+    configs = [ActuatorConfig(law, [limit], lag) for law, limit, lag in zip(pid, limits, delays)]
+    with ArticulationActuators.from_actuators("/Robot.*", list(zip(configs, names))) as made:
+        for _ in range(100):
+            made.step_actuators(0.005)
+        gc.collect()
+        gc.disable()
+        before = allocations()
+        for _ in range(10_000 if robots == 1 else 200):
+            made.step_actuators(0.005)
+        print(allocations() - before, allocations() > 1000)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
+@pytest.mark.parametrize("robots", [1, 4096])
+def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
+    """Neither the core nor anything below it calls the allocator, below and above the size that lets Python go on."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source, library = tmp_path / "counter.c", tmp_path / "counter.so"
+    source.write_text(COUNTER)
+    subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, source], check=True)
+    said = subprocess.run(
+        [sys.executable, "-c", TICKING, str(robots)],
+        env=os.environ | {"LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    count, counts = said.split()[-2:]
+    assert counts == "True", "the counter counts nothing"
+    assert int(count) <= 4
