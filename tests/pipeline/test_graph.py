@@ -50,3 +50,41 @@ def test_graph_of_odd_and_even_length_equals_eager_steps(length: int, rng: np.ra
         wp.capture_launch(capture.graph)
         np.testing.assert_array_equal(graphed[1][5].numpy(), eager[1][5].numpy())
     assert np.abs(eager[1][5].numpy()).max() > 0
+
+
+def test_faults_in_a_replayed_graph_tell_their_step() -> None:
+    """Though Python counts no step of a replay; counted from the last reset of all."""
+    engine, arrays = make()
+    with wp.ScopedCapture(device="cpu") as capture:
+        for _ in range(3):
+            engine.step(DT)
+    for before in (0, 4):
+        engine.reset()
+        for array in arrays[:5]:
+            array.zero_()
+        for _ in range(before):
+            engine.step(DT)
+        for _ in range(2):
+            wp.capture_launch(capture.graph)
+        arrays[0].fill_(np.nan)
+        wp.capture_launch(capture.graph)
+        assert {fault.step for fault in engine.faults()} == {before + 6}
+
+
+@pytest.mark.parametrize("mask", [[True, False, True], [False] * 3])
+def test_a_mask_on_the_device_resets_its_robots(mask: list[bool], rng: np.random.Generator) -> None:
+    """It gives what indices give, and is not fetched to the host."""
+    found = []
+    for given in (np.flatnonzero(mask).tolist(), wp.array(mask, dtype=wp.bool, device="cpu")):
+        engine, arrays = make()
+        draws = np.random.default_rng(4)
+        for step in range(8):
+            for array in arrays[:5]:
+                array.assign(draws.normal(size=(ROBOTS, 1)).astype(np.float32))
+            if step == 5:
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.delattr(wp.array, "numpy")
+                    engine.reset(given)
+            engine.step(DT)
+        found.append(arrays[5].numpy().copy())
+    np.testing.assert_array_equal(*found)

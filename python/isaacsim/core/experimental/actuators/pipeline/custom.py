@@ -20,6 +20,7 @@ import warp as wp
 from .actuator import Actuator
 from .fault import FAULT_INPUTS, Fault
 from .plan import Between, Plan, Row
+from .warp_engine import mask_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -28,6 +29,12 @@ wp.set_module_options({"enable_backward": False})
 def _take_kernel(at: wp.array[wp.uint32], efforts: wp.array[float], mine: wp.array[float]):
     n = wp.tid()
     mine[n] = efforts[at[n]]
+
+
+@wp.kernel
+def _repeat_kernel(mask: wp.array[bool], each: int, repeated: wp.array[bool]):
+    n = wp.tid()
+    repeated[n] = mask[n / each]
 
 
 @wp.kernel
@@ -76,17 +83,17 @@ class _Part:
     def _new_state(self) -> Actuator.State:
         delay, controller = self.between.delay, self.between.controller
         count = self.actuator.num_actuators
-        stateful = controller is not None and controller.is_stateful()
         return Actuator.State(
             delay.state(count, self.device) if delay is not None else None,
-            controller.state(count, self.device) if stateful else None,
+            controller.state(count, self.device) if controller is not None and controller.is_stateful() else None,
         )
 
     def compute(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, dt: float) -> None:
         """Put this actuator's efforts in the place of those of the first phase; `states` go from first to second."""
         (now, after), at, device = self.states, self.at, self.device
         positions, velocities, *targets = signals
-        if self.between.controller is None:
+        controller = self.between.controller
+        if controller is None:
             wp.launch(_take_kernel, len(at), [at, efforts], [self.raw], device=device)
         else:
             acting, where = targets, at
@@ -94,13 +101,13 @@ class _Part:
                 acting = self.between.delay.get_delayed_targets(*targets, at, at, now.delay_state)
                 where = self.one_by_one
             arguments = [positions, velocities, *acting, at, at, where, where, self.raw, now.controller_state, dt]
-            self.between.controller.compute(*arguments, device=device)
+            controller.compute(*arguments, device=device)
         limited = self.raw
         for clamp in self.between.clamping:
             clamp.modify_forces(limited, self.limited, positions, velocities, at, at, device=device)
             limited = self.limited
-        if now.controller_state is not None:
-            self.between.controller.update_state(now.controller_state, after.controller_state)
+        if controller is not None and now.controller_state is not None:
+            controller.update_state(now.controller_state, after.controller_state)
             self._hold(bad)
         if self.between.delay is not None:
             self.between.delay.update_state(*targets, at, at, now.delay_state, after.delay_state)
@@ -205,14 +212,15 @@ class CustomStage:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
         return self.engine.spread(row)
 
-    def reset(self, robots: Sequence[int] | None = None) -> None:
-        """Forget state and faults of `robots`, all by default."""
+    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+        """Forget state and faults of `robots`, indices or a mask, all by default."""
         self.engine.reset(robots)
         for part in self._parts:
             mask = None
             if robots is not None:
-                chosen = np.isin(np.arange(self.plan.num_robots), np.asarray(robots, np.int64))
-                mask = wp.array(np.repeat(chosen, len(part.slots)), dtype=wp.bool, device=part.device)
+                mask = wp.empty(len(part.at), dtype=wp.bool, device=part.device)
+                chosen = mask_of(robots, self.plan.num_robots, part.device)
+                wp.launch(_repeat_kernel, len(mask), [chosen, len(part.slots)], [mask], device=part.device)
             part.states[0].reset(mask)
 
     def save(self) -> dict[str, np.ndarray]:

@@ -21,7 +21,7 @@ from .entry import ActuatorEntry
 from .fault import Fault
 from .native_engine import NativeEngine, is_native_there
 from .plan import Plan, Shown, between, compile_plan, is_built_in
-from .warp_engine import WarpEngine
+from .warp_engine import WarpEngine, mask_of
 
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
@@ -106,10 +106,14 @@ class Engine:
     step: Callable[[float], None]
     """Compute the efforts of all joints of all robots for a physics step of so many seconds."""
 
-    def reset(self, robots: Sequence[int] | None = None) -> None:
-        """Forget state and faults of `robots`, all by default, and draw their delays anew where that was asked for."""
+    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+        """Forget state and faults of `robots`, all by default, and draw their delays anew where that was asked for.
+
+        Besides indices it takes a mask on the device, bool `(robots,)`, which is read there; delays are drawn on the
+        host, and to draw them it has to be fetched.
+        """
         if self._delay_draw is not None:
-            self._delay_draw.draw(list(range(self._num_robots)) if robots is None else robots)
+            self._delay_draw.draw(np.flatnonzero(mask_of(robots, self._num_robots, self._device).numpy()).tolist())
         for _, part in self._parts:
             part.reset(robots)
 

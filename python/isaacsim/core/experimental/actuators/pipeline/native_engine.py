@@ -85,9 +85,9 @@ class NativeEngine:
         """
         self._core.hand_over([array.numpy() for array in signals], bad.numpy(), efforts.numpy())
 
-    def reset(self, robots: Sequence[int] | None = None) -> None:
-        """Forget state and faults of `robots`, all by default."""
-        self._core.reset(robots)
+    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+        """Forget state and faults of `robots`, indices or a mask, all by default."""
+        self._core.reset(np.flatnonzero(robots.numpy()).tolist() if isinstance(robots, wp.array) else robots)
 
     @property
     def stage_names(self) -> list[str]:

@@ -61,6 +61,8 @@ class _State:
     # (robot, slot)
     fault: wp.array2d[int]
     fault_step: wp.array2d[int]
+    # steps counted on the device, since Python does not see those of a replayed graph
+    counted: wp.array[int]
 
 
 _MEMORY = ("position_targets", "velocity_targets", "feedforward", "newest", "fresh", "law", "fault", "fault_step")
@@ -196,7 +198,7 @@ _LIMIT = """
     # keep the first fault since the reset
     if fault != 0 and state.fault[robot, slot] == 0:
         state.fault[robot, slot] = fault
-        state.fault_step[robot, slot] = step
+        state.fault_step[robot, slot] = step + state.counted[0]
 
     efforts[robot, column] = effort
 """
@@ -277,15 +279,21 @@ def _step_kernel(
 
 
 @wp.kernel
-def _reset_kernel(robots: wp.array[int], slots: _Slots, num_states: int, state: _State):
-    n, slot = wp.tid()
-    robot = robots[n]
+def _reset_kernel(chosen: wp.array[bool], slots: _Slots, num_states: int, state: _State):
+    robot, slot = wp.tid()
+    if not chosen[robot]:
+        return
     if slots.delay_place[slot] >= 0:
         state.fresh[robot * slots.num_delayed + slots.delay_place[slot]] = 1
     if slots.state_place[slot] >= 0:
         for row in range(num_states):
             state.law[row, robot * slots.num_stateful + slots.state_place[slot]] = 0.0
     state.fault[robot, slot] = 0
+
+
+@wp.kernel
+def _count_kernel(steps: wp.array[int]):
+    steps[0] = steps[0] + 1
 
 
 class WarpEngine:
@@ -305,7 +313,7 @@ class WarpEngine:
 
     def __init__(self, plan: Plan, device: Any) -> None:
         self.plan, self.device = plan, device
-        self.steps = 0
+        self.steps, self._counts_there = 0, False
         self._observed: tuple[wp.array, ...] = ()
         self._handed_over: tuple[wp.array, ...] = ()
         self._dt = 0.0
@@ -333,7 +341,7 @@ class WarpEngine:
     def step(self, dt: float) -> None:
         """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
         self._launch("step", dt)
-        self.steps += 1
+        self._count()
 
     def command(self, dt: float) -> None:
         """The first phase of a step: guard, delay and law, see `hand_over`."""
@@ -343,7 +351,7 @@ class WarpEngine:
     def limit(self) -> None:
         """The second phase of a step: limits and guard."""
         self._launch("limit", self._dt)
-        self.steps += 1
+        self._count()
 
     def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array) -> None:
         """Step in two halves from now on, `command` and `limit`, with these arrays between them.
@@ -357,14 +365,13 @@ class WarpEngine:
         self._handed_over = (*signals, bad, efforts)
         self._choose_kernels()
 
-    def reset(self, robots: Sequence[int] | None = None) -> None:
-        """Forget state and faults of `robots`, all by default."""
-        picked = np.arange(self.plan.num_robots) if robots is None else np.asarray(robots)
+    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+        """Forget state and faults of `robots`, indices or a mask, all by default; a mask is read on the device."""
         if robots is None:
-            self.steps = 0
-        if len(picked):
-            arguments = [self._ints(picked), self._slots, self.plan.num_states, self._state]
-            wp.launch(_reset_kernel, (len(picked), self.plan.num_slots), arguments, device=self.device)
+            self._set_steps(0)
+        mask = mask_of(robots, self.plan.num_robots, self.device)
+        arguments = [mask, self._slots, self.plan.num_states, self._state]
+        wp.launch(_reset_kernel, (self.plan.num_robots, self.plan.num_slots), arguments, device=self.device)
 
     @property
     def stage_names(self) -> list[str]:
@@ -402,14 +409,14 @@ class WarpEngine:
 
     def save(self) -> dict[str, np.ndarray]:
         """A copy of everything that carries over from one step to the next, by name."""
-        steps = {"steps": np.array([self.steps])}
+        steps = {"steps": self.steps + self._state.counted.numpy()}
         return steps | {name: getattr(self._state, name).numpy().copy() for name in _MEMORY}
 
     def restore(self, saved: Mapping[str, np.ndarray]) -> None:
         """Take over what `save` returned."""
         for name in _MEMORY:
             getattr(self._state, name).assign(np.asarray(saved[name]))
-        self.steps = int(saved["steps"][0])
+        self._set_steps(int(saved["steps"][0]))
 
     def _choose_kernels(self) -> None:
         stages = tuple(stage.clamp for stage in self.plan.stages)
@@ -420,6 +427,21 @@ class WarpEngine:
         self._launches: dict[str, Any] = {}
         for kernel in self._kernels.values():
             _compile(kernel, self.plan, self.device)
+
+    def _count(self) -> None:
+        """One step more; from the first captured graph on they are counted on the device."""
+        self._counts_there = self._counts_there or wp.get_device(self.device).is_capturing
+        if self._counts_there:
+            wp.launch(_count_kernel, 1, [], [self._state.counted], device=self.device)
+        else:
+            self.steps += 1
+
+    def _set_steps(self, steps: int) -> None:
+        """Go on from this number of steps; graphs keep the number that Python had when they were captured."""
+        if self._counts_there:
+            self._state.counted.fill_(steps - self.steps)
+        else:
+            self.steps = steps
 
     def _launch(self, phase: str, dt: float) -> None:
         """Launch the kernel of a phase; its arguments are put together once."""
@@ -497,7 +519,17 @@ class WarpEngine:
         state.law = zeros((plan.num_states, plan.num_robots * num_stateful), wp.float32)
         state.fault, state.fault_step = zeros(slots, wp.int32), zeros(slots, wp.int32)
         state.fresh.fill_(1)
+        state.counted = zeros(1, wp.int32)
         return state
+
+
+def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
+    """Which robots are meant by indices, a mask or None for all: bool `(robots,)` on the device."""
+    if isinstance(robots, wp.array):
+        return robots
+    chosen = np.zeros(num_robots, bool)
+    chosen[slice(None) if robots is None else list(robots)] = True
+    return wp.array(chosen, dtype=wp.bool, device=device)
 
 
 def _compile(kernel: wp.Kernel, plan: Plan, device: Any) -> None:
