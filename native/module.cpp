@@ -241,6 +241,19 @@ class Core {
     void command(float dt) { run(Phase::kCommand, dt); }
     void limit() { run(Phase::kLimit, p_.dt); }
 
+    // After `command`: the state is what it was before.
+    void take_back() {
+        const Turn turn(busy_);
+        if (!before_.taken) throw std::runtime_error("no command to take back. Call command() first.");
+        std::copy_n(before_.integral.data(), integral_.size(), integral_.data());
+        std::copy_n(before_.ring.data(), ring_.size(), ring_.data());
+        fresh_ = before_.fresh;
+        waiting_ = before_.waiting;
+        any_fresh_ = true;
+        p_.ring.head = before_.head;
+        before_.taken = false;
+    }
+
     // Lay down five signals, fault codes of the inputs and efforts before the limits between the halves of a step.
     void hand_over(const std::vector<py::object>& signals, const py::object& bad, const py::object& efforts) {
         if (signals.size() != kSignals) refuse("signals", "positions, velocities, both targets and feedforward");
@@ -255,6 +268,8 @@ class Core {
         const Turn turn(busy_);
         p_.handover = next;
         handed_over_ = kept;
+        before_.integral = Aligned<float>(integral_.size());
+        before_.ring = Aligned<float>(ring_.size());
         changed_ = true;
     }
 
@@ -610,12 +625,23 @@ class Core {
     void run_now(Phase phase, float dt) {
         p_.dt = dt;
         p_.phase = phase;
+        if (phase == Phase::kCommand) remember();
         if (phase != Phase::kLimit) go_on();
         run_blocks();
         if (phase == Phase::kCommand) return;
         for (const Fault& fault : found_) latch(fault);
         found_.clear();
         ++p_.step;
+    }
+
+    // Keep the state for `take_back`.
+    void remember() {
+        std::copy_n(integral_.data(), integral_.size(), before_.integral.data());
+        std::copy_n(ring_.data(), ring_.size(), before_.ring.data());
+        before_.fresh = fresh_;
+        before_.waiting = waiting_;
+        before_.head = p_.ring.head;
+        before_.taken = true;
     }
 
     // What a new step begins with: fresh robots, and the next row of the delay ring.
@@ -707,6 +733,13 @@ class Core {
     std::vector<int64_t> waiting_;
     std::vector<Fault> faults_, found_;
     std::vector<uint64_t> latched_;
+    struct {
+        bool taken = false;
+        Aligned<float> integral, ring;
+        std::vector<uint8_t> fresh;
+        std::vector<int64_t> waiting;
+        int64_t head = 0;
+    } before_;
     std::mutex guard_;
     // made by prepare
     std::vector<int32_t> slot_of_, integral_places_, delayed_places_;
@@ -829,6 +862,7 @@ double time_stream(int count, int64_t size, int repetitions) {
 
 }  // namespace
 
+
 PYBIND11_MODULE(core, m) {
     m.doc() = "The actuator step in C++; see native/ in the repository.";
     py::class_<Core>(m, "Core")
@@ -844,6 +878,7 @@ PYBIND11_MODULE(core, m) {
         .def("step", &Core::step, py::arg("dt"))
         .def("command", &Core::command, py::arg("dt"))
         .def("limit", &Core::limit)
+        .def("take_back", &Core::take_back)
         .def("hand_over", &Core::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"))
         .def("time_steps", &Core::time_steps, py::arg("count"), py::arg("dt"))
         .def("reset", &Core::reset, py::arg("robots") = py::none())

@@ -141,3 +141,27 @@ def test_saved_state_of_both_sides_resumes_bit_for_bit() -> None:
             engine.step(DT)
         results.append(efforts.copy())
     np.testing.assert_array_equal(*results)
+
+
+def test_an_error_between_the_phases_leaves_all_state_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Delay and integral of the plan too, also in the first step and in one after a reset."""
+    engine = engine_with((False, False, True, False))
+    inputs, efforts = [np.ones((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
+    engine.bind([0, 1, 2], inputs, efforts)
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the user's limit failed")
+
+    for step in range(6):
+        if step == 4:
+            engine.reset([1])
+        before = engine.save()
+        for array in inputs:
+            array[:] = np.cos(7.0 * step)
+        with monkeypatch.context() as patch:
+            patch.setattr(OwnMotor, "modify_forces", fail)
+            with pytest.raises(RuntimeError, match="the user's limit failed"):
+                engine.step(DT)
+        after = engine.save()
+        assert all(np.array_equal(before[name], after[name]) for name in {*before, *after})
+        engine.step(DT)

@@ -258,6 +258,8 @@ def test_half_a_step_with_nothing_between_is_refused() -> None:
     for half in (lambda: made.command(DT), made.limit):
         with pytest.raises(RuntimeError, match=r"Call hand_over\(\) first"):
             half()
+    with pytest.raises(RuntimeError, match=r"Call command\(\) first"):
+        made.take_back()
 
 
 def test_a_step_without_arrays_is_refused() -> None:

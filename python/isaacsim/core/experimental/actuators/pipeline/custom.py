@@ -182,11 +182,15 @@ class CustomStage:
             module.load(self._bad.device)
 
     def step(self, dt: float) -> None:
-        """Compute the efforts of all joints; the user's components keep their states when one of them raises."""
+        """Compute the efforts of all joints; when a component raises, all state is as before."""
         self.engine.command(dt)
         *signals, bad, efforts = self._flat
-        for part in self._parts:
-            part.compute(signals, bad, efforts, dt)
+        try:
+            for part in self._parts:
+                part.compute(signals, bad, efforts, dt)
+        except BaseException:
+            self.engine.take_back()
+            raise
         for part in self._parts:
             part.states.reverse()
         self.engine.limit()

@@ -58,6 +58,7 @@ class NativeEngine:
             self._give(row)
         self._observed: tuple[Any, Any] = (None, None)
         self.step, self.command, self.limit = self._core.step, self._core.command, self._core.limit
+        self.take_back = self._core.take_back
 
     @property
     def name(self) -> str:

@@ -316,6 +316,8 @@ class WarpEngine:
         self.steps, self._counts_there = 0, False
         self._observed: tuple[wp.array, ...] = ()
         self._handed_over: tuple[wp.array, ...] = ()
+        # what `command` changes, and where it is kept
+        self._before: list[tuple[wp.array, wp.array]] = []
         self._dt = 0.0
         self._choose_kernels()
         stateful = np.array([kind >= 0 and bool(plan.controllers[kind].STATE) for kind in plan.controller_kind])
@@ -346,7 +348,14 @@ class WarpEngine:
     def command(self, dt: float) -> None:
         """The first phase of a step: guard, delay and law, see `hand_over`."""
         self._dt = dt
+        for array, kept in self._before:
+            wp.copy(kept, array)
         self._launch("command", dt)
+
+    def take_back(self) -> None:
+        """After `command`: the state is what it was before."""
+        for array, kept in self._before:
+            wp.copy(array, kept)
 
     def limit(self) -> None:
         """The second phase of a step: limits and guard."""
@@ -363,6 +372,8 @@ class WarpEngine:
             efforts: Efforts before the limits, float32 `(robots, slots)`, NaN for a fault.
         """
         self._handed_over = (*signals, bad, efforts)
+        memory = [getattr(self._state, name) for name in _MEMORY if not name.startswith("fault")]
+        self._before = [(array, wp.empty_like(array)) for array in memory if array.size]
         self._choose_kernels()
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
