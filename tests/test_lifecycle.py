@@ -73,6 +73,22 @@ def test_drives_are_off_while_attached(leg: Leg, early: bool) -> None:
     assert leg.gains() == [1.1, 2.2, 3.3]
 
 
+@pytest.mark.parametrize("host", ["memory", "mujoco"])
+def test_close_changes_no_error_state_of_numpy(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The collector may call it while another error state is being entered, and a second one there crashes CPython."""
+    robot = Simulation(ROBOTS / "pendulum.usda") if host == "mujoco" else use_host(MemoryHost(NAMES))
+    with robot as opened:
+        one = wp.ones(1, dtype=wp.float32, device="cpu")
+        opened.play()
+        path, joint = ("/World/Pendulum", "hinge") if host == "mujoco" else ("/Robot", "hip")
+        Articulation(path).set_dof_gains(3.0)
+        wrapper = ArticulationActuators.from_actuators(path, [(ActuatorConfig(ControllerPD(one, one)), joint)])
+        with monkeypatch.context() as patch:
+            patch.setattr(np, "errstate", None)
+            wrapper.close()
+        assert (Articulation(path).get_dof_gains()[0].numpy() == 3.0).all()
+
+
 def test_close_is_idempotent(leg: Leg) -> None:
     """A second close does not restore gains that somebody set meanwhile."""
     leg.host.play()
@@ -552,7 +568,7 @@ def test_failure_of_a_second_ready_leaves_nothing_stepping(leg: Leg) -> None:
     before = leg.host.arrays().efforts.copy()
     leg.host.step(DT)
     np.testing.assert_array_equal(leg.host.arrays().efforts, before)
-    with pytest.raises(HostError, match="physics is not running"):
+    with pytest.raises(HostError, match="robots are no longer there"):
         wrapper.step_actuators(DT)
     wrapper.close()
 

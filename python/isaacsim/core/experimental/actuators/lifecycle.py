@@ -82,7 +82,7 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
             if stiffnesses[row, column] == 0 and dampings[row, column] == 0:
                 stiffnesses[row, column], dampings[row, column] = drive.stiffness, drive.damping
     # joints freed in the same rows go together, mostly all of them in all rows
-    for rows in np.unique(freed.T, axis=0):
+    for rows in {rows.tobytes(): rows for rows in freed.T}.values():
         if rows.any():
             joints = np.flatnonzero((freed.T == rows).all(axis=1))
             articulation.set_dof_efforts(0.0, indices=np.flatnonzero(rows), dof_indices=joints)

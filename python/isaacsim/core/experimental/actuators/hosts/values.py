@@ -43,14 +43,16 @@ def broadcast(values: Any, shape: tuple[int, int], what: str) -> np.ndarray:
     """
     array = as_numpy(values)
     try:
-        # what float32 cannot hold is reported below
-        with np.errstate(over="ignore"):
-            array = np.broadcast_to(array.astype(np.float32), shape)
+        # wide enough to see what float32 cannot hold
+        array = np.broadcast_to(array if array.dtype == np.float32 else array.astype(np.float64), shape)
     except ValueError as error:
         raise ValueError(
             f"{what} has shape {array.shape}: must fit {shape}, (robots, DOFs) of the indices given ({error})."
         ) from None
-    if not np.isfinite(array).all():
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{what}[{at[0]}, {at[1]}] = {array[at]}: must be finite. Correct the value.")
-    return array
+    # not by np.errstate: wrappers that nobody closed come here in __del__, amid whatever the collector interrupted, and
+    # to enter one errstate within the entering of another crashes CPython
+    fits = np.abs(array) <= np.finfo(np.float32).max
+    if not fits.all():
+        at = tuple(int(i) for i in np.argwhere(~fits)[0])
+        raise ValueError(f"{what}[{at[0]}, {at[1]}] = {array[at]}: must be finite in single precision. Correct the value.")
+    return array.astype(np.float32, copy=False)
