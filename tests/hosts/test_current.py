@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import gc
+import sys
 from dataclasses import dataclass
 
 import pytest
-from isaacsim.core.experimental.actuators import use_host, use_stage
+from fakes.kit_world import ISAAC, KINDS, KitWorld
+from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host, use_stage
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
 from isaacsim.core.experimental.actuators.hosts.current import (
     Articulation,
+    close_kit_host,
     current_host,
     current_stage,
     enter,
     leave,
 )
 from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from pxr import Usd
+from stages import stage_of
 
 
 def host(path: str = "/Robot", **arguments: object) -> MemoryHost:
@@ -288,3 +293,108 @@ def test_articulation_needs_a_host() -> None:
     """The message is that of `current_host`."""
     with pytest.raises(HostError, match="no simulation is open"):
         Articulation("/Robot")
+
+
+# inside Kit
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_host_is_current_where_none_is_open(kind: str) -> None:
+    """Isaac Sim's where there is Isaac Sim."""
+    with KitWorld(kind):
+        assert type(current_host()).__name__ == ("IsaacSimHost" if kind in ISAAC else "KitHost")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_host_is_made_once(kind: str) -> None:
+    """And kept, with the callbacks it holds, until somebody closes it."""
+    with KitWorld(kind):
+        first = current_host()
+        gc.collect()
+        assert current_host() is first
+        close_kit_host()
+        assert current_host() is not first
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_host_is_whole(kind: str) -> None:
+    """It could be given to `use_host` like anybody's."""
+    with KitWorld(kind), use_host(current_host()) as given:
+        assert current_host() is given
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_explicit_host_wins_over_kit(kind: str) -> None:
+    """Inside its block; afterwards Kit is back."""
+    with KitWorld(kind):
+        with use_host(host()) as mine:
+            assert current_host() is mine
+        assert current_host() is not mine
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kits_stage_is_current(kind: str) -> None:
+    """Whichever is open now; `use_stage` wins inside its block."""
+    first, second, mine = (Usd.Stage.CreateInMemory() for _ in range(3))
+    with KitWorld(kind) as world:
+        world.open(first)
+        assert current_stage() is first
+        world.open(second)
+        assert current_stage() is second
+        with use_stage(mine):
+            assert current_stage() is mine
+
+
+def test_used_stage_leaves_kits_host_current() -> None:
+    """A stage brings no physics, and hides none."""
+    with KitWorld("kit-core"):
+        with use_stage(object()):
+            inside = current_host()
+        assert inside is current_host()
+
+
+def test_host_without_stage_hides_kits_stage() -> None:
+    """What is authored inside is not put on a stage the host does not simulate."""
+    with KitWorld("kit-core") as world:
+        world.open(Usd.Stage.CreateInMemory())
+        with use_host(host()), pytest.raises(HostError, match="no USD stage is current"):
+            current_stage()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_stage_in_kit_is_said(kind: str) -> None:
+    """As outside."""
+    with KitWorld(kind), pytest.raises(HostError, match="no USD stage is current"):
+        current_stage()
+
+
+def test_actuators_are_added_to_kits_stage(robots) -> None:
+    """Without naming it, as the documented function works."""
+    with KitWorld("isaac-physx") as world:
+        world.open(stage_of(robots / "pendulum.usda"))
+        prim = add_actuator("/World/Pendulum", "hinge", "second", PDControlConfig(1.0, 0.1))
+        assert prim.GetStage() is world.usd_context.get_stage()
+
+
+def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Modules of Kit can be there without an application that runs."""
+    with KitWorld("kit-core") as world:
+
+        def no_application() -> object:
+            raise RuntimeError("Failed to acquire interface")
+
+        for get_app in (no_application, lambda: None):
+            monkeypatch.setattr(sys.modules["omni.kit.app"], "get_app", get_app)
+            with pytest.raises(HostError, match="no simulation is open"):
+                current_host()
+        assert world.log.error == []
+
+
+def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import that fails inside our host is shown, not taken for a Kit without Isaac Sim."""
+    with KitWorld("isaac-physx"):
+        monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.hosts.kit_events", None)
+        with pytest.raises(ModuleNotFoundError, match="kit_events") as caught:
+            current_host()
+        # nothing else was tried after it
+        assert caught.value.__context__ is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -23,6 +24,15 @@ from .pipeline.engine import Engine
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_config, entry_from_spec
 from .pipeline.fault import Fault
 from .usd.discover import discover
+
+_open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
+
+
+def close_all() -> None:
+    """Close every wrapper there is; an error in one is raised when all are closed."""
+    with contextlib.ExitStack() as stack:
+        for wrapper in tuple(_open):
+            stack.callback(wrapper.close)
 
 
 class ArticulationActuators:
@@ -195,10 +205,7 @@ class ArticulationActuators:
         if self._closed:
             raise HostError(f"{self!r} is closed. Make a new one.")
         if (buffers := self._buffers) is None:
-            raise HostError(
-                f"{self!r}: physics is not running. Call play() before step_actuators(); when another simulation was "
-                "opened instead, make a new wrapper there."
-            )
+            raise self._not_running()
         try:
             if not (math.isfinite(step_dt) and step_dt > 0):
                 raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
@@ -206,6 +213,8 @@ class ArticulationActuators:
             self._engine.step(step_dt)
             buffers.commit()
         except Exception as error:
+            if (lost := self._lost()) is not None:
+                raise lost from error
             self._clear_efforts(error)
             raise
 
@@ -213,13 +222,14 @@ class ArticulationActuators:
         """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
 
         Args:
-            indices: Robot indices or mask; None means all.
+            indices: Robot indices or mask; None means all. A mask that is a Warp array on the articulation's GPU stays
+                there: nothing waits for it.
 
         Raises:
             ValueError: An index is out of range.
         """
         if indices is not None:
-            self._engine.reset(resolve_indices(indices, self._num_robots, "robot").tolist())
+            self._engine.reset(self._chosen(indices))
             return
         self._error = None
         self._engine.reset()
@@ -291,11 +301,12 @@ class ArticulationActuators:
         if self._closed:
             return
         self._closed = True
+        _open.discard(self)
         self._unsubscribe_step()
         for subscription in self._subscriptions:
             subscription.close()
         attached, self._buffers = self._buffers is not None, None
-        if attached and self._columns:
+        if attached and self._columns and self._are_robots_there():
             release_drives(self, self._bus, self.articulation, self.actuated_dof_indices)
 
     def __enter__(self) -> Self:
@@ -341,6 +352,7 @@ class ArticulationActuators:
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
         self._feedforward = np.zeros((self._num_robots, robots.articulation.num_dofs), np.float32)
+        _open.add(self)
         with quiet_warp():
             if device is not None and wp.get_device(device) != wp.get_device(robots.device):
                 raise ValueError(
@@ -359,6 +371,14 @@ class ArticulationActuators:
             with contextlib.suppress(Exception):
                 self.close()
             raise
+
+    def _chosen(self, indices: Any) -> Any:
+        """Robots to reset: indices, or the mask itself where it lies on the articulation's GPU."""
+        device = wp.get_device(self._robots.device)
+        if isinstance(indices, wp.array) and indices.dtype is wp.bool and indices.shape == (self._num_robots,):
+            if indices.device == device and not device.is_cpu:
+                return indices
+        return resolve_indices(indices, self._num_robots, "robot").tolist()
 
     def _observed(self, which: int) -> np.ndarray:
         if not self._observing:
@@ -382,14 +402,24 @@ class ArticulationActuators:
         return [there.index(axis) for axis in self._axes]
 
     def _on_ready(self) -> None:
-        """Physics runs: bind to its arrays, take the drives, start stepping."""
+        """Physics runs: attach to it; an error is kept, for some simulators pass none on."""
         # physics may be initialised again in mid-session; the arrays of before are void
         self._unsubscribe_step()
         self._buffers = None
         try:
+            self._bind()
+        except Exception as error:
+            self._error = error
+            raise
+
+    def _bind(self) -> None:
+        """Bind to the arrays of physics, take the drives, start stepping."""
+        if not self._are_robots_there():
+            raise self._robots_gone()
+        try:
             paths = list(self.articulation.paths)
         except ValueError as error:
-            raise HostError(f"{self!r}: its robots are no longer there. Close it and make a new one.") from error
+            raise self._robots_gone() from error
         if len(paths) != self._num_robots:
             raise HostError(
                 f"{self!r} was made for {self._num_robots} robots and its paths match {len(paths)} now. "
@@ -430,6 +460,25 @@ class ArticulationActuators:
             self._error = error
             self._unsubscribe_step()
             raise
+
+    def _are_robots_there(self) -> bool:
+        """Whether the robots are on the stage, as far as their articulation can tell."""
+        return getattr(self.articulation, "valid", True)
+
+    def _robots_gone(self) -> HostError:
+        return HostError(f"{self!r}: its robots are no longer there. Close it and make a new one.")
+
+    def _not_running(self) -> HostError:
+        return HostError(
+            f"{self!r}: physics is not running. Call play() before step_actuators(); when another simulation was "
+            "opened instead, make a new wrapper there."
+        )
+
+    def _lost(self) -> HostError | None:
+        """What to say of an error while there is nothing any more to read or write."""
+        if not self._are_robots_there():
+            return self._robots_gone()
+        return None if self._bus.ready else self._not_running()
 
     def _clear_efforts(self, error: Exception) -> None:
         """Leave no effort behind after an error, which stays the one to report."""

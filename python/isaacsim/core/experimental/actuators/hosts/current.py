@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ class _StageOnly:
 
 # innermost last; a simulation that nobody holds any more drops out by itself
 _open: list[Callable[[], Host | _StageOnly | None]] = []
+
+# of the Kit application that this process is, once somebody needed it
+_kit: list[Any] = []
 
 
 def enter(host: Host) -> None:
@@ -66,14 +70,16 @@ def use_stage(stage: Any) -> Iterator[Any]:
 
 
 def current_host() -> Host:
-    """The innermost open host.
+    """The innermost open host; with none open, that of the Kit application this process is.
 
     Raises:
-        HostError: There is none.
+        HostError: There is neither.
     """
     for entry in reversed(_open):
         if (host := entry()) is not None and not isinstance(host, _StageOnly):
             return host
+    if (kit := _kit_host()) is not None:
+        return kit
     raise HostError(
         "no simulation is open. Open one first: `sim = Simulation('robot.usda')`, "
         "or plug in your own simulator: `with use_host(my_host): ...`."
@@ -81,12 +87,12 @@ def current_host() -> Host:
 
 
 def current_stage() -> Any:
-    """The stage of the innermost open host or `use_stage`.
+    """The stage of the innermost open host or `use_stage`; with none open, that of Kit.
 
     Raises:
-        HostError: There is neither, or the innermost is a host without a stage.
+        HostError: There is none of them, or the innermost is a host without a stage.
     """
-    innermost = next((host for entry in reversed(_open) if (host := entry()) is not None), None)
+    innermost = next((host for entry in reversed(_open) if (host := entry()) is not None), None) or _kit_host()
     if innermost is None or innermost.stage is None:
         raise HostError(
             "no USD stage is current. Pass one: `stage=...`, make one current: `with use_stage(stage): ...`, "
@@ -106,6 +112,35 @@ def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
         ValueError: Nothing matches, or the robots differ in their joints.
     """
     return current_host().articulation(paths)
+
+
+def close_kit_host() -> None:
+    """Take the callbacks of Kit's host out; whoever needs it next gets a new one."""
+    while _kit:
+        _kit.pop().close()
+
+
+def _kit_host() -> Host | None:
+    if not _kit and _is_kit():
+        try:
+            from .isaac_sim import IsaacSimHost as KitHost
+        except ModuleNotFoundError as error:
+            # a Kit without Isaac Sim, or with its extensions switched off
+            if error.name not in ("isaacsim.core.simulation_manager", "isaacsim.core.experimental.prims"):
+                raise
+            from .kit import KitHost
+        _kit.append(KitHost())
+    return _kit[0] if _kit else None
+
+
+def _is_kit() -> bool:
+    """Whether a Kit application runs in this process; looks for nothing that is not there yet."""
+    app = sys.modules.get("omni.kit.app")
+    try:
+        return app is not None and app.get_app() is not None
+    except RuntimeError:
+        # the module is there, the application is not
+        return False
 
 
 def require_members(offered: Any, protocol: type) -> None:

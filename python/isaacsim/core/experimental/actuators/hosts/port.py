@@ -162,6 +162,11 @@ class ArticulationExtras(Protocol):
         """Paths on the stage of the prototype's joints. Else `dof_paths[0]`."""
         ...
 
+    @property
+    def valid(self) -> bool:
+        """Whether the robots are still there. Without it they are."""
+        ...
+
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
         """Rows that belong to the given environments. Without it, row `i` is environment `i`."""
         ...

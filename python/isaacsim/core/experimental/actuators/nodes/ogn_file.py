@@ -1,0 +1,104 @@
+"""Read an `.ogn` file: a node type and its ports."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .ogn_types import OgnType, parse_type
+
+GROUPS = ("inputs", "outputs", "state")
+
+
+@dataclass(frozen=True)
+class Port:
+    """One attribute of a node.
+
+    Args:
+        group: `inputs`, `outputs` or `state`.
+        name: Without the group.
+        type: What it holds.
+        default: What it holds when nobody set it.
+        optional: Whether it may stay without a value.
+        ui_name: What users read.
+        description: What it is for.
+    """
+
+    group: str
+    name: str
+    type: OgnType
+    default: Any
+    optional: bool
+    ui_name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class NodeDescription:
+    """What an `.ogn` file says.
+
+    Args:
+        name: Node type, with the extension's name in front.
+        ports: By full name, `inputs:stepDt` for instance.
+        keys: All keys of the node as written, comments left out.
+    """
+
+    name: str
+    ports: dict[str, Port]
+    keys: dict[str, Any]
+
+    @property
+    def description(self) -> str:
+        """What the node does."""
+        return text_of(self.keys["description"])
+
+    def group(self, group: str) -> list[Port]:
+        """The ports of a group in the order of the file."""
+        return [port for port in self.ports.values() if port.group == group]
+
+
+def read_ogn(file: Path) -> NodeDescription:
+    """Read an `.ogn` file, see `parse_ogn`."""
+    return parse_ogn(file.read_text(encoding="utf-8"), str(file))
+
+
+def parse_ogn(text: str, where: str) -> NodeDescription:
+    """Return what the text of an `.ogn` file says; messages begin with `where`.
+
+    Raises:
+        ValueError: It does not hold one node, or a port has no type, an unknown one, or a default of another type.
+    """
+    nodes = _without_comments(json.loads(text))
+    if len(nodes) != 1:
+        raise ValueError(f"{where}: {len(nodes)} nodes: must hold exactly one. Give each a file of its own.")
+    ((name, keys),) = nodes.items()
+    ports = {}
+    for group in GROUPS:
+        for port_name, declared in keys.get(group, {}).items():
+            full_name = f"{group}:{port_name}"
+            try:
+                ports[full_name] = _port(group, port_name, declared)
+            except (KeyError, ValueError) as error:
+                raise ValueError(f"{where}: {full_name}: {error}") from error
+    return NodeDescription(name, ports, keys)
+
+
+def text_of(description: str | list[str]) -> str:
+    """Return a description as one line; a list is one line per string."""
+    return description if isinstance(description, str) else " ".join(description)
+
+
+def _port(group: str, name: str, declared: dict[str, Any]) -> Port:
+    kind = parse_type(declared["type"])
+    default = kind.convert(declared["default"]) if "default" in declared else kind.default()
+    optional, ui_name = declared.get("optional", False), declared.get("uiName", name)
+    return Port(group, name, kind, default, optional, ui_name, text_of(declared["description"]))
+
+
+def _without_comments(value: Any) -> Any:
+    """Leave out what starts with a dollar sign."""
+    if isinstance(value, dict):
+        return {key: _without_comments(item) for key, item in value.items() if not key.startswith("$")}
+    return value

@@ -1,0 +1,78 @@
+"""What the node *Articulation Actuators* remembers between pulses: its actuators."""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .node_actuators import NodeActuators
+
+_log = logging.getLogger(__name__)
+
+# outlives a reload of the node's own module
+_states: weakref.WeakSet[ArticulationActuatorsState] = weakref.WeakSet()
+
+
+class ArticulationActuatorsState:
+    """The actuators of one node, none before its first pulse."""
+
+    def __init__(self) -> None:
+        self._actuators: NodeActuators | None = None
+        self._robot_path: str | list[str] | None = None
+        self._auto_step_pre_physics: bool | None = None
+        _states.add(self)
+
+    @property
+    def initialized(self) -> bool:
+        """Whether there are actuators."""
+        return self._actuators is not None
+
+    @property
+    def actuators(self) -> NodeActuators | None:
+        """The actuators, or None before `initialize` and after `release`."""
+        return self._actuators
+
+    def initialize(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
+        """Make the actuators and return them; those of before are released.
+
+        Args:
+            robot_path: Path of the robot, or several.
+            auto: Whether they step by themselves before every physics step.
+        """
+        # Warp and USD are loaded when the first pulse needs them
+        from .node_actuators import NodeActuators
+
+        self.release()
+        actuators = NodeActuators(robot_path, auto_step_pre_physics=auto)
+        actuators.observe_efforts()
+        self._actuators, self._robot_path, self._auto_step_pre_physics = actuators, robot_path, auto
+        return actuators
+
+    def update(self, robot_path: str | list[str], auto: bool) -> NodeActuators:
+        """Return the actuators of this robot, made anew when it is another one than before."""
+        if (actuators := self._actuators) is None or robot_path != self._robot_path:
+            return self.initialize(robot_path, auto)
+        if auto != self._auto_step_pre_physics:
+            toggle = actuators.enable_auto_step_pre_physics if auto else actuators.disable_auto_step_pre_physics
+            toggle()
+            self._auto_step_pre_physics = auto
+        return actuators
+
+    def release(self) -> None:
+        """Give the joints back to their drives; calling it again does nothing."""
+        actuators, self._actuators = self._actuators, None
+        self._robot_path = self._auto_step_pre_physics = None
+        if actuators is not None:
+            actuators.close()
+
+
+def release_all() -> None:
+    """Release the states of all nodes; each makes its actuators anew at its next pulse."""
+    for state in list(_states):
+        try:
+            state.release()
+        except Exception:
+            # the others are still to be released
+            _log.exception("Articulation Actuators: a node could not give its robot back")

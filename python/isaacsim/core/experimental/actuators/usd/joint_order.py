@@ -1,0 +1,46 @@
+"""List the joints of an articulation in the order of its tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pxr import Sdf, Usd
+
+from .articulation import bodies_of, every_prim, is_single_axis_joint
+
+
+def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
+    """Paths of the revolute and prismatic joints of each articulation, breadth-first from its root.
+
+    Joints that are disabled or excluded from articulations are left out.
+    """
+    joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]] = {}
+    for prim in every_prim(stage.GetPseudoRoot()):
+        if prim.IsA("PhysicsJoint") and _is_part(prim):
+            path = str(prim.GetPath())
+            bodies = bodies_of(stage, path)
+            for body in bodies:
+                joints.setdefault(body, []).append((path, bodies))
+    return [_breadth_first(stage, Sdf.Path(root), joints) for root in roots]
+
+
+def _is_part(joint: Usd.Prim) -> bool:
+    """Whether the joint connects links of an articulation."""
+    enabled, excluded = (joint.GetAttribute(f"physics:{name}") for name in ("jointEnabled", "excludeFromArticulation"))
+    return (not enabled or enabled.Get() is not False) and not (excluded and excluded.Get())
+
+
+def _breadth_first(
+    stage: Usd.Stage, root: Sdf.Path, joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
+) -> list[str]:
+    # the root link is fixed to the world, or else comes first
+    below = [body for body in joints if body.HasPrefix(root)] or bodies_of(stage, str(root))
+    below.sort(key=lambda body: (body != root, all(len(bodies) > 1 for _, bodies in joints.get(body, []))))
+    found: list[str] = []
+    links = below[:1]
+    for link in links:
+        for path, bodies in joints.get(link, []):
+            if path not in found:
+                found.append(path)
+                links += [body for body in bodies if body not in links]
+    return [path for path in found if is_single_axis_joint(stage.GetPrimAtPath(path))]

@@ -1,0 +1,75 @@
+"""Ordered callbacks as Kit keeps them: whoever drops a subscription ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Subscription:
+    """Holds one callback registered; dropping the last reference takes it out."""
+
+    def __init__(self, take_out: Callable[[], None]) -> None:
+        self._take_out: Callable[[], None] | None = take_out
+
+    def unsubscribe(self) -> None:
+        """Take the callback out now."""
+        take_out, self._take_out = self._take_out, None
+        if take_out is not None:
+            take_out()
+
+    def __del__(self) -> None:
+        self.unsubscribe()
+
+
+class CallbackList:
+    """Callbacks by ascending order, then first come, first served."""
+
+    def __init__(self) -> None:
+        # order, serial number, what is called, what was registered
+        self.entries: list[tuple[int, int, Callable[..., Any], Callable[..., Any]]] = []
+        self._serial = itertools.count()
+        self.is_walked = False
+        # how often it was changed while it was walked
+        self.changes_while_walked = 0
+
+    def add(
+        self, callback: Callable[..., Any], order: int = 0, registered: Callable[..., Any] | None = None
+    ) -> Subscription:
+        entry = (order, next(self._serial), callback, registered or callback)
+        self._note_change()
+        self.entries.append(entry)
+        self.entries.sort(key=self.sort_key)
+        return Subscription(lambda: self._remove(entry))
+
+    @staticmethod
+    def sort_key(entry: tuple[int, int, Any, Any]) -> tuple[int, int]:
+        return entry[:2]
+
+    def walk(self) -> Iterator[Callable[..., Any]]:
+        self.is_walked = True
+        try:
+            for entry in tuple(self.entries):
+                if entry in self.entries:
+                    yield entry[2]
+        finally:
+            self.is_walked = False
+
+    def call(self, *args: Any) -> None:
+        for callback in self.walk():
+            # of an object that is gone: Kit goes on
+            with contextlib.suppress(ReferenceError):
+                callback(*args)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def _remove(self, entry: tuple[int, int, Any, Any]) -> None:
+        if entry in self.entries:
+            self._note_change()
+            self.entries.remove(entry)
+
+    def _note_change(self) -> None:
+        self.changes_while_walked += self.is_walked

@@ -1,0 +1,366 @@
+"""`isaacsim.core.experimental.prims.Articulation` of Isaac Sim 6."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import warp as wp
+from fakes.omni_physics_tensors import ArticulationView, DofType
+from fakes.physics import articulations, drive_gains
+from fakes.simulation_manager import IsaacEvents
+from pxr import Usd, UsdPhysics
+
+if TYPE_CHECKING:
+    from fakes.kit_world import KitWorld
+
+
+class Articulation:
+    """Robots by path; each world has a class of its own, made by `of`.
+
+    Fields that no test of actuators moves (limits, friction, masses …) are arrays that keep what is set.
+    """
+
+    world: ClassVar[KitWorld]
+
+    @classmethod
+    def of(cls, world: KitWorld) -> type[Articulation]:
+        return type(cls.__name__, (cls,), {"world": world})
+
+    def __init__(
+        self,
+        paths: str | list[str],
+        *,
+        resolve_paths: bool = True,
+        positions: Any = None,
+        translations: Any = None,
+        orientations: Any = None,
+        scales: Any = None,
+        reset_xform_op_properties: bool = False,
+    ) -> None:
+        stage = self.world.usd_context.get_stage()
+        given = [paths] if isinstance(paths, str) else list(paths)
+        found = [hit for path in given for hit in _resolve(stage, path)] if resolve_paths else given
+        if None in found:
+            raise TypeError("expected a path, got None")
+        self._paths = found
+        self._prims = [stage.GetPrimAtPath(path) for path in found]
+        known = {robot.path: robot for robot in articulations(stage)}
+        self._robots = [known[path] for path in found]
+        self._device = wp.get_device("cpu")
+        self._view: ArticulationView | None = None
+        self._fields: dict[str, np.ndarray] = {}
+        gains = [[drive_gains(stage.GetPrimAtPath(path)) for path in robot.dof_paths] for robot in self._robots]
+        self._default_gains = np.array(gains, np.float32)
+        manager = self.world.simulation_manager
+        self._callback_ids = [
+            manager.register_callback(self._on_physics_ready, IsaacEvents.PHYSICS_READY),
+            manager.register_callback(self._on_timeline_stop, IsaacEvents.TIMELINE_STOP),
+            manager.register_callback(self._on_prim_deletion, IsaacEvents.PRIM_DELETION),
+        ]
+        if manager.get_physics_simulation_view() is not None:
+            self._on_physics_ready(None)
+
+    # life
+
+    def _on_physics_ready(self, event: Any) -> None:
+        simulation = self.world.simulation_manager.get_physics_simulation_view()
+        assert simulation is not None, "no simulation view"
+        self._view = simulation.create_articulation_view(self._paths)
+        self._device = self.world.simulation_manager.get_device()
+
+    def _on_timeline_stop(self, event: Any) -> None:
+        self._view, self._device = None, wp.get_device("cpu")
+
+    def _on_prim_deletion(self, path: str) -> None:
+        if path == "/" or any(own == path or own.startswith(path + "/") for own in self._paths):
+            self._view = None
+
+    # metadata
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    @property
+    def paths(self) -> list[str]:
+        return self._paths
+
+    @property
+    def prims(self) -> list[Usd.Prim]:
+        return self._prims
+
+    @property
+    def valid(self) -> bool:
+        return all(prim.IsValid() for prim in self._prims)
+
+    @property
+    def num_dofs(self) -> int:
+        return len(self._robots[-1].dof_paths)
+
+    @property
+    def dof_names(self) -> list[str]:
+        return list(self._robots[-1].dof_names)
+
+    @property
+    def dof_paths(self) -> list[list[str]]:
+        return [list(robot.dof_paths) for robot in self._robots]
+
+    @property
+    def dof_types(self) -> list[DofType]:
+        return [_type(self._prims[0].GetStage().GetPrimAtPath(path)) for path in self._robots[0].dof_paths]
+
+    @property
+    def num_joints(self) -> int:
+        return self.num_dofs
+
+    @property
+    def joint_names(self) -> list[str]:
+        return self.dof_names
+
+    @property
+    def joint_paths(self) -> list[list[str]]:
+        return self.dof_paths
+
+    @property
+    def num_links(self) -> int:
+        return self.num_dofs + 1
+
+    @property
+    def link_names(self) -> list[str]:
+        return ["base", *(f"{name}_link" for name in self.dof_names)]
+
+    @property
+    def link_paths(self) -> list[list[str]]:
+        return [[f"{path}/{name}" for name in self.link_names] for path in self._paths]
+
+    def is_physics_tensor_entity_valid(self) -> bool:
+        return self._view is not None and self._view._simulation.is_valid
+
+    def get_dof_indices(self, names: str | list[str]) -> wp.array:
+        columns = {name: column for column, name in enumerate(self.dof_names)}
+        wanted = [names] if isinstance(names, str) else names
+        for name in wanted:
+            assert name in columns, f"{name} not in {list(columns)}"
+        return wp.array([columns[name] for name in wanted], dtype=wp.int32, device=self._device)
+
+    # state
+
+    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._get("positions", indices, dof_indices)
+
+    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._set("positions", positions, indices, dof_indices)
+        self._set("position_targets", positions, indices, dof_indices)
+
+    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._get("velocities", indices, dof_indices)
+
+    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._set("velocities", velocities, indices, dof_indices)
+        self._set("velocity_targets", velocities, indices, dof_indices)
+
+    def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._get("actuation_forces", indices, dof_indices)
+
+    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._set("actuation_forces", efforts, indices, dof_indices)
+
+    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._get("position_targets", indices, dof_indices)
+
+    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._set("position_targets", positions, indices, dof_indices)
+
+    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._get("velocity_targets", indices, dof_indices)
+
+    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._set("velocity_targets", velocities, indices, dof_indices)
+
+    # drives
+
+    def set_dof_gains(
+        self,
+        stiffnesses: Any = None,
+        dampings: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+        update_default_gains: bool = True,
+    ) -> None:
+        assert stiffnesses is not None or dampings is not None, "both 'stiffnesses' and 'dampings' are None"
+        for part, (name, values) in enumerate((("stiffnesses", stiffnesses), ("dampings", dampings))):
+            if values is not None:
+                self._set(name, values, indices, dof_indices)
+                if update_default_gains:
+                    rows, columns = self._grid(indices, dof_indices)
+                    self._default_gains[np.ix_(rows, columns, [part])] = _numpy(values)[..., None]
+
+    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+        return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
+
+    def switch_dof_control_mode(self, mode: str, *, indices: Any = None, dof_indices: Any = None) -> None:
+        if mode not in ("position", "velocity", "effort"):
+            raise ValueError(f"invalid mode {mode}")
+        rows, columns = self._grid(indices, dof_indices)
+        stiffnesses, dampings = (self._default_gains[np.ix_(rows, columns, [part])][..., 0] for part in (0, 1))
+        self._set("stiffnesses", stiffnesses * (mode == "position"), indices, dof_indices)
+        self._set("dampings", dampings * (mode != "effort"), indices, dof_indices)
+
+    def get_dof_armatures(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._read("armatures", indices, dof_indices)
+
+    def set_dof_armatures(self, armatures: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._keep("armatures", armatures, indices, dof_indices)
+
+    def get_dof_limits(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+        return self._read("lower", indices, dof_indices), self._read("upper", indices, dof_indices)
+
+    def set_dof_limits(
+        self, lower: Any = None, upper: Any = None, *, indices: Any = None, dof_indices: Any = None
+    ) -> None:
+        self._keep("lower", lower, indices, dof_indices)
+        self._keep("upper", upper, indices, dof_indices)
+
+    def get_dof_friction_properties(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, ...]:
+        return tuple(self._read(f"friction_{n}", indices, dof_indices) for n in range(3))
+
+    def set_dof_friction_properties(
+        self,
+        static_frictions: Any = None,
+        dynamic_frictions: Any = None,
+        viscous_frictions: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+    ) -> None:
+        for n, values in enumerate((static_frictions, dynamic_frictions, viscous_frictions)):
+            self._keep(f"friction_{n}", values, indices, dof_indices)
+
+    def get_dof_drive_model_properties(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, ...]:
+        return tuple(self._read(f"drive_model_{n}", indices, dof_indices) for n in range(3))
+
+    def set_dof_drive_model_properties(
+        self,
+        speed_effort_gradients: Any = None,
+        maximum_actuator_velocities: Any = None,
+        velocity_dependent_resistances: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+    ) -> None:
+        given = (speed_effort_gradients, maximum_actuator_velocities, velocity_dependent_resistances)
+        for n, values in enumerate(given):
+            self._keep(f"drive_model_{n}", values, indices, dof_indices)
+
+    def get_dof_max_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._read("max_efforts", indices, dof_indices)
+
+    def set_dof_max_efforts(self, max_efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._keep("max_efforts", max_efforts, indices, dof_indices)
+
+    def get_dof_max_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._read("max_velocities", indices, dof_indices)
+
+    def set_dof_max_velocities(self, max_velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        self._keep("max_velocities", max_velocities, indices, dof_indices)
+
+    # dynamics, of joints with unit inertia and no gravity
+
+    def get_dof_projected_joint_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        return self._get("actuation_forces", indices, dof_indices)
+
+    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        self._require_tensors()
+        return self._read("gravity", indices, dof_indices)
+
+    def get_dof_coriolis_and_centrifugal_compensation_forces(
+        self, *, indices: Any = None, dof_indices: Any = None
+    ) -> wp.array:
+        self._require_tensors()
+        return self._read("coriolis", indices, dof_indices)
+
+    def get_mass_matrices(self, *, indices: Any = None) -> wp.array:
+        return self._per_robot(np.eye(self.num_dofs), indices)
+
+    def get_jacobian_matrices(self, *, indices: Any = None) -> wp.array:
+        return self._per_robot(np.zeros((self.num_links, 6, self.num_dofs)), indices)
+
+    def get_link_masses(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+        return self._per_robot(np.ones(self.num_links), indices, live=False)
+
+    def get_link_coms(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+        return self._per_robot(np.zeros((self.num_links, 3)), indices)
+
+    def get_link_inertias(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+        return self._per_robot(np.ones((self.num_links, 9)), indices)
+
+    # inside
+
+    def _require_tensors(self) -> ArticulationView:
+        assert self.is_physics_tensor_entity_valid(), "physics tensor entity is not valid"
+        assert self._view is not None
+        return self._view
+
+    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+        full = getattr(self._require_tensors(), f"get_dof_{name}")()
+        if indices is None and dof_indices is None:
+            return full
+        return self._array(full.numpy()[np.ix_(*self._grid(indices, dof_indices))])
+
+    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+        view = self._require_tensors()
+        full = getattr(view, f"get_dof_{name}")()
+        rows, columns = self._grid(indices, dof_indices)
+        full.numpy()[np.ix_(rows, columns)] = np.broadcast_to(_numpy(values), (len(rows), len(columns)))
+        getattr(view, f"set_dof_{name}")(full, wp.array(rows, dtype=wp.int32, device="cpu"))
+
+    def _read(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+        field = self._fields.setdefault(name, np.zeros((len(self), self.num_dofs), np.float32))
+        return self._array(field[np.ix_(*self._grid(indices, dof_indices))])
+
+    def _keep(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+        if values is not None:
+            self._read(name, None, None)
+            self._fields[name][np.ix_(*self._grid(indices, dof_indices))] = _numpy(values)
+
+    def _per_robot(self, values: np.ndarray, indices: Any, live: bool = True) -> wp.array:
+        if live:
+            self._require_tensors()
+        return self._array(np.tile(values, (len(self._rows(indices, len(self))), *[1] * values.ndim)))
+
+    def _grid(self, indices: Any, dof_indices: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self._rows(indices, len(self)), self._rows(dof_indices, self.num_dofs)
+
+    @staticmethod
+    def _rows(indices: Any, count: int) -> np.ndarray:
+        return np.arange(count) if indices is None else _numpy(indices).astype(np.int32).ravel()
+
+    def _array(self, values: np.ndarray) -> wp.array:
+        return wp.array(values, dtype=wp.float32, device=self._device)
+
+
+def _numpy(values: Any) -> np.ndarray:
+    return values.numpy() if isinstance(values, wp.array) else np.asarray(values)
+
+
+def _type(joint: Usd.Prim) -> DofType:
+    for kind, found in (("angular", DofType.Rotation), ("linear", DofType.Translation)):
+        if UsdPhysics.DriveAPI.Get(joint, kind):
+            return found
+    return DofType.Invalid
+
+
+def _resolve(stage: Usd.Stage, pattern: str) -> list[str | None]:
+    """Each segment is a regular expression; the first articulation root at or below each hit."""
+    segments = pattern.strip("/").split("/")
+    hits = [stage.GetPseudoRoot()]
+    for segment in segments:
+        hits = [child for prim in hits for child in prim.GetChildren() if re.fullmatch(segment, child.GetName())]
+    assert hits, f"no prim matches {pattern}"
+    found: list[str | None] = []
+    for hit in hits:
+        roots = [prim for prim in Usd.PrimRange(hit) if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
+        found.append(str(roots[0].GetPath()) if roots else None)
+    return found

@@ -1,0 +1,130 @@
+"""`omni.physics.tensors`: articulation views on the arrays of the engine."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+from fakes.physics import Physics
+
+
+class DofType(enum.IntEnum):
+    """Kinds of joint axes."""
+
+    Invalid = 0
+    Rotation = 1
+    Translation = 2
+
+
+@dataclass(frozen=True)
+class Metatype:
+    """What the articulations of a view share."""
+
+    dof_names: list[str]
+
+    @property
+    def dof_count(self) -> int:
+        return len(self.dof_names)
+
+
+class SimulationView:
+    """Views on everything simulated now; dead after stop.
+
+    Args:
+        physics: The engine.
+        spare_dofs: Columns that views have beyond the joints.
+    """
+
+    def __init__(self, physics: Physics, spare_dofs: int = 0) -> None:
+        self.physics, self.spare_dofs = physics, spare_dofs
+        self._session = physics.session
+
+    @property
+    def is_valid(self) -> bool:
+        return self.physics.is_loaded and self.physics.session == self._session
+
+    def create_articulation_view(self, pattern: str | list[str]) -> ArticulationView:
+        return ArticulationView(self, [pattern] if isinstance(pattern, str) else list(pattern))
+
+
+class ArticulationView:
+    """Full getters return the view's own buffer, at the same address each time; setters write whole rows."""
+
+    def __init__(self, simulation: SimulationView, paths: list[str]) -> None:
+        self._simulation, physics = simulation, simulation.physics
+        self._rows = physics.rows(paths)
+        robots = [physics.robots[path] for path in paths if path in physics.robots]
+        self.prim_paths = [robot.path for robot in robots]
+        self.count = len(robots)
+        self.is_homogeneous = len({robot.dof_names for robot in robots}) <= 1
+        self.shared_metatype = Metatype(list(robots[0].dof_names) if robots else [])
+        self.max_dofs = max((len(robot.dof_paths) for robot in robots), default=0) + simulation.spare_dofs
+        spare = [""] * simulation.spare_dofs
+        self.dof_paths = [[*robot.dof_paths, *spare] for robot in robots]
+        self._buffers: dict[str, np.ndarray] = {}
+
+    def get_dof_positions(self) -> wp.array:
+        return self._get("positions")
+
+    def get_dof_velocities(self) -> wp.array:
+        return self._get("velocities")
+
+    def get_dof_position_targets(self) -> wp.array:
+        return self._get("position_targets")
+
+    def get_dof_velocity_targets(self) -> wp.array:
+        return self._get("velocity_targets")
+
+    def get_dof_actuation_forces(self) -> wp.array:
+        return self._get("actuation_forces")
+
+    def get_dof_stiffnesses(self) -> wp.array:
+        return self._get("stiffnesses")
+
+    def get_dof_dampings(self) -> wp.array:
+        return self._get("dampings")
+
+    def set_dof_positions(self, data: wp.array, indices: wp.array) -> None:
+        self._set("positions", data, indices)
+
+    def set_dof_velocities(self, data: wp.array, indices: wp.array) -> None:
+        self._set("velocities", data, indices)
+
+    def set_dof_position_targets(self, data: wp.array, indices: wp.array) -> None:
+        self._set("position_targets", data, indices)
+
+    def set_dof_velocity_targets(self, data: wp.array, indices: wp.array) -> None:
+        self._set("velocity_targets", data, indices)
+
+    def set_dof_actuation_forces(self, data: wp.array, indices: wp.array) -> None:
+        self._set("actuation_forces", data, indices)
+
+    def set_dof_stiffnesses(self, data: wp.array, indices: wp.array) -> None:
+        self._set("stiffnesses", data, indices)
+
+    def set_dof_dampings(self, data: wp.array, indices: wp.array) -> None:
+        self._set("dampings", data, indices)
+
+    def _get(self, name: str) -> wp.array:
+        source = self._live(name)
+        buffer = self._buffers.setdefault(name, np.zeros((self.count, self.max_dofs), np.float32))
+        width = self.max_dofs - self._simulation.spare_dofs
+        buffer[:, :width] = source[self._rows, :width]
+        return wp.array(buffer, dtype=wp.float32, device="cpu", copy=False)
+
+    def _set(self, name: str, data: wp.array, indices: wp.array) -> None:
+        target, physics = self._live(name), self._simulation.physics
+        if data.dtype != wp.float32 or data.shape != (self.count, self.max_dofs) or indices.dtype != wp.int32:
+            raise TypeError(f"set_dof_{name}: data {data.dtype} {data.shape}, indices {indices.dtype}")
+        physics.writes_while_stopping += physics.is_stopping
+        width = self.max_dofs - self._simulation.spare_dofs
+        for row in indices.numpy():
+            target[self._rows[row], :width] = data.numpy()[row, :width]
+
+    def _live(self, name: str) -> np.ndarray:
+        physics = self._simulation.physics
+        if not self._simulation.is_valid or not physics.deleted.isdisjoint(self.prim_paths):
+            raise RuntimeError("simulation view was invalidated")
+        return physics.arrays[name]

@@ -1,0 +1,108 @@
+"""Each trait of the fakes is needed: without it, the contract of the hosts is broken or seen to be unproven."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import pytest
+from fakes import callbacks
+from fakes.callbacks import CallbackList, Subscription
+from fakes.contract import check_life
+from fakes.omni_physics_tensors import SimulationView
+from fakes.simulation_manager import READY_EVENTS, IsaacEvents, SimulationManager
+
+
+def keep_strongly(callback: Any) -> Any:
+    return callback
+
+
+def keep_numbering(cls: type[SimulationManager]) -> None:
+    cls.invalidate_physics()
+    cls._callbacks.clear()
+
+
+def ready_before_views(cls: type[SimulationManager]) -> None:
+    world, physics = cls.world, cls.world.physics
+    physics.load(world.usd_context.get_stage())
+    cls._simulation_view_created = True
+    for event in READY_EVENTS:
+        cls._dispatch(event)
+    cls._view = SimulationView(physics)
+
+
+def deregister_nothing(cls: type[SimulationManager], uid: int) -> bool:
+    return True
+
+
+def stay_ready(cls: type[SimulationManager]) -> None:
+    cls.world.physics.unload()
+
+
+def no_ready(cls: type[SimulationManager], event: Any) -> None:
+    if event is not IsaacEvents.PHYSICS_READY:
+        cls.world.dispatcher.dispatch_event(event.value)
+
+
+# what is changed: class, attribute, replacement; where it shows: kind of world, actions
+MUTATIONS: dict[str, tuple[Any, str, Any, str, list[str]]] = {
+    "order ignored": (
+        *(CallbackList, "sort_key", staticmethod(operator.itemgetter(1)), "isaac-physx"),
+        ["wrap", "unwrap", "open", "wrap", "play", "frame"],
+    ),
+    "later order first": (
+        *(CallbackList, "sort_key", staticmethod(lambda entry: (-entry[0], entry[1])), "isaac-newton"),
+        ["wrap", "play", "frame"],
+    ),
+    "ids not used again": (
+        *(SimulationManager, "_reset", classmethod(keep_numbering), "isaac-physx"),
+        ["open"],
+    ),
+    "callbacks outlive the stage": (
+        *(SimulationManager, "_reset", classmethod(stay_ready), "isaac-physx"),
+        ["wrap", "play", "open", "play", "frame"],
+    ),
+    "strong reference": (
+        *(SimulationManager, "_as_kept", staticmethod(keep_strongly), "isaac-physx"),
+        ["wrap", "play", "drop"],
+    ),
+    "gate always open": (
+        *(SimulationManager, "_is_gate_open", classmethod(lambda cls: True), "isaac-physx"),
+        ["play", "frame"],
+    ),
+    "views outlive the stop": (
+        *(SimulationManager, "_STOP_ORDER", 5000, "isaac-physx"),
+        ["wrap", "play", "frame", "stop_closing"],
+    ),
+    "ready before views": (
+        *(SimulationManager, "initialize_physics", classmethod(ready_before_views), "isaac-physx"),
+        ["wrap", "play", "frame"],
+    ),
+    "no ready event": (
+        *(SimulationManager, "_dispatch", classmethod(no_ready), "isaac-newton"),
+        ["wrap", "play", "frame"],
+    ),
+    "nothing deregistered": (
+        *(SimulationManager, "deregister_callback", classmethod(deregister_nothing), "isaac-physx"),
+        ["wrap", "play", "unwrap"],
+    ),
+    "dropping does not unsubscribe": (
+        *(Subscription, "__del__", lambda self: None, "kit-core"),
+        ["wrap", "play", "frame", "unwrap"],
+    ),
+    "dropping does not unsubscribe, older Kit": (
+        *(callbacks.Subscription, "unsubscribe", lambda self: None, "kit-physx"),
+        ["wrap", "play", "frame", "unwrap"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_mutated_fake_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a check of the contract that holds with the fake as it is."""
+    owner, attribute, replacement, kind, actions = MUTATIONS[name]
+    check_life(kind, actions, has_deprecated_view=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, attribute, replacement)
+        with pytest.raises(AssertionError):
+            check_life(kind, actions, has_deprecated_view=True)

@@ -1,0 +1,627 @@
+"""The fakes are what is documented of Isaac Sim 6 and Kit: every event, signature, order and exception, row by row."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from fakes.carb import EventDispatcher, EventStream, IEvent
+from fakes.contract import ROBOTS, empty_stage, stage_with_robots
+from fakes.isaac_articulation import Articulation
+from fakes.kit_world import ISAAC, KINDS, KitWorld
+from fakes.omni_usd import UsdContext
+from fakes.physics import PhysicsSimulationInterface, PhysicsStepContext, PhysxInterface
+from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
+
+NOTHING = inspect.Parameter.empty
+
+
+@pytest.fixture
+def world() -> Iterator[KitWorld]:
+    with KitWorld("isaac-physx") as made:
+        made.open(stage_with_robots())
+        yield made
+
+
+def signature(function: Any) -> list[tuple[str, str, Any]]:
+    """Name, kind and default of each parameter; `self` and `cls` left out."""
+    short = {"POSITIONAL_OR_KEYWORD": "", "KEYWORD_ONLY": "keyword", "VAR_KEYWORD": "rest"}
+    found = inspect.signature(function).parameters.values()
+    return [(one.name, short[one.kind.name], one.default) for one in found if one.name not in ("self", "cls")]
+
+
+def plain(*names: str, **defaults: Any) -> list[tuple[str, str, Any]]:
+    """Parameters by position, those with a default last."""
+    return [(name, "", NOTHING) for name in names] + [(name, "", value) for name, value in defaults.items()]
+
+
+def hear(heard: list) -> Any:
+    """A function that writes down what it is called with; a method of the list would be held weakly."""
+
+    def append(what: Any) -> None:
+        heard.append(what)
+
+    return append
+
+
+def keyword(**defaults: Any) -> list[tuple[str, str, Any]]:
+    """Keyword-only parameters; `NOTHING` where there is no default."""
+    return [(name, "keyword", value) for name, value in defaults.items()]
+
+
+# events
+
+EVENTS = {
+    SimulationEvent: {
+        "PHYSICS_PRE_STEP": "isaacsim.simulation.physics_pre_step",
+        "PHYSICS_POST_STEP": "isaacsim.simulation.physics_post_step",
+        "SIMULATION_SETUP": "isaacsim.simulation.simulation_setup",
+        "SIMULATION_STARTED": "isaacsim.simulation.started",
+        "SIMULATION_PAUSED": "isaacsim.simulation.paused",
+        "SIMULATION_RESUMED": "isaacsim.simulation.resumed",
+        "SIMULATION_STOPPED": "isaacsim.simulation.stopped",
+        "PRIM_DELETED": "isaacsim.simulation.prim_deleted",
+    },
+    IsaacEvents: {
+        "PHYSICS_WARMUP": "isaac.physics_warmup",
+        "SIMULATION_VIEW_CREATED": "isaac.simulation_view_created",
+        "PHYSICS_READY": "isaac.physics_ready",
+        "POST_RESET": "isaac.post_reset",
+        "PRIM_DELETION": "isaac.prim_deletion",
+        "PRE_PHYSICS_STEP": "isaac.pre_physics_step",
+        "POST_PHYSICS_STEP": "isaac.post_physics_step",
+        "TIMELINE_STOP": "isaac.timeline_stop",
+    },
+}
+
+
+@pytest.mark.parametrize("enumeration", EVENTS)
+def test_events_have_their_names(enumeration: Any) -> None:
+    """List every event with its value, and no other."""
+    assert {event.name: event.value for event in enumeration} == EVENTS[enumeration]
+
+
+# registration
+
+SIGNATURES = [
+    (
+        SimulationManager.register_callback,
+        [*plain("callback", "event"), ("order", "keyword", 0), ("kwargs", "rest", NOTHING)],
+    ),
+    (SimulationManager.deregister_callback, plain("uid")),
+    (SimulationManager.deregister_all_callbacks, []),
+    (SimulationManager.initialize_physics, []),
+    (SimulationManager.invalidate_physics, []),
+    (SimulationManager.get_physics_simulation_view, []),
+    (SimulationManager.get_device, []),
+    (SimulationManager.get_active_physics_engine, []),
+    (SimulationManager.switch_physics_engine, plain("name", verbose=False)),
+    (
+        EventDispatcher.observe_event,
+        keyword(observer_name="", order=0, event_name=NOTHING, on_event=NOTHING),
+    ),
+    (EventStream.create_subscription_to_pop, plain("fn", order=0, name="")),
+    (EventStream.create_subscription_to_pop_by_type, plain("event_type", "fn", order=0, name="")),
+    (UsdContext.stage_event_name, plain("event_type")),
+    (PhysxInterface.subscribe_physics_on_step_events, plain("fn", "pre_step", "order")),
+    (PhysxInterface.subscribe_physics_step_events, plain("fn")),
+    (
+        PhysicsSimulationInterface.subscribe_physics_on_step_events,
+        keyword(on_update=NOTHING, pre_step=NOTHING, order=NOTHING),
+    ),
+]
+
+
+@pytest.mark.parametrize(("function", "expected"), SIGNATURES, ids=[f.__qualname__ for f, _ in SIGNATURES])
+def test_registration_has_its_signature(function: Any, expected: list) -> None:
+    """Accept what is documented and nothing else."""
+    assert signature(function) == expected
+
+
+CLASSMETHODS = [name for name in vars(SimulationManager) if not name.startswith("_") and name not in ("of", "world")]
+
+
+@pytest.mark.parametrize("name", CLASSMETHODS)
+def test_simulation_manager_needs_no_instance(name: str) -> None:
+    """Offer class methods only."""
+    assert isinstance(inspect.getattr_static(SimulationManager, name), classmethod)
+
+
+@pytest.mark.parametrize("event", ["isaac.physics_ready", 3, None])
+def test_unknown_event_is_refused(world: KitWorld, event: Any) -> None:
+    """Take members of the two enumerations only."""
+    with pytest.raises(ValueError, match="invalid event"):
+        world.simulation_manager.register_callback(print, event)
+
+
+def test_name_is_warned_of(world: KitWorld) -> None:
+    """Log a warning for `name`; ignore other keywords."""
+    register = world.simulation_manager.register_callback
+    register(print, SimulationEvent.SIMULATION_STARTED, colour="red")
+    assert world.log.warn == []
+    register(print, SimulationEvent.SIMULATION_STARTED, name="mine")
+    assert len(world.log.warn) == 1
+
+
+def test_ids_count_up(world: KitWorld) -> None:
+    """Number callbacks of all events together, from 0."""
+    register = world.simulation_manager.register_callback
+    events = (IsaacEvents.PHYSICS_READY, SimulationEvent.PHYSICS_PRE_STEP, SimulationEvent.PRIM_DELETED)
+    assert [register(print, event) for event in events] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("change", ["open", "close"])
+def test_stage_change_clears_callbacks_and_ids(world: KitWorld, change: str) -> None:
+    """Forget every Python callback and begin at 0 again."""
+    heard: list[str] = []
+    manager = world.simulation_manager
+    manager.register_callback(hear(heard), IsaacEvents.PHYSICS_READY)
+    manager.register_callback(hear(heard), SimulationEvent.SIMULATION_STOPPED)
+    if change == "close":
+        world.close()
+    world.open(stage_with_robots())
+    world.play()
+    world.stop()
+    assert heard == []
+    assert manager.register_callback(print, IsaacEvents.PHYSICS_READY) == 0
+
+
+def test_deregistering_says_whether_there_was_one(world: KitWorld) -> None:
+    """Return True once, then False with a warning; deletion callbacks too."""
+    manager = world.simulation_manager
+    for event in (IsaacEvents.PHYSICS_READY, SimulationEvent.PRIM_DELETED):
+        uid = manager.register_callback(print, event)
+        assert manager.deregister_callback(uid) is True
+        assert (manager.deregister_callback(uid), len(world.log.warn)) == (False, 1)
+        world.log.warn.clear()
+
+
+def test_deregistering_all_leaves_deletion_callbacks(world: KitWorld) -> None:
+    """Clear the Python table only."""
+    manager, heard = world.simulation_manager, []
+    manager.register_callback(hear(heard), SimulationEvent.SIMULATION_STARTED)
+    manager.register_callback(hear(heard), SimulationEvent.PRIM_DELETED)
+    manager.deregister_all_callbacks()
+    world.play()
+    world.delete("/World")
+    assert heard == ["/World"]
+
+
+class Owner:
+    """Somebody with a method."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def on_event(self, _event: Any) -> None:
+        self.heard.append("method")
+
+
+def test_bound_methods_are_held_weakly(world: KitWorld) -> None:
+    """Keep nobody alive."""
+    owner = Owner()
+    world.simulation_manager.register_callback(owner.on_event, IsaacEvents.PHYSICS_READY)
+    heard = owner.heard
+    del owner
+    gc.collect()
+    world.play()
+    assert heard == []
+
+
+def test_bound_methods_are_looked_up_by_name(world: KitWorld) -> None:
+    """Call what the name means when the event comes."""
+    owner = Owner()
+    world.simulation_manager.register_callback(owner.on_event, IsaacEvents.PHYSICS_READY)
+    owner.on_event = lambda _event: owner.heard.append("replaced")
+    world.play()
+    assert owner.heard == ["replaced"]
+
+
+def test_functions_are_held(world: KitWorld) -> None:
+    """Keep functions, lambdas and callable objects."""
+    heard: list[str] = []
+    world.simulation_manager.register_callback(lambda _: heard.append("lambda"), IsaacEvents.PHYSICS_READY)
+    gc.collect()
+    world.play()
+    assert heard == ["lambda"]
+
+
+# what callbacks receive, and in which order
+
+TRANSPORTS = [
+    *[(event, "event") for event in (IsaacEvents.PHYSICS_WARMUP, IsaacEvents.SIMULATION_VIEW_CREATED)],
+    *[(event, "event") for event in (IsaacEvents.PHYSICS_READY, IsaacEvents.POST_RESET)],
+    *[(event, "event") for event in (SimulationEvent.SIMULATION_SETUP, SimulationEvent.SIMULATION_STARTED)],
+    (SimulationEvent.SIMULATION_RESUMED, "event"),
+    *[(event, "step") for event in (SimulationEvent.PHYSICS_PRE_STEP, SimulationEvent.PHYSICS_POST_STEP)],
+    *[(event, "step") for event in (IsaacEvents.PRE_PHYSICS_STEP, IsaacEvents.POST_PHYSICS_STEP)],
+    *[(event, "timeline") for event in (SimulationEvent.SIMULATION_PAUSED, SimulationEvent.SIMULATION_STOPPED)],
+    (IsaacEvents.TIMELINE_STOP, "timeline"),
+    *[(event, "path") for event in (SimulationEvent.PRIM_DELETED, IsaacEvents.PRIM_DELETION)],
+]
+
+
+def run_everything(world: KitWorld) -> None:
+    """Let every event happen."""
+    world.play()
+    world.update()
+    world.pause()
+    world.play()
+    world.dispatcher.dispatch_event(IsaacEvents.POST_RESET.value)
+    world.delete("/World/Robot_1")
+    world.stop()
+
+
+@pytest.mark.parametrize(("event", "transport"), TRANSPORTS, ids=[str(event) for event, _ in TRANSPORTS])
+def test_callback_receives_what_its_transport_carries(world: KitWorld, event: Any, transport: str) -> None:
+    """Pass an event with an empty payload, the step and its context, an event of the timeline, or a path."""
+    received: list[tuple] = []
+    world.simulation_manager.register_callback(lambda *args: received.append(args), event)
+    run_everything(world)
+    assert len(received) == 1
+    (args,) = received
+    if transport == "event":
+        assert (args[0].event_name, args[0].payload) == (event.value, {})
+    elif transport == "step":
+        assert args == (0.01, PhysicsStepContext())
+        assert {"scene_path", "simulation_id"} == set(vars(args[1]))
+    elif transport == "timeline":
+        kinds = sys.modules["omni.timeline"].TimelineEventType
+        expected = kinds.PAUSE if event is SimulationEvent.SIMULATION_PAUSED else kinds.STOP
+        assert isinstance(args[0], IEvent) and args[0].type == expected
+    else:
+        assert args == ("/World/Robot_1",)
+
+
+def test_every_event_has_a_row() -> None:
+    """Miss none in the table of transports."""
+    assert {event for event, _ in TRANSPORTS} == {*SimulationEvent, *IsaacEvents}
+
+
+@pytest.mark.parametrize("event", [event for event, transport in TRANSPORTS if transport != "path"], ids=str)
+def test_callbacks_run_by_order_then_by_registration(world: KitWorld, event: Any) -> None:
+    """Sort ascending; ties go first come, first served."""
+    heard: list[str] = []
+    for name, order in (("late", 5), ("first of 0", 0), ("second of 0", 0), ("early", -5)):
+        world.simulation_manager.register_callback(lambda *_, name=name: heard.append(name), event, order=order)
+    run_everything(world)
+    assert heard == ["early", "first of 0", "second of 0", "late"]
+
+
+# life
+
+LIFE = {
+    "fresh play": ("play", ["SIMULATION_SETUP", "PHYSICS_WARMUP", "SIMULATION_VIEW_CREATED", "PHYSICS_READY"]),
+    "pause": ("pause", ["SIMULATION_PAUSED"]),
+    "play after pause": ("play", ["SIMULATION_RESUMED"]),
+    "stop": ("stop", ["SIMULATION_STOPPED", "TIMELINE_STOP"]),
+    "play after stop": ("play", ["SIMULATION_SETUP", "PHYSICS_WARMUP", "SIMULATION_VIEW_CREATED", "PHYSICS_READY"]),
+}
+
+
+def test_events_of_a_life_come_in_order(world: KitWorld) -> None:
+    """Dispatch the four ready events, then started; a pause makes nothing ready again."""
+    heard: list[str] = []
+    for enumeration in (SimulationEvent, IsaacEvents):
+        for event in enumeration:
+            if "STEP" not in event.name:
+                name = event.name
+                world.simulation_manager.register_callback(lambda *_, name=name: heard.append(name), event)
+    for action, events in LIFE.values():
+        getattr(world, action)()
+        assert heard == events + ["SIMULATION_STARTED"] * ("PHYSICS_READY" in events)
+        heard.clear()
+
+
+def test_two_steps_run_before_ready(world: KitWorld) -> None:
+    """Warm up: physics has stepped twice when the first callback may write."""
+    steps: list[int] = []
+    world.simulation_manager.register_callback(
+        lambda _: steps.append(world.physics.num_steps), IsaacEvents.PHYSICS_READY
+    )
+    world.play()
+    assert steps == [2]
+
+
+@pytest.mark.parametrize("deprecated", [False, True])
+def test_steps_are_gated_until_views_exist(deprecated: bool) -> None:
+    """Hide warm-up steps; after a stop only where a deprecated view closed the gate again."""
+    with KitWorld("isaac-physx", has_deprecated_view=deprecated) as world:
+        world.open(stage_with_robots())
+        heard: list[float] = []
+        world.simulation_manager.register_callback(lambda dt, _: heard.append(dt), SimulationEvent.PHYSICS_PRE_STEP)
+        world.play()
+        assert heard == []
+        world.stop()
+        world.play()
+        assert len(heard) == (0 if deprecated else 2)
+
+
+def test_views_are_gone_before_stop_callbacks(world: KitWorld) -> None:
+    """Leave nothing to write to in a stop handler."""
+    views: list[Any] = []
+    manager = world.simulation_manager
+    manager.register_callback(
+        lambda _: views.append(manager.get_physics_simulation_view()), SimulationEvent.SIMULATION_STOPPED
+    )
+    world.play()
+    assert manager.get_physics_simulation_view() is not None
+    world.stop()
+    assert views == [None]
+
+
+def test_initialising_by_hand_makes_ready_again(world: KitWorld) -> None:
+    """Dispatch the ready events in mid-session, without started."""
+    heard: list[str] = []
+    for event in (IsaacEvents.PHYSICS_READY, SimulationEvent.SIMULATION_STARTED):
+        world.simulation_manager.register_callback(lambda *_, name=event.name: heard.append(name), event)
+    world.play()
+    world.simulation_manager.initialize_physics()
+    assert heard == ["PHYSICS_READY", "SIMULATION_STARTED", "PHYSICS_READY"]
+
+
+def test_engine_switch_keeps_callbacks_and_drops_views(world: KitWorld) -> None:
+    """Warm up again at the next play."""
+    manager, heard = world.simulation_manager, []
+    manager.register_callback(hear(heard), IsaacEvents.PHYSICS_READY)
+    world.play()
+    assert (manager.switch_physics_engine("nonsense"), manager.switch_physics_engine("newton")) == (False, True)
+    assert (manager.get_active_physics_engine(), manager.get_physics_simulation_view()) == ("newton", None)
+    world.stop()
+    world.play()
+    assert len(heard) == 2
+
+
+def test_play_without_a_stage_does_nothing(world: KitWorld) -> None:
+    """Need a stage to initialise physics."""
+    world.close()
+    world.timeline.play()
+    assert world.simulation_manager.get_physics_simulation_view() is None
+
+
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_newton_logs_errors_of_callbacks_and_others_pass_them_on(kind: str) -> None:
+    """Log per step on the Newton engine, raise on PhysX."""
+
+    def fail(*_: Any) -> None:
+        raise ArithmeticError("broken")
+
+    with KitWorld(kind) as world:
+        world.open(stage_with_robots())
+        world.play()
+        held = world.physics.subscribe(fail, True, 0)
+        if kind == "isaac-newton":
+            world.update(steps=3)
+            assert len(world.log.error) == 3
+        else:
+            with pytest.raises(ArithmeticError):
+                world.update()
+        held.unsubscribe()
+
+
+def test_physx_passes_the_step_alone() -> None:
+    """Call with one argument."""
+    with KitWorld("kit-physx") as world:
+        world.open(stage_with_robots())
+        heard: list[tuple] = []
+        interface = sys.modules["omni.physx"].get_physx_interface()
+        held = interface.subscribe_physics_on_step_events(lambda *args: heard.append(args), True, 0)
+        world.play()
+        world.update()
+        assert heard == [(0.01,)]
+        del held
+        world.update()
+        assert len(heard) == 1
+
+
+# the articulation
+
+METADATA = ["paths", "prims", "valid", "num_dofs", "dof_names", "dof_paths", "dof_types", "num_joints"]
+METADATA += ["joint_names", "joint_paths", "num_links", "link_names", "link_paths"]
+
+
+def test_constructor_has_its_signature() -> None:
+    """Take what Isaac Sim takes."""
+    rest = dict.fromkeys(("positions", "translations", "orientations", "scales"))
+    expected = plain("paths") + keyword(resolve_paths=True, **rest, reset_xform_op_properties=False)
+    assert signature(Articulation.__init__) == expected
+
+
+@pytest.mark.parametrize("name", METADATA)
+def test_metadata_is_there_before_play(world: KitWorld, name: str) -> None:
+    """Know the robots from the stage."""
+    assert isinstance(inspect.getattr_static(Articulation, name), property)
+    assert getattr(world.articulation_class(ROBOTS), name)
+
+
+def test_paths_lead_to_the_root_at_or_below(world: KitWorld) -> None:
+    """Match each segment, then take the first articulation root of each hit."""
+    assert world.articulation_class("/World/Robot_.*").paths == ["/World/Robot_0", "/World/Robot_1"]
+    assert world.articulation_class("/Wor.d").paths == ["/World/Robot_0"]
+
+
+def test_missing_path_is_an_assertion(world: KitWorld) -> None:
+    """Fail as Isaac Sim does."""
+    with pytest.raises(AssertionError):
+        world.articulation_class("/Nowhere")
+
+
+def test_path_without_a_root_fails_somewhere(world: KitWorld) -> None:
+    """Fail in the constructor, in no helpful way."""
+    world.open(empty_stage())
+    with pytest.raises(TypeError):
+        world.articulation_class("/World")
+
+
+def test_tensors_live_from_ready_to_stop(world: KitWorld) -> None:
+    """Say so, and read nothing else."""
+    robots = world.articulation_class(ROBOTS)
+    lives = [robots.is_physics_tensor_entity_valid()]
+    world.play()
+    lives.append(robots.is_physics_tensor_entity_valid())
+    world.stop()
+    assert [*lives, robots.is_physics_tensor_entity_valid()] == [False, True, False]
+
+
+def test_valid_ends_with_the_prims(world: KitWorld) -> None:
+    """Notice a deletion."""
+    robots = world.articulation_class(ROBOTS)
+    world.delete("/World")
+    assert not robots.valid
+
+
+def test_unknown_dof_name_is_an_assertion(world: KitWorld) -> None:
+    """List the names there are; return int32 columns otherwise."""
+    robots = world.articulation_class(ROBOTS)
+    assert signature(Articulation.get_dof_indices) == plain("names")
+    assert robots.get_dof_indices(["hip", "ankle"]).dtype == wp.int32
+    with pytest.raises(AssertionError, match="ankle"):
+        robots.get_dof_indices("wing")
+
+
+GRID = keyword(indices=None, dof_indices=None)
+
+# name, parameters before the indices, whether it needs tensors
+ACCESSORS = [
+    ("get_dof_positions", [], True),
+    ("get_dof_velocities", [], True),
+    ("set_dof_positions", plain("positions"), True),
+    ("set_dof_velocities", plain("velocities"), True),
+    ("get_dof_efforts", [], True),
+    ("set_dof_efforts", plain("efforts"), True),
+    ("get_dof_position_targets", [], True),
+    ("set_dof_position_targets", plain("positions"), True),
+    ("get_dof_velocity_targets", [], True),
+    ("set_dof_velocity_targets", plain("velocities"), True),
+    ("get_dof_gains", [], True),
+    ("switch_dof_control_mode", plain("mode"), True),
+    ("get_dof_armatures", [], False),
+    ("set_dof_armatures", plain("armatures"), False),
+    ("get_dof_limits", [], False),
+    ("set_dof_limits", plain(lower=None, upper=None), False),
+    ("get_dof_friction_properties", [], False),
+    (
+        "set_dof_friction_properties",
+        plain(static_frictions=None, dynamic_frictions=None, viscous_frictions=None),
+        False,
+    ),
+    ("get_dof_drive_model_properties", [], False),
+    (
+        "set_dof_drive_model_properties",
+        plain(speed_effort_gradients=None, maximum_actuator_velocities=None, velocity_dependent_resistances=None),
+        False,
+    ),
+    ("get_dof_max_efforts", [], False),
+    ("set_dof_max_efforts", plain("max_efforts"), False),
+    ("get_dof_max_velocities", [], False),
+    ("set_dof_max_velocities", plain("max_velocities"), False),
+    ("get_dof_projected_joint_forces", [], True),
+    ("get_dof_gravity_compensation_forces", [], True),
+    ("get_dof_coriolis_and_centrifugal_compensation_forces", [], True),
+]
+PER_ROBOT = [
+    ("get_mass_matrices", [], True),
+    ("get_jacobian_matrices", [], True),
+    ("get_link_masses", keyword(link_indices=None), False),
+    ("get_link_coms", keyword(link_indices=None), True),
+    ("get_link_inertias", keyword(link_indices=None), True),
+]
+
+
+@pytest.mark.parametrize(("name", "before", "tensors"), ACCESSORS, ids=[row[0] for row in ACCESSORS])
+def test_accessor_has_its_signature(name: str, before: list, tensors: bool) -> None:
+    """Take values first, then robots and joints by keyword."""
+    assert signature(getattr(Articulation, name)) == before + GRID
+
+
+@pytest.mark.parametrize(("name", "after", "tensors"), PER_ROBOT, ids=[row[0] for row in PER_ROBOT])
+def test_accessor_of_whole_robots_has_its_signature(name: str, after: list, tensors: bool) -> None:
+    """Take robots by keyword, and links where there are some."""
+    assert signature(getattr(Articulation, name)) == keyword(indices=None) + after
+
+
+def test_gain_setter_has_its_signature() -> None:
+    """Update the stored default gains unless told not to."""
+    expected = plain(stiffnesses=None, dampings=None) + GRID + keyword(update_default_gains=True)
+    assert signature(Articulation.set_dof_gains) == expected
+
+
+GETTERS = [row for row in [*ACCESSORS, *PER_ROBOT] if row[0].startswith("get_")]
+
+
+@pytest.mark.parametrize(("name", "_parameters", "tensors"), GETTERS, ids=[row[0] for row in GETTERS])
+def test_getter_returns_float32_of_all_robots(world: KitWorld, name: str, _parameters: list, tensors: bool) -> None:
+    """Return contiguous Warp arrays with a row per robot; assert where tensors are needed and physics does not run."""
+    robots = world.articulation_class(ROBOTS)
+    if tensors:
+        with pytest.raises(AssertionError):
+            getattr(robots, name)()
+    world.play()
+    found = getattr(robots, name)()
+    for array in found if isinstance(found, tuple) else (found,):
+        assert (array.dtype, array.shape[0], array.is_contiguous) == (wp.float32, 2, True)
+
+
+@pytest.mark.parametrize("name", ["positions", "velocities"])
+def test_state_setter_writes_the_target_too(world: KitWorld, name: str) -> None:
+    """Set the matching targets."""
+    robots = world.articulation_class(ROBOTS)
+    world.play()
+    getattr(robots, f"set_dof_{name}")(2.0, indices=[0], dof_indices=[1])
+    targets = getattr(robots, f"get_dof_{name.removesuffix('s').replace('velocitie', 'velocity')}_targets")()
+    assert targets.numpy()[0].tolist() == [0.0, 2.0, 0.0]
+
+
+def test_full_read_is_the_buffer_and_indexed_read_a_copy(world: KitWorld) -> None:
+    """Return the same memory for a full read, memory of its own for a part."""
+    robots = world.articulation_class(ROBOTS)
+    world.play()
+    assert robots.get_dof_positions().ptr == robots.get_dof_positions().ptr
+    assert robots.get_dof_positions(indices=[0, 1]).ptr != robots.get_dof_positions().ptr
+
+
+def test_no_gains_at_all_are_an_assertion(world: KitWorld) -> None:
+    """Want one of the two."""
+    robots = world.articulation_class(ROBOTS)
+    world.play()
+    with pytest.raises(AssertionError):
+        robots.set_dof_gains()
+
+
+def test_default_gains_come_back_with_position_control(world: KitWorld) -> None:
+    """Restore what was stored: the stage's, or the last that were set to be stored."""
+    robots = world.articulation_class(ROBOTS)
+    world.play()
+    before = robots.get_dof_gains()[0].numpy().copy()
+    robots.set_dof_gains(0.0, 0.0, update_default_gains=False)
+    robots.switch_dof_control_mode("position")
+    np.testing.assert_array_equal(robots.get_dof_gains()[0].numpy(), before)
+    robots.set_dof_gains(0.0, 0.0)
+    robots.switch_dof_control_mode("position")
+    assert not robots.get_dof_gains()[0].numpy().any()
+
+
+def test_unknown_control_mode_is_refused(world: KitWorld) -> None:
+    """Know position, velocity and effort."""
+    with pytest.raises(ValueError, match="sideways"):
+        world.articulation_class(ROBOTS).switch_dof_control_mode("sideways")
+
+
+@pytest.mark.parametrize("kind", ISAAC)
+def test_efforts_stay_until_they_are_set_again(kind: str) -> None:
+    """Push on, step after step."""
+    with KitWorld(kind) as world:
+        world.open(stage_with_robots())
+        robots = world.articulation_class(ROBOTS)
+        world.play()
+        robots.set_dof_gains(0.0, 0.0)
+        robots.set_dof_efforts(1.0)
+        world.update(steps=10)
+        np.testing.assert_allclose(robots.get_dof_velocities().numpy(), 0.1, rtol=1e-5)
+        assert (robots.get_dof_efforts().numpy() == 1.0).all()

@@ -1,0 +1,71 @@
+"""No order of events in Kit breaks the life of a wrapper; see fakes/contract.py for what is checked after each."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from fakes.contract import Life, actions_of, check_life
+from fakes.kit_world import ISAAC, KINDS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+# what a script does, and what a user does in between
+SCRIPTS = {
+    "before play": ["wrap", "play", "frame", "frame", "stop", "play", "frame", "unwrap", "frame"],
+    "after play": ["play", "frame", "wrap", "frame", "frame", "unwrap", "frame", "stop"],
+    "pause": ["wrap", "play", "frame", "pause", "frame", "play", "frame", "frame"],
+    "another stage": ["wrap", "play", "frame", "open", "play", "frame", "frame", "stop", "unwrap"],
+    "another robot meanwhile": ["wrap", "open_empty", "play", "frame", "stop", "open", "play", "frame"],
+    "deleted": ["wrap", "play", "frame", "delete", "frame", "frame", "stop", "play", "frame", "unwrap"],
+    "closed after deletion": ["wrap", "play", "frame", "delete", "unwrap", "frame"],
+    "closed stage": ["wrap", "play", "close", "frame", "unwrap", "open", "play", "frame"],
+    "extension reloaded": ["wrap", "play", "frame", "reload", "frame", "wrap", "frame", "frame"],
+    "auto step": ["wrap", "play", "disable", "frame", "enable", "frame", "disable", "stop", "play", "frame"],
+    "made anew on the next stage": ["wrap", "unwrap", "open", "wrap", "play", "frame", "frame"],
+    "closed by who hears of the stop": ["wrap", "play", "frame", "stop_closing", "wrap", "play", "frame"],
+}
+
+
+@every_kind
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_script(kind: str, script: str) -> None:
+    """Keep every promise through what scripts and users do."""
+    check_life(kind, SCRIPTS[script])
+
+
+@pytest.mark.parametrize("kind", ISAAC)
+@pytest.mark.parametrize("deprecated", [False, True])
+def test_engine_switch_and_second_initialisation(kind: str, deprecated: bool) -> None:
+    """Keep every promise when physics starts over in mid-session."""
+    again = ["wrap", "play", "frame", "initialize", "frame", "switch", "frame", "stop", "play", "frame"]
+    check_life(kind, again, has_deprecated_view=deprecated)
+
+
+@every_kind
+def test_every_pair_of_events(kind: str) -> None:
+    """Keep every promise whatever two things happen to a wrapper at work."""
+    for pair in itertools.product(actions_of(kind), repeat=2):
+        check_life(kind, ["wrap", "play", "frame", *pair, "play", "frame"])
+
+
+@every_kind
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(data=st.data(), deprecated=st.booleans())
+def test_any_sequence_of_events(kind: str, data: st.DataObject, deprecated: bool) -> None:
+    """Keep every promise in lives that nobody planned."""
+    actions = data.draw(st.lists(st.sampled_from(actions_of(kind)), min_size=4, max_size=14))
+    check_life(kind, actions, has_deprecated_view=deprecated)
+
+
+@every_kind
+def test_wrapper_drives_its_robot(kind: str) -> None:
+    """Reach the target, in motion that the efforts alone made."""
+    with Life(kind) as life:
+        life.run(["wrap", "play", *["frame"] * 300])
+        physics = life.world.physics
+        hip = next(iter(physics.robots.values())).dof_names.index("hip")
+        assert abs(physics.arrays["positions"][:, hip] - 1.0).max() < 0.25
+        assert life.foreign.steps == 300

@@ -1,0 +1,274 @@
+"""Actuators in Kit without Isaac Sim, beyond what holds in any order of events."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import warp as wp
+from fakes.contract import ROBOTS, our_callbacks, stage_with_robots
+from fakes.kit_world import PLAIN, KitWorld
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    Articulation,
+    ArticulationActuators,
+    ControllerPD,
+)
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts import current
+from isaacsim.core.experimental.actuators.hosts.current import current_host
+from pxr import Usd, UsdPhysics
+
+
+@pytest.fixture(params=PLAIN)
+def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
+    with KitWorld(request.param) as made:
+        made.open(stage_with_robots())
+        yield made
+
+
+@pytest.fixture
+def playing(world: KitWorld) -> KitWorld:
+    """With one step done, so that physics is ready."""
+    current_host().bus.on_ready(lambda: None)
+    world.play()
+    world.update()
+    return world
+
+
+def ones(count: int = 2) -> wp.array:
+    return wp.ones(count, dtype=wp.float32, device="cpu")
+
+
+@pytest.mark.parametrize("paths", ["/World/Nobody", ["/World/Robot_0", "/Nowhere"], "/World/Robot_0/base"])
+def test_missing_robot_is_named(world: KitWorld, paths: str | list[str]) -> None:
+    """Say which path matches nothing and what there is."""
+    with pytest.raises(ValueError, match=r"matches none of the articulations here: \['/World/Robot_0'"):
+        Articulation(paths)
+
+
+def test_without_a_stage_nothing_is_found(world: KitWorld) -> None:
+    """Say that there are no articulations."""
+    world.close()
+    with pytest.raises(ValueError, match="there are none"):
+        Articulation(ROBOTS)
+
+
+def test_joints_are_known_before_play(world: KitWorld) -> None:
+    """List them breadth-first from the root."""
+    robots = Articulation(ROBOTS)
+    assert (len(robots), robots.num_dofs, robots.dof_names) == (2, 3, ["ankle", "hip", "knee"])
+    assert robots.dof_paths[1] == ["/World/Robot_1/ankle", "/World/Robot_1/hip", "/World/Robot_1/knee"]
+
+
+def test_joints_are_the_engines_while_physics_runs(playing: KitWorld) -> None:
+    """Take over its order, and leave out the columns a wide view has to spare."""
+    robots = Articulation(ROBOTS)
+    assert robots.dof_names == ["knee", "hip", "ankle"]
+    assert robots.get_dof_positions().shape == (2, 3)
+    assert robots.dof_paths[0] == ["/World/Robot_0/knee", "/World/Robot_0/hip", "/World/Robot_0/ankle"]
+
+
+def test_feedforward_given_before_play_reaches_its_joint(world: KitWorld) -> None:
+    """Follow the joint when the engine has it in another column."""
+    pair = (ActuatorConfig(ControllerPD(ones(), ones())), "ankle")
+    wrapper = ArticulationActuators.from_actuators(ROBOTS, [pair])
+    before = wrapper.articulation.get_dof_indices("ankle").numpy()
+    wrapper.set_dof_feedforward_effort_targets(3.0, dof_indices=before)
+    world.play()
+    world.update()
+    after = wrapper.articulation.get_dof_indices("ankle").numpy()
+    assert after != before
+    assert wrapper.articulation.get_dof_efforts(dof_indices=after).numpy().tolist() == [[3.0], [3.0]]
+
+
+def test_unknown_joint_is_named(world: KitWorld) -> None:
+    """List those there are."""
+    with pytest.raises(ValueError, match=r"joint 'wing': not in </World/Robot_0>. Available: \['ankle', 'hip'"):
+        Articulation(ROBOTS).get_dof_indices("wing")
+
+
+def test_robots_with_different_joints_are_refused(world: KitWorld) -> None:
+    """Say which paths to select apart."""
+    world.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
+    with pytest.raises(ValueError, match=r"'/World/Robot_\.\*': the robots have different joints.*Select them apart"):
+        Articulation(ROBOTS)
+
+
+def test_engine_that_has_robots_with_different_joints_is_told(playing: KitWorld) -> None:
+    """Refuse them while physics runs, too."""
+    playing.stop()
+    playing.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
+    playing.play()
+    playing.update()
+    with pytest.raises(ValueError, match="the robots have different joints"):
+        Articulation(ROBOTS)
+
+
+def test_robot_that_physics_does_not_know_is_refused(playing: KitWorld) -> None:
+    """Say that physics has to play again after a robot was added."""
+    stage: Usd.Stage = playing.usd_context.get_stage()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/World/Late", "Xform"))
+    with pytest.raises(ValueError, match=r"physics runs without some of \['/World/Late'\]. Play again"):
+        Articulation("/World/Late")
+
+
+def test_state_before_the_first_step_is_refused(world: KitWorld) -> None:
+    """Say when joints can be read and written."""
+    robots = Articulation(ROBOTS)
+    world.play()
+    with pytest.raises(HostError, match="from the first physics step after play until stop"):
+        robots.get_dof_positions()
+
+
+@pytest.mark.parametrize("name", ["positions", "velocities", "position_targets", "velocity_targets", "efforts"])
+def test_written_values_are_read_back(playing: KitWorld, name: str) -> None:
+    """Write the grid of rows and columns that was asked for, and nothing else."""
+    robots = Articulation(ROBOTS)
+    before = getattr(robots, f"get_dof_{name}")().numpy().copy()
+    getattr(robots, f"set_dof_{name}")([[7.0, 8.0]], indices=[1], dof_indices=[2, 0])
+    expected = before.copy()
+    expected[1, [2, 0]] = 7.0, 8.0
+    np.testing.assert_array_equal(getattr(robots, f"get_dof_{name}")().numpy(), expected)
+    picked = getattr(robots, f"get_dof_{name}")(indices=[1], dof_indices=[2, 0])
+    assert picked.numpy().tolist() == [[7.0, 8.0]]
+
+
+def test_positions_set_are_targets_too(playing: KitWorld) -> None:
+    """As Isaac Sim's setters do."""
+    robots = Articulation(ROBOTS)
+    robots.set_dof_positions(2.0)
+    robots.set_dof_velocities(3.0)
+    assert (robots.get_dof_position_targets().numpy() == 2.0).all()
+    assert (robots.get_dof_velocity_targets().numpy() == 3.0).all()
+
+
+@pytest.mark.parametrize("name", ["stiffnesses", "dampings"])
+def test_one_gain_is_set_without_the_other(playing: KitWorld, name: str) -> None:
+    """Leave the other as it is."""
+    robots = Articulation(ROBOTS)
+    before = [gains.numpy().copy() for gains in robots.get_dof_gains()]
+    robots.set_dof_gains(**{name: 5.0}, dof_indices=[1])
+    before[("stiffnesses", "dampings").index(name)][:, 1] = 5.0
+    for gains, expected in zip(robots.get_dof_gains(), before, strict=True):
+        np.testing.assert_array_equal(gains.numpy(), expected)
+
+
+def test_efforts_act_in_the_first_step(world: KitWorld) -> None:
+    """Get ready in the first step and drive it already."""
+    wrapper = ArticulationActuators(ROBOTS)
+    wrapper.set_dof_feedforward_effort_targets(2.0)
+    world.play()
+    world.update(dt=0.1)
+    hip = wrapper.articulation.dof_names.index("hip")
+    np.testing.assert_allclose(world.physics.arrays["velocities"][:, hip], 0.2, rtol=1e-6)
+
+
+def test_wrapper_made_while_physics_runs_waits_for_a_step(world: KitWorld) -> None:
+    """Catch up with a simulation that played before anybody asked for actuators."""
+    world.play()
+    world.update()
+    wrapper = ArticulationActuators(ROBOTS)
+    with pytest.raises(HostError, match="physics is not running"):
+        wrapper.step_actuators(0.01)
+    world.update()
+    wrapper.step_actuators(0.01)
+
+
+def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world: KitWorld) -> None:
+    """Keep an error out of the physics loop, and show it to whoever steps by hand."""
+    wrapper = ArticulationActuators(ROBOTS)
+    world.play()
+    world.update()
+    world.delete("/World")
+    world.update(steps=5)
+    assert len(world.log.error) == 1
+    assert "its robots are no longer there. Close it and make a new one.\nTraceback" in world.log.error[0]
+    with pytest.raises(HostError, match="robots are no longer there"):
+        wrapper.step_actuators(0.01)
+
+
+def test_view_that_cannot_be_created_is_logged_once(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stay unready, and let physics go on."""
+
+    def fail(_frontend: str) -> None:
+        raise RuntimeError("no tensors in this Kit")
+
+    monkeypatch.setattr(world, "_create_view", fail)
+    wrapper = ArticulationActuators(ROBOTS)
+    world.play()
+    world.update(steps=3)
+    assert [text.partition("\n")[0] for text in world.log.error] == ["no tensors in this Kit"]
+    assert world.physics.num_steps == 3
+    wrapper.close()
+
+
+def test_device_is_the_views(playing: KitWorld) -> None:
+    """Compute where the arrays are; on the CPU while there are none."""
+    robots = Articulation(ROBOTS)
+    assert robots.device == "cpu"
+    playing.stop()
+    assert robots.device == "cpu"
+
+
+def test_closing_the_host_leaves_nothing(playing: KitWorld) -> None:
+    """Take every callback out, those before steps too."""
+    wrapper = ArticulationActuators(ROBOTS)
+    assert our_callbacks(playing) != []
+    host = current_host()
+    wrapper.close()
+    host.close()
+    assert our_callbacks(playing) == []
+
+
+def test_kit_does_not_keep_the_host_alive(playing: KitWorld) -> None:
+    """Give Kit functions that know us weakly."""
+    host = current_host()
+    host.bus.on_pre_step(lambda _dt, _context: None)
+    gone = weakref.ref(host)
+    del host
+    current._kit.clear()
+    gc.collect()
+    assert gone() is None
+
+
+def test_step_callback_alone_is_called(world: KitWorld) -> None:
+    """Listen for whoever uses the bus without actuators."""
+    steps: list[float] = []
+    current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
+    world.play()
+    world.update(steps=2)
+    assert steps == [0.01, 0.01]
+
+
+def test_pause_makes_nothing_ready_again(playing: KitWorld) -> None:
+    """Keep what actuators remember when a pause ends."""
+    times: list[str] = []
+    current_host().bus.on_ready(lambda: times.append("ready"))
+    current_host().bus.on_pre_step(lambda _dt, _context: None)
+    playing.pause()
+    playing.play()
+    playing.update()
+    assert times == []
+
+
+def test_error_of_one_wrapper_leaves_the_others_stepping(playing: KitWorld) -> None:
+    """Tell everybody of a step, whatever one of them does."""
+    first = ArticulationActuators("/World/Robot_0")
+    second = ArticulationActuators("/World/Robot_1")
+    second_pair = (ActuatorConfig(ControllerPD(ones(1), ones(1))), "hip")
+    second.close()
+    second = ArticulationActuators.from_actuators("/World/Robot_1", [second_pair])
+
+    def fail(**_: object) -> None:
+        raise ArithmeticError("broken")
+
+    first.articulation.get_dof_positions = fail
+    second.articulation.set_dof_position_targets(1.0)
+    playing.update()
+    hip = second.articulation.dof_names.index("hip")
+    assert second.articulation.get_dof_efforts().numpy()[0, hip] == 1.0
+    assert len(playing.log.error) == 1
