@@ -2,19 +2,35 @@
 --
 -- It could not be run here: it needs NVIDIA's build tools (repo_build), which are not part of this repository.
 -- A test (tests/kit/test_extension_folder.py) checks that every path it names exists.
--- Nothing has to be built to use the extension: Kit loads the clone as it is.
+-- Nothing has to be built to use the extension: Kit loads the clone as it is, and ./repo.sh package makes a zip.
 
 local ext = get_current_extension_info()
+-- the import root, as in config/extension.toml, and the package in it
+local root = "python"
+local module = root.."/isaacsim/core/experimental/actuators"
+
+-- the node's database is generated beside the package's own modules
+local ogn = get_ogn_project_information(ext, module)
+project_ext_ogn(ext, ogn)
 
 -- config/ is linked by project_ext itself
-project_ext(ext)
+project_ext(ext, { generate_ext_project = true })
+add_ogn_dependencies(ogn, { "python/isaacsim/core/experimental/actuators/nodes" })
+
+-- the package's folder is a real one, so that what is generated stays out of the repository; what is in it is linked
+for _, folder in ipairs(os.matchdirs(module.."/*")) do
+    repo_build.prebuild_link { { folder, ext.target_dir.."/"..folder } }
+end
+for _, file in ipairs(os.matchfiles(module.."/*.py")) do
+    repo_build.prebuild_copy { { file, ext.target_dir.."/"..module } }
+end
 
 repo_build.prebuild_link {
     { "data", ext.target_dir.."/data" },
     { "docs", ext.target_dir.."/docs" },
-    { "python", ext.target_dir.."/python" },
 }
 
 repo_build.prebuild_copy {
     { "LICENSE", ext.target_dir },
+    { "ogn/nodes.json", ext.target_dir.."/ogn" },
 }

@@ -15,6 +15,7 @@ ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
 PENDULUM, TARGET, STEPS, TOLERANCE = "/World/Pendulum", 0.8, 1000, 0.02
 
 
+# docs: begin law
 @wp.func
 def sliding_mode(
     q: float, qd: float, q_target: float, qd_target: float, feedforward: float, dt: float, strength: float
@@ -28,8 +29,10 @@ class SlidingMode(ea.Controller):
 
     PARAMETERS = ("strength",)
     LAW = sliding_mode
+    # docs: end law
 
 
+# docs: begin drive
 def drive(law: type[ea.Controller], *values: float) -> np.ndarray:
     """Return the angle [rad] over time under a law with these parameters, limited to 10 N·m."""
     with ea.Simulation(ROBOT, dt=1 / 500) as sim:
@@ -45,6 +48,7 @@ def drive(law: type[ea.Controller], *values: float) -> np.ndarray:
             angles.append(float(robot.get_dof_positions().numpy()[0, 0]))
         assert not actuators.faults
         return np.array(angles)
+    # docs: end drive
 
 
 def main() -> int:

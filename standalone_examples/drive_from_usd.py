@@ -21,6 +21,7 @@ TARGETS = np.array([0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4])
 STEPS, TOLERANCE = 720, 0.01
 
 
+# docs: begin author
 def author(path: Path) -> None:
     """Give the wrist stiffer actuators with a delayed command, and save the robot to a file of its own."""
     stage = Usd.Stage.Open(str(ROBOT))
@@ -28,8 +29,10 @@ def author(path: Path) -> None:
     for name in ("panda_joint5", "panda_joint6", "panda_joint7"):
         ea.add_actuator(ARM, name, name, pd, clamping=limit, delay=delay, overwrite_existing=True, stage=stage)
     stage.Export(str(path))
+    # docs: end author
 
 
+# docs: begin drive
 def drive(path: Path) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
     """Return joint names, positions [rad] and efforts [N·m] over time, and effort limits [N·m]."""
     positions, efforts = [], []
@@ -45,6 +48,7 @@ def drive(path: Path) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
             positions.append(arm.get_dof_positions().numpy()[0])
         limits = np.array([actuator.clamping[0].max_effort.numpy()[0] for actuator in actuators.actuators])
         return arm.dof_names, np.array(positions), np.array(efforts), limits
+    # docs: end drive
 
 
 def main() -> int:
@@ -56,7 +60,9 @@ def main() -> int:
         names, positions, efforts, limits = drive(Path(folder) / "arm.usda")
     errors, peaks = np.abs(positions[-1] - TARGETS), np.abs(efforts).max(axis=0)
 
-    table = Table("joint", "target [rad]", "error [rad]", "peak effort [N·m]", "limit [N·m]", title="Panda after 3 s")
+    table = Table(
+        "joint", "target \\[rad]", "error \\[rad]", "peak effort [N·m]", "limit [N·m]", title="Panda after 3 s"
+    )
     for row in zip(names, TARGETS, errors, peaks, limits, strict=True):
         table.add_row(row[0], f"{row[1]:.2f}", f"{row[2]:.5f}", f"{row[3]:.1f}", f"{row[4]:.0f}")
     Console().print(table)

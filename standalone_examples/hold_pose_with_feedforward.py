@@ -21,6 +21,7 @@ STEPS, TOLERANCE = 480, np.deg2rad(0.01)
 WAYS = {"PD alone": (1.0, False), "feedforward alone": (0.0, True), "PD + feedforward": (1.0, True)}
 
 
+# docs: begin hold
 def hold(gains: float, feedforward: bool) -> tuple[list[str], np.ndarray]:
     """Return joint names and how far each joint is from the pose over time [rad]."""
     deviations = []
@@ -38,6 +39,7 @@ def hold(gains: float, feedforward: bool) -> tuple[list[str], np.ndarray]:
             sim.step()
             deviations.append(arm.get_dof_positions().numpy()[0] - POSE)
         return arm.dof_names, np.array(deviations)
+    # docs: end hold
 
 
 def main() -> int:
@@ -48,7 +50,7 @@ def main() -> int:
     names = results["PD alone"][0]
     sags = {way: np.rad2deg(np.abs(deviations[-1])) for way, (_, deviations) in results.items()}
 
-    table = Table("joint", *[f"{way} [deg]" for way in WAYS], title=f"Sag after {STEPS / 240:g} s")
+    table = Table("joint", *[f"{way} \\[deg]" for way in WAYS], title=f"Sag after {STEPS / 240:g} s")
     for joint, name in enumerate(names):
         table.add_row(name, *[f"{sag[joint]:.5f}" for sag in sags.values()])
     Console().print(table)

@@ -58,7 +58,9 @@ def main() -> int:
     picture = parser.parse_args().plot
     names, errors, wall = drive()
 
-    table = Table("joint", "median error [mrad]", "worst error [mrad]", title=f"{ROBOTS} arms after {STEPS / 240:g} s")
+    table = Table(
+        "joint", "median error \\[mrad]", "worst error \\[mrad]", title=f"{ROBOTS} arms after {STEPS / 240:g} s"
+    )
     for name, of_joint in zip(names, errors[-1].T, strict=True):
         table.add_row(name, f"{1e3 * np.median(of_joint):.4f}", f"{1e3 * of_joint.max():.4f}")
     Console().print(table)

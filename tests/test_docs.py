@@ -7,8 +7,11 @@ import importlib
 import pkgutil
 import re
 import runpy
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import isaacsim.core.experimental.actuators as package
 import pytest
@@ -21,10 +24,15 @@ SNIPPETS = [
     for page in PAGES
     for number, code in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
 ]
+TOML = [
+    pytest.param(text, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+]
+# modules that import Kit
+KIT = tuple(f"{package.__name__}.{name}" for name in ("extension", "hosts.isaac_sim", "hosts.kit"))
 MODULES = [
-    name
-    for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
-    if not name.endswith(".extension")
+    name for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".") if not name.startswith(KIT)
 ]
 
 
@@ -38,17 +46,39 @@ def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             layer.Reload(force=True)
 
 
+@pytest.fixture(autouse=True)
+def enabled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the extensions that a snippet for Isaac Sim enables, by a stand-in for its function."""
+    names: list[str] = []
+    extensions = ModuleType("isaacsim.core.utils.extensions")
+    extensions.enable_extension = names.append
+    monkeypatch.setitem(sys.modules, "isaacsim.core.utils", ModuleType("isaacsim.core.utils"))
+    monkeypatch.setitem(sys.modules, extensions.__name__, extensions)
+    return names
+
+
 def test_there_are_snippets() -> None:
-    """The patterns below find what they should run."""
-    assert len(SNIPPETS) >= 2
+    """The patterns find what they should run and read."""
+    assert len(SNIPPETS) >= 8 and len(TOML) >= 2
 
 
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A snippet runs as it stands, from the repository's root."""
+def test_snippet_runs(code: str, tmp_path: Path, enabled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A snippet runs as it stands, from the repository's root; for Isaac Sim it enables this extension."""
     script = tmp_path / "snippet.py"
     script.write_text(code)
     runpy.run_path(str(script))
+    assert enabled == ([package.__name__] if "enable_extension" in code else [])
+
+
+@pytest.mark.parametrize("text", TOML)
+def test_dependency_asks_for_a_version_that_exists(text: str) -> None:
+    """A dependency snippet is valid, and names this version or pins the bundled one."""
+    wanted = tomllib.loads(text)["dependencies"]
+    assert wanted in [
+        {package.__name__: {"version": package.__version__}},
+        {package.__name__: {"version": "0.1.2", "exact": True}},
+    ]
 
 
 def test_readme_snippet_prints_the_targets(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,6 +115,8 @@ def test_links_and_commands_name_real_files(page: Path) -> None:
     text = page.read_text()
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]
     missing = [target for target in targets if not (page.parent / target).exists()]
-    scripts = re.findall(r"\./python\.sh ((?!-)\S+)", text)
+    scripts = re.findall(r"\./python\.sh ((?!-)[^\s`]+)", text)
     missing += [script for script in scripts if not (REPOSITORY / script).exists()]
+    commands = re.findall(r"^    (\w+)\)", (REPOSITORY / "repo.sh").read_text(), re.MULTILINE)
+    missing += [command for command in re.findall(r"\./repo\.sh (\w+)", text) if command not in commands]
     assert not missing

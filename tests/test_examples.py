@@ -29,8 +29,8 @@ def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_example_is_short(script: Path) -> None:
-    """An example is read in one go."""
-    assert len(script.read_text().splitlines()) < 80
+    """An example is read in one go; marks of what the documentation shows do not count."""
+    assert len([line for line in script.read_text().splitlines() if "# docs: " not in line]) < 80
 
 
 def test_example_check_can_fail(tmp_path: Path) -> None:

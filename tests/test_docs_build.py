@@ -1,0 +1,66 @@
+"""The documentation builds without a warning, and shows what it should."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the web pages, built by the command of `./repo.sh docs`."""
+    pytest.importorskip("furo")
+    folder = tmp_path_factory.mktemp("docs")
+    found = re.search(r"python\.sh (-m sphinx .*) docs _build/docs", (REPOSITORY / "repo.sh").read_text())
+    assert found is not None
+    options = [*found[1].split(), "--doctree-dir", str(folder / "doctrees")]
+    command = [sys.executable, *options, str(REPOSITORY / "docs"), str(folder / "pages")]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "pages"
+
+
+def text(page: Path) -> str:
+    """What a reader sees."""
+    return re.sub(r"<[^>]+>", "", page.read_text("utf-8"))
+
+
+@pytest.mark.parametrize("source", [path.relative_to(REPOSITORY / "docs") for path in REPOSITORY.glob("docs/**/*.md")])
+def test_page_is_reached_from_the_first(pages: Path, source: Path) -> None:
+    """Every page is in the navigation."""
+    link = "#" if source.stem == "index" else source.with_suffix(".html").as_posix()
+    assert f'href="{link}"' in (pages / "index.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        ("set_up_from_python", "LAW = sliding_mode"),
+        ("set_up_from_python", "set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())"),
+        ("author_and_parse_usd", "ea.add_actuator(ARM, name, name, pd,"),
+        ("author_and_parse_usd", "arm.set_dof_position_targets(TARGETS)"),
+        ("drive_from_omnigraph", "OmniGraphNode"),
+        ("tips", "felt.append("),
+        ("tips", "inertia).max(axis=1)"),
+    ],
+)
+def test_tutorial_shows_the_code_of_its_example(pages: Path, page: str, code: str) -> None:
+    """The tutorials include the examples that the tests run, without their marks."""
+    shown = text(pages / "tutorials" / f"{page}.html")
+    assert code in shown and "# docs: " not in shown
+
+
+@pytest.mark.parametrize("words", ["Experimental.", "not affiliated with NVIDIA", "In the window", "As a dependency"])
+def test_overview_says(pages: Path, words: str) -> None:
+    """The notice, and the ways to enable the extension."""
+    assert words in text(pages / "Overview.html")
+
+
+def test_api_shows_docstrings(pages: Path) -> None:
+    """A property's words are whole, with what stands before a colon."""
+    assert "The actuators: from USD in stage order" in text(pages / "api.html")
