@@ -106,6 +106,26 @@ py::array_t<T> checked(const std::string& name, const py::object& given, std::ve
     return given.cast<py::array_t<T>>();
 }
 
+// Position, effort and slope of each row of a table as the step reads them.
+template <class Column>
+Aligned<float> table_rows(const Column& positions, const Column& efforts, int64_t count) {
+    Aligned<float> rows(3 * kRepeated * count);
+    for (int64_t row = 0; row < count; ++row) {
+        float slope = 0.0f;
+        if (row + 1 < count) {
+            const double width = static_cast<double>(positions[row + 1]) - positions[row];
+            slope = static_cast<float>((static_cast<double>(efforts[row + 1]) - efforts[row]) / width);
+            // a step, and what is as good as one
+            if (!(width > 0) || !std::isfinite(slope)) slope = 0.0f;
+        }
+        float* numbers = rows.data() + 3 * kRepeated * row;
+        std::fill_n(numbers, kRepeated, positions[row]);
+        std::fill_n(numbers + kRepeated, kRepeated, efforts[row]);
+        std::fill_n(numbers + 2 * kRepeated, kRepeated, slope);
+    }
+    return rows;
+}
+
 // Holds a mutex. Who waits for it lets other Python threads go on, for its holder may need one of them to finish.
 class Turn {
   public:
@@ -436,20 +456,7 @@ class Core {
         for (size_t slot = 0; slot < used.size(); ++slot)
             if (used[slot]) t.slots.push_back(static_cast<int32_t>(slot));
         if (!used.empty() && t.slots.empty()) return;
-        t.rows = Aligned<float>(3 * kRepeated * count);
-        for (size_t row = 0; row < count; ++row) {
-            float slope = 0.0f;
-            if (row + 1 < count) {
-                const double width = static_cast<double>(t.positions[row + 1]) - t.positions[row];
-                slope = static_cast<float>((static_cast<double>(t.efforts[row + 1]) - t.efforts[row]) / width);
-                // a step, and what is as good as one
-                if (!(width > 0) || !std::isfinite(slope)) slope = 0.0f;
-            }
-            float* numbers = t.rows.data() + 3 * kRepeated * row;
-            std::fill_n(numbers, kRepeated, t.positions[row]);
-            std::fill_n(numbers + kRepeated, kRepeated, t.efforts[row]);
-            std::fill_n(numbers + 2 * kRepeated, kRepeated, slope);
-        }
+        t.rows = table_rows(t.positions, t.efforts, static_cast<int64_t>(count));
         tables_.push_back(std::move(t));
     }
 
@@ -862,6 +869,7 @@ double time_stream(int count, int64_t size, int repetitions) {
 
 }  // namespace
 
+#include "flat.h"
 
 PYBIND11_MODULE(core, m) {
     m.doc() = "The actuator step in C++; see native/ in the repository.";
@@ -892,6 +900,7 @@ PYBIND11_MODULE(core, m) {
     py::class_<Transfer>(m, "Transfer")
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
         .def("run", &Transfer::run);
+    register_flat(m);
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));
     m.def("variants", [] {
         std::vector<std::string> names;

@@ -1,4 +1,7 @@
-"""The public `Actuator`: arrays, indices, states and accumulation, against the oracle and newton."""
+"""The public `Actuator`: arrays, indices, states and accumulation, against the oracle and newton.
+
+Everything is tested twice: natively, and with components that compute in turn.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,19 @@ from isaacsim.core.experimental.actuators import (
     Delay,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.native import core
+from isaacsim.core.experimental.actuators.pipeline import actuator as actuator_module
 
 N, DT = 4, 0.01
+
+
+@pytest.fixture(autouse=True, params=["native", "components"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How actuators are stepped."""
+    if request.param == "components":
+        monkeypatch.setattr(actuator_module, "runs_natively", lambda _actuator: False)
+    elif core is None:
+        pytest.skip("the native core was not built")
 
 
 def floats(values: Any) -> wp.array:
@@ -66,13 +80,26 @@ def oracle_with_everything() -> list[oracle.Joint]:
     return [oracle.Joint(9.0, 1.0, 40.0, 0.1, clamps=clamps, delay_steps=lag) for lag in range(N)]
 
 
+def with_bad_numbers(rng: np.random.Generator, *sources: Any) -> None:
+    """Put NaN and infinity into a tenth of the numbers."""
+    for array in (array for source in sources for name, array in vars(source).items() if name != "joint_f"):
+        values = array.numpy()
+        values[rng.random(values.shape) < 0.1] = rng.choice([np.nan, np.inf, -np.inf])
+
+
+def memory_of(state: Any) -> list[np.ndarray]:
+    """Everything that a state with all parts holds."""
+    return [array.numpy() for array in (*vars(state.delay_state).values(), state.controller_state.integral)]
+
+
+@pytest.mark.parametrize("bad", [True, False])
 @pytest.mark.parametrize("in_place", [True, False])
-def test_everything_agrees_with_the_oracle(in_place: bool, rng: np.random.Generator) -> None:
-    """PID, four different delays and three clamps, with alternating states and with one, and resets by mask."""
+def test_everything_agrees_with_the_oracle(in_place: bool, bad: bool, rng: np.random.Generator) -> None:
+    """PID, four delays and three clamps, with two states and with one, resets by mask, numbers that are not finite."""
     actuator, joints = pid_with_everything(), oracle_with_everything()
     now = actuator.state()
     after = now if in_place else actuator.state()
-    for step in range(50):
+    for step in range(80):
         if step in (20, 33):
             now.reset(wp.array([False, True, True, False], dtype=wp.bool, device="cpu"))
             for joint in joints[1:3]:
@@ -82,11 +109,29 @@ def test_everything_agrees_with_the_oracle(in_place: bool, rng: np.random.Genera
             for joint in joints:
                 joint.reset()
         state, control = frame(rng)
+        if bad:
+            with_bad_numbers(rng, state, control)
         actuator.step(state, control, now, after, DT)
         arrays = [*vars(state).values(), *list(vars(control).values())[:3]]
         signals = np.array([array.numpy() for array in arrays])
         expected = [joint.step(*signals[:, i], DT) for i, joint in enumerate(joints)]
         np.testing.assert_allclose(control.joint_f.numpy(), expected, atol=1e-4, rtol=0)
+        now, after = after, now
+
+
+def test_states_in_place_and_in_turn_hold_the_same_bits(rng: np.random.Generator) -> None:
+    """Whether a step writes over the state it reads, or into another one."""
+    actuators = pid_with_everything(), pid_with_everything()
+    one, (now, after) = actuators[0].state(), (actuators[1].state(), actuators[1].state())
+    for _ in range(30):
+        state, control = frame(rng)
+        with_bad_numbers(rng, state, control)
+        other = SimpleNamespace(**vars(control) | {"joint_f": full(0)})
+        actuators[0].step(state, control, one, one, DT)
+        actuators[1].step(state, other, now, after, DT)
+        np.testing.assert_array_equal(control.joint_f.numpy(), other.joint_f.numpy())
+        for mine, others in zip(memory_of(one), memory_of(after), strict=True):
+            np.testing.assert_array_equal(mine, others)
         now, after = after, now
 
 
@@ -97,17 +142,31 @@ def test_current_state_is_untouched(rng: np.random.Generator) -> None:
     for _ in range(7):
         actuator.step(*frame(rng), now, after, DT)
         now, after = after, now
-    parts = [*vars(now.delay_state).values(), now.controller_state.integral]
-    before = [array.numpy().copy() for array in parts]
+    before = [values.copy() for values in memory_of(now)]
     results = []
     state, control = frame(rng)
+    control.joint_act.numpy()[1] = np.nan
     for _ in range(2):
         control.joint_f.zero_()
         actuator.step(state, control, now, after, DT)
         results.append(control.joint_f.numpy().copy())
     np.testing.assert_array_equal(*results)
-    for array, copy in zip(parts, before, strict=True):
-        np.testing.assert_array_equal(array.numpy(), copy)
+    for values, copy in zip(memory_of(now), before, strict=True):
+        np.testing.assert_array_equal(values, copy)
+
+
+def test_next_state_may_be_any_other(rng: np.random.Generator) -> None:
+    """Not only the one of two steps ago: what it held before does not matter."""
+    actuator = pid_with_everything()
+    now, after, third = actuator.state(), actuator.state(), actuator.state()
+    for _ in range(5):
+        actuator.step(*frame(rng), now, after, DT)
+        now, after = after, now
+    state, control = frame(rng)
+    actuator.step(state, control, now, third, DT)
+    actuator.step(state, control, now, after, DT)
+    for mine, others in zip(memory_of(third), memory_of(after), strict=True):
+        np.testing.assert_array_equal(mine, others)
 
 
 def test_delay_of_two_gives_the_command_of_two_steps_ago() -> None:
@@ -212,6 +271,193 @@ def test_index_arrays_of_another_shape_are_refused() -> None:
     """The message names the array and both shapes."""
     with pytest.raises(ValueError, match=r"pos_indices shape \(2,\).*\(4,\)"):
         Actuator(indices(range(N)), pd(), pos_indices=indices([0, 1]))
+
+
+def test_efforts_of_one_place_are_summed() -> None:
+    """However many joints of an actuator give one."""
+    actuator = Actuator(
+        indices([0, 1, 2]), ControllerPD(floats([1, 1, 1]), full(0)[:3]), effort_indices=indices([1, 1, 0])
+    )
+    state = SimpleNamespace(joint_q=floats([0, 0, 0]), joint_qd=floats([0, 0, 0]))
+    control = SimpleNamespace(
+        joint_target_pos=floats([1, 2, 4]), joint_target_vel=floats([0, 0, 0]), joint_f=floats([10, 20])
+    )
+    actuator.step(state, control)
+    assert control.joint_f.numpy().tolist() == [14, 23]
+
+
+def test_arrays_may_have_gaps(rng: np.random.Generator) -> None:
+    """Signals, efforts, indices and parameters that are views of every second element."""
+    state, control = frame(rng)
+    apart = {name: spread(array) for name, array in {**vars(state), **vars(control)}.items()}
+    limit = ClampingMaxEffort(full(3))
+    Actuator(indices(range(N)), pd(), None, [limit]).step(state, control)
+    gains = ControllerPD(spread(full(10)), spread(full(1)))
+    at = wp.array(np.repeat(np.arange(N), 2), dtype=wp.uint32, device="cpu")[::2]
+    Actuator(at, gains, None, [ClampingMaxEffort(spread(full(3)))]).step(apart, apart)
+    np.testing.assert_array_equal(apart["joint_f"].numpy(), control.joint_f.numpy())
+
+
+def spread(array: wp.array) -> wp.array:
+    """A view of the same numbers with others between them."""
+    return floats(np.stack([array.numpy(), np.full(len(array), 77)], axis=1).ravel())[::2]
+
+
+@pytest.mark.parametrize("given", ["written", "replaced"])
+@pytest.mark.parametrize("attribute", ["kp", "kd", "ki", "integral_max", "const_effort", "delay_steps", "max_effort"])
+def test_parameters_are_live(attribute: str, given: str, rng: np.random.Generator) -> None:
+    """A value written into an array, or an array put in its place, acts at the next step."""
+
+    def made(**values: float) -> Actuator:
+        gains = {"kp": 9.0, "ki": 40.0, "kd": 1.0, "integral_max": 0.001, "const_effort": 0.5}
+        clamps = [ClampingMaxEffort(full(values.get("max_effort", 30.0)))]
+        delay = Delay(wp.full(N, int(values.get("delay_steps", 2)), dtype=wp.int32, device="cpu"), 3)
+        law = ControllerPID(**{name: full(values.get(name, value)) for name, value in gains.items()})
+        return Actuator(indices(range(N)), law, delay, clamps)
+
+    changed, new = made(), made(**{attribute: 3.0})
+    states = [[one.state(), one.state()] for one in (changed, new)]
+    (owner, target) = ((one.delay, one.controller, one.clamping[0]) for one in (changed, new))
+    owner, target = (next(part for part in one if attribute in vars(part)) for one in (owner, target))
+    signals = [frame(rng) for _ in range(8)]
+    for step, (state, control) in enumerate(signals):
+        if step == 4:
+            if given == "written":
+                getattr(owner, attribute).fill_(3)
+            else:
+                setattr(owner, attribute, wp.clone(getattr(target, attribute)))
+            # from here on the other one remembers the same
+            for mine, other in zip(memory_of(states[0][0]), memory_of(states[1][0]), strict=True):
+                other[:] = mine
+        found = []
+        for actuator, pair in zip((changed, new), states, strict=True):
+            control.joint_f = full(0)
+            actuator.step(state, control, *pair, dt=DT)
+            pair.reverse()
+            found.append(control.joint_f.numpy())
+        # before that they differ
+        assert step < 3 or np.array_equal(*found) == (step >= 4)
+
+
+def test_indices_are_live(rng: np.random.Generator) -> None:
+    """Written into the array, they count from the next step on."""
+    state, control = frame(rng)
+    actuator = Actuator(indices([0]), ControllerPD(floats([3]), floats([0])))
+    actuator.step(state, control)
+    actuator.indices.assign(np.array([2], np.uint32))
+    actuator.step(state, control)
+    assert (control.joint_f.numpy() != 0).tolist() == [True, False, True, False]
+
+
+def test_clamps_act_in_the_order_of_the_list() -> None:
+    """A motor beyond its no-load speed brakes with 50, of which a limit that comes after it leaves 20."""
+    state = SimpleNamespace(joint_q=full(0), joint_qd=full(15))
+    control = SimpleNamespace(joint_target_pos=full(1), joint_target_vel=full(0), joint_f=full(0))
+    for order, expected in ((1, -20), (-1, -50)):
+        clamps = [ClampingDCMotor(full(100), full(10), full(50)), ClampingMaxEffort(full(20))]
+        control.joint_f.zero_()
+        Actuator(indices(range(N)), pd(1000.0, 0.0), None, clamps[::order]).step(state, control)
+        assert (control.joint_f.numpy() == expected).all()
+
+
+def test_clamps_may_be_added_later(rng: np.random.Generator) -> None:
+    """The list is the user's own."""
+    state, control = frame(rng)
+    actuator = Actuator(indices(range(N)), pd(1000.0))
+    actuator.step(state, control)
+    actuator.clamping.append(ClampingMaxEffort(full(0.5)))
+    control.joint_f.zero_()
+    actuator.step(state, control)
+    assert (np.abs(control.joint_f.numpy()) == 0.5).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [
+        ("joint_q", "position"),
+        ("joint_qd", "velocity"),
+        ("joint_target_pos", "position target"),
+        ("joint_target_vel", "velocity target"),
+        ("joint_act", "feedforward"),
+    ],
+)
+def test_bad_input_stops_one_joint_for_one_step(name: str, word: str, value: float, rng: np.random.Generator) -> None:
+    """Effort 0 and the integral held there, a fault that names it; every bit of the others as without."""
+    results = []
+    for bad in (False, True):
+        actuator = pid_with_everything()
+        actuator.label, actuator.dof_names = "/World/R/Actuators/knee", ("left", "right")
+        now, after = actuator.state(), actuator.state()
+        again = np.random.default_rng(5)
+        efforts = []
+        for step in range(6):
+            state, control = frame(again)
+            if bad and step == 3:
+                held = now.controller_state.integral.numpy()[2]
+                getattr(control if hasattr(control, name) else state, name).numpy()[2] = value
+            actuator.step(state, control, now, after, DT)
+            if bad and step == 3:
+                assert control.joint_f.numpy()[2] == 0
+                assert actuator.computed_efforts.numpy()[2] == 0
+                assert after.controller_state.integral.numpy()[2] == held
+            efforts.append(control.joint_f.numpy())
+            now, after = after, now
+        results.append(np.delete(efforts, 2, axis=1))
+    np.testing.assert_array_equal(*results)
+    (fault,) = actuator.faults
+    assert (fault.label, fault.dof_name, fault.robot) == ("/World/R/Actuators/knee", "left", 1)
+    assert (fault.step, fault.inputs) == (3, (word,))
+
+
+@pytest.mark.parametrize("clamp", [None, ClampingMaxEffort])
+def test_effort_that_is_not_finite_is_a_fault(clamp: Any) -> None:
+    """Not something for a clamp to make a good effort of."""
+    gains = ControllerPD(floats([1, np.inf, np.nan, 3e38]), full(0))
+    actuator = Actuator(indices(range(N)), gains, None, [clamp(full(5))] if clamp else None)
+    control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(1))
+    actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
+    assert control.joint_f.numpy().tolist() == [3, 1, 1, 1]
+    assert [(fault.dof_name, fault.robot, fault.inputs) for fault in actuator.faults] == [
+        ("", robot, ("effort",)) for robot in (1, 2, 3)
+    ]
+
+
+def test_limit_that_is_no_number_is_a_fault() -> None:
+    """The effort is 0, not NaN."""
+    actuator = Actuator(indices(range(N)), pd(), None, [ClampingMaxEffort(floats([5, np.nan, -1, 5]))])
+    control = SimpleNamespace(joint_target_pos=full(2), joint_target_vel=full(0), joint_f=full(0))
+    actuator.step(SimpleNamespace(joint_q=full(0), joint_qd=full(0)), control)
+    assert control.joint_f.numpy().tolist() == [5, 0, 0, 5]
+    assert [fault.robot for fault in actuator.faults] == [1, 2]
+
+
+def test_first_fault_is_kept_until_faults_are_cleared(rng: np.random.Generator) -> None:
+    """Steps are counted from there on."""
+    actuator = Actuator(indices(range(N)), pd())
+    assert actuator.faults == []
+    for name in ("joint_q", "joint_qd", "joint_q"):
+        state, control = frame(rng)
+        getattr(state, name).numpy()[0] = np.nan
+        actuator.step(state, control)
+        if name == "joint_qd":
+            assert [(fault.step, fault.inputs) for fault in actuator.faults] == [(0, ("position",))]
+            actuator.clear_faults()
+            assert actuator.faults == []
+    assert [(fault.step, fault.inputs) for fault in actuator.faults] == [(0, ("position",))]
+
+
+def test_state_whose_arrays_were_replaced_is_read_anew(rng: np.random.Generator) -> None:
+    """Not what it held when it was seen first."""
+    actuator = pid_with_everything()
+    now, after = actuator.state(), actuator.state()
+    state, control = frame(rng)
+    actuator.step(state, control, now, after, DT)
+    once = control.joint_f.numpy().copy()
+    now.controller_state.integral = full(100)
+    control.joint_f.zero_()
+    actuator.step(state, control, now, after, DT)
+    assert (control.joint_f.numpy() != once).any()
 
 
 def test_gradients_are_refused() -> None:

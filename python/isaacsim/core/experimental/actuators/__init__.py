@@ -13,6 +13,7 @@ __version__ = "0.2.0"
 _HOME = {
     "Actuator": "pipeline.actuator",
     "ActuatorConfig": "pipeline.entry",
+    "ActuatorGroup": "pipeline.actuator_group",
     "ActuatorParsed": "pipeline.parse",
     "Articulation": "hosts.current",
     "ArticulationActuators": "articulation_actuators",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from .hosts.port import Host as Host
     from .hosts.port import PhysicsBus as PhysicsBus
     from .pipeline.actuator import Actuator as Actuator
+    from .pipeline.actuator_group import ActuatorGroup as ActuatorGroup
     from .pipeline.entry import ActuatorConfig as ActuatorConfig
     from .pipeline.parse import ActuatorParsed as ActuatorParsed
     from .pipeline.parse import ComponentKind as ComponentKind

@@ -1,15 +1,14 @@
 """`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators 1.2.
 
 `ArticulationActuators` compiles all its actuators into one plan and does not step these objects; they are for code that
-brings its own state, control and loop.
+brings its own state, control and loop. Built-in laws run natively on the CPU; on CUDA, and with a component of the
+user's own, each component computes in turn.
 """
-
-# kernels read arrays as numbers
-# pyright: reportIndexIssue=false
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,20 +16,10 @@ import warp as wp
 
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
-
-# newton renamed the targets in 1.3; either pair is found whichever name is asked for
-_OTHER_NAME = {
-    "joint_target_pos": "joint_target_q",
-    "joint_target_vel": "joint_target_qd",
-    "joint_target_q": "joint_target_pos",
-    "joint_target_qd": "joint_target_vel",
-}
-
-
-@wp.kernel
-def _add_kernel(indices: wp.array[wp.uint32], values: wp.array[float], out: wp.array[float]):
-    slot = wp.tid()
-    out[indices[slot]] = out[indices[slot]] + values[slot]
+from .component_engine import ComponentEngine
+from .fault import Fault
+from .flat import FlatEngine, runs_natively
+from .record import Record
 
 
 class Actuator:
@@ -113,9 +102,8 @@ class Actuator:
         for component in (controller, delay, *self.clamping):
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
-        self._one_by_one = wp.array(list(range(self.num_actuators)), dtype=wp.uint32, device=self.device)
-        self._computed = wp.zeros(self.num_actuators, dtype=wp.float32, device=self.device)
-        self._applied = wp.zeros(self.num_actuators, dtype=wp.float32, device=self.device)
+        # on CUDA now, as the first step may be one that a graph captures
+        self._engine: FlatEngine | ComponentEngine | None = ComponentEngine(self) if self.device.is_cuda else None
 
     @property
     def num_actuators(self) -> int:
@@ -127,10 +115,29 @@ class Actuator:
         """Warp device of the arrays."""
         return self.indices.device
 
+    @functools.cached_property
+    def record(self) -> Record:
+        """What steps leave behind besides efforts and states."""
+        return Record(self.num_actuators, self.device)
+
     @property
     def computed_efforts(self) -> wp.array:
-        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`."""
-        return self._computed
+        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault."""
+        return self.record.computed
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The first fault of each joint since the last `clear_faults`, by joint and robot; reads the device.
+
+        A joint with an input or effort that is not finite gets effort 0 for that step and keeps its state; of a delayed
+        command, what is not finite is held from the one before. The state of a component of the user's own is kept
+        where it consists of Warp arrays whose last dimension is `N`.
+        """
+        return self.record.faults(self.label, self.dof_names)
+
+    def clear_faults(self) -> None:
+        """Forget all faults; the steps that faults name are counted from here. States are another matter."""
+        self.record.clear()
 
     def is_stateful(self) -> bool:
         """Whether `step` needs states."""
@@ -172,73 +179,14 @@ class Actuator:
         Raises:
             ValueError: A stateful actuator without both states, or an array that is not there.
         """
-        if self.is_stateful() and (current_act_state is None or next_act_state is None):
+        self.require_states(current_act_state, next_act_state)
+        if self._engine is None or not self._engine.is_current():
+            self._engine = FlatEngine([self]) if runs_natively(self) else ComponentEngine(self)
+        self._engine.step(sim_state, sim_control, (current_act_state,), (next_act_state,), dt)
+
+    def require_states(self, current_act_state: State | None, next_act_state: State | None) -> None:
+        """Refuse to step a stateful actuator without both states."""
+        if (current_act_state is None or next_act_state is None) and self.is_stateful():
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
             )
-        positions, velocities = (_read(sim_state, name) for name in (self.state_pos_attr, self.state_vel_attr))
-        target_pos = _read(sim_control, self.control_target_pos_attr)
-        target_vel = _read(sim_control, self.control_target_vel_attr)
-        feedforward = _find(sim_control, self.control_feedforward_attr)
-        target_pos_indices = self.target_pos_indices
-        if target_pos_indices is None:
-            target_pos_indices = self.pos_indices if len(target_pos) == len(positions) else self.indices
-
-        commands = (target_pos, target_vel, feedforward, target_pos_indices, self.indices)
-        acting = commands
-        if self.delay is not None:
-            assert current_act_state is not None
-            delayed = self.delay.get_delayed_targets(*commands, current_act_state.delay_state)
-            acting = (*delayed, self._one_by_one, self._one_by_one)
-        self.controller.compute(
-            positions,
-            velocities,
-            acting[0],
-            acting[1],
-            acting[2],
-            self.pos_indices,
-            self.indices,
-            acting[3],
-            acting[4],
-            self._computed,
-            current_act_state.controller_state if current_act_state else None,
-            dt,
-            device=self.device,
-        )
-        efforts = self._computed
-        for clamp in self.clamping:
-            clamp.modify_forces(
-                efforts, self._applied, positions, velocities, self.pos_indices, self.indices, device=self.device
-            )
-            efforts = self._applied
-
-        self._add(efforts, _read(sim_control, self.control_output_attr))
-        computed = self.control_computed_output_attr
-        if computed is not None and computed != self.control_output_attr:
-            self._add(self._computed, _read(sim_control, computed))
-        if current_act_state is not None and next_act_state is not None:
-            if self.controller.is_stateful():
-                self.controller.update_state(current_act_state.controller_state, next_act_state.controller_state)
-            if self.delay is not None:
-                self.delay.update_state(*commands, current_act_state.delay_state, next_act_state.delay_state)
-
-    def _add(self, efforts: wp.array, out: wp.array) -> None:
-        wp.launch(_add_kernel, self.num_actuators, [self.effort_indices, efforts], [out], device=self.device)
-
-
-def _find(source: Any, name: str | None) -> Any:
-    """The array of that name, by its other name where it has one, or None."""
-    for candidate in (name, _OTHER_NAME.get(name or "")):
-        if candidate is not None:
-            found = source.get(candidate) if isinstance(source, Mapping) else getattr(source, candidate, None)
-            if found is not None:
-                return found
-    return None
-
-
-def _read(source: Any, name: str) -> Any:
-    """The array of that name, which has to be there."""
-    found = _find(source, name)
-    if found is None:
-        raise ValueError(f"{type(source).__name__} has no array {name!r}. Give it one, or name another attribute.")
-    return found

@@ -22,7 +22,7 @@ class Fault:
         label: Actuator prim path, or joint name of an actuator built in Python.
         dof_name: Joint.
         robot: Robot index.
-        step: Step since the last reset of the wrapper, counted from 0.
+        step: Step since the last reset of the wrapper, or `clear_faults` of an `Actuator`, counted from 0.
         inputs: What was not finite.
         robot_path: Articulation root of the robot.
     """

@@ -1,0 +1,30 @@
+"""Arrays of a simulation, found by name on its state and control objects."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# newton renamed the targets in 1.3; either pair is found whichever name is asked for
+_OTHER_NAME = {
+    "joint_target_pos": "joint_target_q",
+    "joint_target_vel": "joint_target_qd",
+    "joint_target_q": "joint_target_pos",
+    "joint_target_qd": "joint_target_vel",
+}
+
+
+def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
+    """Return the arrays of those names in an object or mapping, by their other names where they have them, or None."""
+    get = source.get if isinstance(source, Mapping) else functools.partial(getattr, source)
+    arrays = []
+    for name in names:
+        array = get(name, None)
+        arrays.append(get(_OTHER_NAME[name], None) if array is None and name in _OTHER_NAME else array)
+    return arrays
+
+
+def missing(source: Any, name: str) -> ValueError:
+    """The error of an array that has to be there."""
+    return ValueError(f"{type(source).__name__} has no array {name!r}. Give it one, or name another attribute.")
