@@ -54,5 +54,6 @@ def broadcast(values: Any, shape: tuple[int, int], what: str) -> np.ndarray:
     fits = np.abs(array) <= np.finfo(np.float32).max
     if not fits.all():
         at = tuple(int(i) for i in np.argwhere(~fits)[0])
-        raise ValueError(f"{what}[{at[0]}, {at[1]}] = {array[at]}: must be finite in single precision. Correct the value.")
+        where = f"{what}[{at[0]}, {at[1]}]"
+        raise ValueError(f"{where} = {array[at]}: must be finite in single precision. Correct the value.")
     return array.astype(np.float32, copy=False)
