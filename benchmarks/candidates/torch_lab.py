@@ -6,7 +6,7 @@ Tensors are views of the shared arrays, which is better than what Isaac Lab does
 from __future__ import annotations
 
 import numpy as np
-import torch  # noqa: TID253
+import torch  # noqa: TID253  # pyright: ignore[reportMissingImports]
 
 from ..problem import DT, INPUTS, Group, Problem
 from . import Candidate
