@@ -10,6 +10,7 @@ import runpy
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -29,10 +30,12 @@ TOML = [
     for page in PAGES
     for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
 ]
-# modules that import Kit
-KIT = tuple(f"{package.__name__}.{name}" for name in ("extension", "hosts.isaac_sim", "hosts.kit"))
+# modules that import Kit, or the PhysX wheel where it is missing
+ABSENT = ["extension", "hosts.isaac_sim", "hosts.kit", *([] if find_spec("ovphysx") else ["hosts.physx"])]
 MODULES = [
-    name for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".") if not name.startswith(KIT)
+    name
+    for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+    if not name.startswith(tuple(f"{package.__name__}.{absent}" for absent in ABSENT))
 ]
 
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from places import REPOSITORY
 
 EXAMPLES = sorted((REPOSITORY / "standalone_examples").glob("*.py"))
+# examples that need an extra, and the library it brings
+NEEDS = {"two_engines": "ovphysx"}
 
 
-def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(script), *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
+def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
 def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
     """Exit code 0, an `ok` line, and a picture that is one."""
+    if (library := NEEDS.get(script.stem)) and find_spec(library) is None:
+        pytest.skip(f"{library} is not installed")
     done = run(script, "--plot", "picture.png")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok:" in done.stdout
@@ -44,3 +49,11 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
     done = run(weak)
     assert done.returncode == 1
     assert "FAILED" in done.stdout
+
+
+def test_example_tells_what_to_install(tmp_path: Path) -> None:
+    """Without the wheel, two_engines says which command installs it."""
+    (tmp_path / "ovphysx.py").write_text("raise ModuleNotFoundError(name='ovphysx')")
+    done = run(REPOSITORY / "standalone_examples" / "two_engines.py", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2, done.stderr
+    assert "pip install 'articulation-actuators[physx]'" in done.stdout

@@ -93,6 +93,22 @@ def test_number_of_environments_is_any_whole_number(num_envs: object) -> None:
         assert (sim.num_envs, type(sim.num_envs)) == (2, int)
 
 
+def test_unknown_engine_is_refused() -> None:
+    """With those there are."""
+    with pytest.raises(ValueError, match="engine = 'bullet': must be 'mujoco' or 'physx'"):
+        Simulation(ARM, engine="bullet")
+
+
+def test_engine_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command that installs it."""
+    for name in ("host", "scene"):
+        monkeypatch.delitem(sys.modules, f"isaacsim.core.experimental.actuators.hosts.physx.{name}", raising=False)
+    # Python takes for missing what it finds to be None
+    monkeypatch.setitem(sys.modules, "ovphysx", None)
+    with pytest.raises(HostError, match=r"not installed: run `pip install 'articulation-actuators\[physx\]'`"):
+        Simulation(ARM, engine="physx")
+
+
 def test_stage_that_cannot_be_simulated_is_a_value_error() -> None:
     """Before anything runs, and the simulation does not become current."""
     made = pendulum()

@@ -10,13 +10,14 @@ from typing import Any, Self
 # USD learns of newton's schemas only before the first stage of the process is opened
 import newton_usd_schemas  # noqa: F401
 
+from .errors import HostError
 from .hosts import current
 from .hosts.port import PhysicsBus
 from .usd.stage import open_stage
 
 
 class Simulation:
-    """A USD stage simulated with MuJoCo, here and now: no Kit, no GPU, no display.
+    """A USD stage simulated here and now, with MuJoCo or PhysX: no Kit, no GPU, no display.
 
     It is the current simulation of `Articulation`, `ArticulationActuators` and `add_actuator` until it is closed.
     Use it as a context manager, or call `close`.
@@ -25,11 +26,13 @@ class Simulation:
         source: Path of a USD file, or a stage. Lengths in metres.
         dt: Physics step [s].
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
-            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`.
+            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. Only with MuJoCo.
+        engine: "mujoco", or "physx" for the engine of Isaac Sim: `pip install 'articulation-actuators[physx]'`.
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: `dt` or `num_envs` is out of range, or the stage cannot be simulated; the message names the prims.
+        ValueError: An argument is out of range, or the stage cannot be simulated; the message names the prims.
+        HostError: The engine is not installed.
 
     Example:
         >>> from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
@@ -41,14 +44,15 @@ class Simulation:
         ...     sim.step(480)
     """
 
-    def __init__(self, source: str | os.PathLike[str] | Any, dt: float = 1 / 240, num_envs: int = 1) -> None:
+    def __init__(
+        self, source: str | os.PathLike[str] | Any, dt: float = 1 / 240, num_envs: int = 1, *, engine: str = "mujoco"
+    ) -> None:
         if not (math.isfinite(dt) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
         if not (math.isfinite(num_envs) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
-        from .hosts.mujoco.host import MujocoHost
-
-        self._host = MujocoHost(open_stage(source), float(dt), int(num_envs))
+        self._host = _host_class(engine)(open_stage(source), float(dt), int(num_envs))
+        self.engine = engine
         self.step_count = 0
         current.enter(self)
 
@@ -135,7 +139,12 @@ class Simulation:
             height: Pixels.
             env: Which environment to show.
             camera: `lookat` (x, y, z) [m], `distance` [m], `azimuth` and `elevation` [deg] of the camera.
+
+        Raises:
+            HostError: Called before `play`, or the engine is not MuJoCo.
         """
+        if self.engine != "mujoco":
+            raise HostError(f"engine = {self.engine!r}: draws no pictures. Use engine='mujoco' for them.")
         from .hosts.mujoco.picture import render
 
         return render(self._host.model, self._host.data(env), width, height, **camera)
@@ -145,3 +154,23 @@ class Simulation:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _host_class(engine: str) -> Any:
+    """The host of an engine, imported only when it is used."""
+    if engine == "mujoco":
+        from .hosts.mujoco.host import MujocoHost
+
+        return MujocoHost
+    if engine == "physx":
+        try:
+            from .hosts.physx.host import PhysxHost
+        except ModuleNotFoundError as error:
+            if error.name != "ovphysx":
+                raise
+            raise HostError(
+                "engine = 'physx': not installed: run `pip install 'articulation-actuators[physx]'`, "
+                "or use engine='mujoco'."
+            ) from error
+        return PhysxHost
+    raise ValueError(f"engine = {engine!r}: must be 'mujoco' or 'physx'. Correct the name.")

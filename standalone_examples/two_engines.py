@@ -1,0 +1,75 @@
+"""The same robot file on MuJoCo and on PhysX: one motion of an arm by the same actuators, compared joint by joint.
+
+./python.sh -m pip install --editable ".[physx]"
+./python.sh standalone_examples/two_engines.py [--plot out.png]
+"""
+
+import argparse
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as ea
+import matplotlib.pyplot as plt
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+ROBOT, ARM = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda", "/World/Panda"
+# away and back within the file's velocity limits, which PhysX enforces and MuJoCo does not
+REACH = np.array([0.6, 0.3, -0.6, 0.5, 0.6, -0.4, 0.6])
+DT, STEPS, TOLERANCE = 1 / 1000, 2000, 1e-3
+
+
+# docs: begin move
+def move(engine: str) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+    """Return joint names, positions [rad] and efforts [N·m] over time, and effort limits [N·m]."""
+    positions, efforts = [], []
+    with ea.Simulation(ROBOT, DT, engine=engine) as sim:
+        arm, actuators = ea.Articulation(ARM), ea.ArticulationActuators(ARM)
+        sim.play()
+        start = arm.get_dof_positions().numpy()[0]
+        sim.bus.on_pre_step(lambda dt, context: efforts.append(arm.get_dof_efforts().numpy()[0]), order=1)
+        for step in range(1, STEPS + 1):
+            arm.set_dof_position_targets(start + REACH * (1 - np.cos(2 * np.pi * step / STEPS)) / 2)
+            actuators.set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())
+            sim.step()
+            positions.append(arm.get_dof_positions().numpy()[0])
+        limits = np.array([actuator.clamping[0].max_effort.numpy()[0] for actuator in actuators.actuators])
+        return arm.dof_names, np.array(positions), np.array(efforts), limits
+    # docs: end move
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--plot", default="two_engines.png", help="where the picture goes")
+    picture = parser.parse_args().plot
+    try:
+        names, on_physx, physx_efforts, limits = move("physx")
+    except RuntimeError as error:
+        print(error)
+        return 2
+    _, on_mujoco, mujoco_efforts, _ = move("mujoco")
+    apart, first = np.abs(on_physx - on_mujoco), np.abs(physx_efforts[0] - mujoco_efforts[0]) / limits
+
+    table = Table(
+        "joint", "way \\[rad]", "largest difference \\[rad]", "first effort apart", title="PhysX against MuJoCo"
+    )
+    for row in zip(names, np.ptp(on_mujoco, axis=0), apart.max(axis=0), first, strict=True):
+        table.add_row(row[0], f"{row[1]:.3f}", f"{row[2]:.6f}", f"{row[3]:.1e} of the limit")
+    Console().print(table)
+    figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(9, 6), layout="constrained")
+    time = np.arange(1, STEPS + 1) * DT
+    for joint, name in enumerate(names):
+        (line,) = top.plot(time, on_mujoco[:, joint] - on_mujoco[0, joint], linewidth=4, alpha=0.3)
+        top.plot(time, on_physx[:, joint] - on_physx[0, joint], color=line.get_color(), linewidth=1, label=name)
+    top.set(ylabel="way [rad]", title="MuJoCo (broad) and PhysX (thin) move the arm alike …")
+    top.legend(ncols=4, fontsize="small")
+    bottom.plot(time, 1000 * (on_physx - on_mujoco))
+    bottom.set(xlabel="time [s]", ylabel="PhysX - MuJoCo [mrad]", title="… to a fraction of a milliradian")
+    figure.savefig(picture, dpi=120)
+    alike = bool((apart < TOLERANCE).all() and (first < 1e-5).all())
+    print(f"{'ok' if alike else 'FAILED'}: at most {apart.max():.1e} rad apart, first efforts agree; see {picture}")
+    return 0 if alike else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
