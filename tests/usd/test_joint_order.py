@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from isaacsim.core.experimental.actuators import Articulation, Simulation
 from isaacsim.core.experimental.actuators.usd.joint_order import joint_orders
+from places import ROBOTS
 from pxr import UsdPhysics
 from small_stages import SmallStage
+from stages import stage_of
 
 
 def tree(root: str) -> SmallStage:
@@ -30,6 +33,14 @@ def names(made: SmallStage, root: str) -> list[str]:
 def test_order_is_breadth_first(root: str) -> None:
     """Go out from the base, whichever prim is the root."""
     assert names(tree(root), root) == ["shoulder_a", "shoulder_b", "elbow_a", "elbow_b"]
+
+
+def test_joints_of_one_link_come_by_name() -> None:
+    """However they were written down; the order that PhysX and MuJoCo have for the quadruped."""
+    (joints,) = joint_orders(stage_of(ROBOTS / "anymal_c.usda"), ["/World/Anymal"])
+    assert [joint.rsplit("/", 1)[1] for joint in joints[:4]] == ["LF_HAA", "LH_HAA", "RF_HAA", "RH_HAA"]
+    with Simulation(ROBOTS / "anymal_c.usda"):
+        assert [joint.rsplit("/", 1)[1] for joint in joints] == Articulation("/World/Anymal").dof_names
 
 
 def test_root_link_comes_first() -> None:

@@ -12,7 +12,7 @@ from .articulation import bodies_of, every_prim, is_single_axis_joint
 def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
     """Paths of the revolute and prismatic joints of each articulation, breadth-first from its root.
 
-    Joints that are disabled or excluded from articulations are left out.
+    Joints of one link come by name, as PhysX has them. Joints that are disabled or excluded from articulations are left out.
     """
     joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]] = {}
     for prim in every_prim(stage.GetPseudoRoot()):
@@ -39,7 +39,7 @@ def _breadth_first(
     found: list[str] = []
     links = below[:1]
     for link in links:
-        for path, bodies in joints.get(link, []):
+        for path, bodies in sorted(joints.get(link, []), key=lambda joint: joint[0]):
             if path not in found:
                 found.append(path)
                 links += [body for body in bodies if body not in links]
