@@ -6,6 +6,10 @@
 // through again.
 #include "core.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -467,9 +471,37 @@ void hand_over(const Problem& p, const Block& b, const float* const* signals) {
     }
 }
 
+#if defined(__AVX2__)
+// As many whole rows as can be read beyond their last column; returns how many. Writes beyond its last element too.
+int64_t copy_eights(const Problem& p, const Block& b, int s, const float* from, float* to) {
+    const auto load = [](const int32_t* at) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)); };
+    // after the last row there may be no memory
+    const int64_t rows = std::min(b.robots, p.robots - 1 - b.first_robot), pitch = p.pitch[s], slots = p.slots;
+    // the last eight first: it writes into the next row, whose own come later
+    for (int64_t k = p.pick_count - 1; k >= 0; --k) {
+        const Pick& pick = p.picks[k];
+        const __m256i lanes_0 = load(pick.lane[0]), lanes_1 = load(pick.lane[1]);
+        const __m256 second = _mm256_castsi256_ps(load(pick.second));
+        for (int64_t row = 0; row < rows; ++row) {
+            const float* const here = from + row * pitch;
+            const __m256 window_0 = _mm256_permutevar8x32_ps(_mm256_loadu_ps(here + pick.begin[0]), lanes_0);
+            const __m256 window_1 = _mm256_permutevar8x32_ps(_mm256_loadu_ps(here + pick.begin[1]), lanes_1);
+            _mm256_storeu_ps(to + row * slots + 8 * k, _mm256_blendv_ps(window_0, window_1, second));
+        }
+    }
+    return rows;
+}
+#else
+int64_t copy_eights(const Problem&, const Block&, int, const float*, float*) {
+    return 0;
+}
+#endif
+
 void copy_in(const Problem& p, const Block& b, int s, float* RESTRICT to) {
     const float* RESTRICT from = p.input[s] + b.first_robot * p.pitch[s];
-    for (int64_t robot = 0; robot < b.robots; ++robot, from += p.pitch[s], to += p.slots)
+    int64_t robot = p.pick_count && p.pitch[s] >= 8 ? copy_eights(p, b, s, from, to) : 0;
+    from += robot * p.pitch[s], to += robot * p.slots;
+    for (; robot < b.robots; ++robot, from += p.pitch[s], to += p.slots)
         for (int64_t slot = 0; slot < p.slots; ++slot) to[slot] = from[p.columns[slot]];
 }
 

@@ -78,6 +78,13 @@ struct Handover {
     float* efforts = nullptr;
 };
 
+// Eight columns of a row, picked from two windows of eight neighbours each: where those begin, which lane of them goes
+// where, and -1 where the second one gives it.
+struct Pick {
+    int64_t begin[2];
+    int32_t lane[2][8], second[8];
+};
+
 struct Problem {
     int64_t robots = 0, slots = 0;
     // signals and efforts of the articulation
@@ -87,6 +94,9 @@ struct Problem {
     int64_t efforts_pitch = 0;
     const int32_t* columns = nullptr;
     Layout layout = Layout::kDirect;
+    // the columns in eights, none where they are too far apart
+    const Pick* picks = nullptr;
+    int64_t pick_count = 0;
     // elements per robot and robots per block, in the layout chosen
     int64_t period = 0, robots_per_block = 1;
     // slot of each element of one period, -1 in a gap; which elements of a block are driven

@@ -479,6 +479,7 @@ class Core {
         p_.period = p_.layout == Layout::kGaps ? p_.efforts_pitch : p_.slots;
         p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, kBlock / p_.period));
         p_.columns = columns_.data();
+        find_picks();
 
         slot_of_.assign(p_.period, -1);
         for (int64_t slot = 0; slot < p_.slots; ++slot)
@@ -502,6 +503,35 @@ class Core {
         scratch_ =
             Aligned<float>((helped_ ? 2 : 1) * kScratchArrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
         changed_ = false;
+    }
+
+    // The columns in eights, as long as two windows hold each eight.
+    void find_picks() {
+        picks_.clear();
+        for (size_t first = 0; first < columns_.size(); first += 8) {
+            const size_t count = std::min<size_t>(8, columns_.size() - first);
+            const int32_t* columns = columns_.data() + first;
+            Pick pick{};
+            pick.begin[0] = pick.begin[1] = *std::min_element(columns, columns + count);
+            int32_t next = INT32_MAX;
+            for (size_t k = 0; k < count; ++k)
+                if (columns[k] >= pick.begin[0] + 8) next = std::min(next, columns[k]);
+            if (next < INT32_MAX) pick.begin[1] = next;
+            for (size_t k = 0; k < count; ++k) {
+                const int window = columns[k] >= pick.begin[0] + 8;
+                const int64_t lane = columns[k] - pick.begin[window];
+                if (lane > 7) return picks_.clear(), set_picks();
+                pick.lane[window][k] = static_cast<int32_t>(lane);
+                pick.second[k] = -window;
+            }
+            picks_.push_back(pick);
+        }
+        set_picks();
+    }
+
+    void set_picks() {
+        p_.picks = picks_.data();
+        p_.pick_count = static_cast<int64_t>(picks_.size());
     }
 
     // Stages go into sweeps as long as their kinds ascend.
@@ -750,6 +780,7 @@ class Core {
     std::mutex guard_;
     // made by prepare
     std::vector<int32_t> slot_of_, integral_places_, delayed_places_;
+    std::vector<Pick> picks_;
     std::vector<Aligned<float>> patterns_;
     Aligned<int32_t> driven_, shared_lag_;
     Aligned<float> scratch_;
