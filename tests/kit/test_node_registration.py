@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 from fakes import omni_graph
 from fakes.kit_world import KitWorld
@@ -166,8 +165,7 @@ async def _nothing() -> None:
 def test_example_graph_fits_the_node(tmp_path: Path) -> None:
     """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
     script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "comes in the next version" in done.stdout
+    subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, check=True)
     stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     ports = node_database(OgnArticulationActuators).DESCRIPTION.ports
@@ -184,25 +182,3 @@ def test_example_graph_fits_the_node(tmp_path: Path) -> None:
     ]
     assert len(wires) == 4
     assert all(sink.GetTypeName() == source.GetTypeName() for sink, source in wires)
-
-
-def test_example_graph_drives_the_arm_here(tmp_path: Path) -> None:
-    """Its values, handed to the node and to the arm, reach the targets; the graph itself runs in Kit."""
-    from isaacsim.core.experimental.actuators import Articulation, Simulation
-
-    script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
-    subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, check=True)
-    with Simulation(tmp_path / "drive_from_omnigraph.usda") as sim:
-        graph = sim.stage.GetPrimAtPath("/World/ActionGraph")
-        controller = graph.GetChild("ArticulationController")
-        db = node_database(OgnArticulationActuators)(Node("/World/ActionGraph/ArticulationActuators"))
-        db.write("inputs:robotPath", graph.GetChild("RobotPath").GetAttribute("inputs:value").Get())
-        sim.play()
-        assert db.evaluate("execIn")
-        arm = db.per_instance_state.actuators.articulation
-        columns = arm.get_dof_indices(list(controller.GetAttribute("inputs:jointNames").Get()))
-        targets = np.array(controller.GetAttribute("inputs:positionCommand").Get())
-        Articulation("/World/Panda").set_dof_position_targets(targets, dof_indices=columns)
-        sim.step(720)
-        # without feedforward gravity bends the arm a little
-        np.testing.assert_allclose(arm.get_dof_positions().numpy()[0], targets, atol=0.1)

@@ -160,9 +160,19 @@ class Database:
                 self.write(name, port.group == "inputs" and port.name in fired)
         try:
             return bool(self.NODE_TYPE_CLASS.compute(self))
-        except Exception:
-            self.log_error(f"compute raised:\n{traceback.format_exc()}")
+        except Exception as error:
+            self.log_error(f"compute raised: {type(error).__name__}: {error}\n{traceback.format_exc()}")
             return False
+
+    # variables of the graph, where the node is part of one
+
+    def get_variable(self, name: str) -> Any:
+        """Return the value of a variable."""
+        return self.node.variables.read(name)
+
+    def set_variable(self, name: str, value: Any) -> None:
+        """Set a variable."""
+        self.node.variables.write(name, value)
 
     # what the node remembers
 

@@ -74,6 +74,15 @@ def parse_ogn(text: str, where: str) -> NodeDescription:
     if len(nodes) != 1:
         raise ValueError(f"{where}: {len(nodes)} nodes: must hold exactly one. Give each a file of its own.")
     ((name, keys),) = nodes.items()
+    return describe(name, keys, where)
+
+
+def describe(name: str, keys: dict[str, Any], where: str) -> NodeDescription:
+    """Return the description of a node type that has the keys of an `.ogn` file; messages begin with `where`.
+
+    Raises:
+        ValueError: A port has no type, an unknown one, or a default of another type.
+    """
     ports = {}
     for group in GROUPS:
         for port_name, declared in keys.get(group, {}).items():

@@ -72,7 +72,7 @@ class OgnType:
             ValueError: It is of another type.
         """
         if self.base in _OPEN:
-            return value
+            return value.copy() if isinstance(value, np.ndarray) else value
         if self.base == "execution":
             return ExecutionAttributeState(self._numbers(value, np.uint32, "biu").item())
         if self.base == "target":
@@ -83,6 +83,17 @@ class OgnType:
         kinds = "b" if dtype is np.bool_ else "iu" if np.issubdtype(dtype, np.integer) else "fiu"
         array = self._numbers(value, dtype, kinds)
         return array if array.ndim else array.item()
+
+    def takes(self, other: OgnType) -> bool:
+        """Whether every value of another type is one of this too; where a type is open, only the value can tell."""
+        if self.base in _OPEN or other.base in _OPEN:
+            return True
+        if (self.shape, self.is_array) != (other.shape, other.is_array):
+            return False
+        if self.base in _NUMBERS and other.base in _NUMBERS:
+            dtype, given = np.dtype(_NUMBERS[self.base]), np.dtype(_NUMBERS[other.base])
+            return np.can_cast(given, dtype, "safe") and (dtype.kind == "b") == (given.kind == "b")
+        return self.base == other.base or (self.base in _TEXTS and other.base in _TEXTS)
 
     def _texts(self, value: Any) -> Any:
         given = [value] if isinstance(value, str) else list(value) if self.is_array else [None]

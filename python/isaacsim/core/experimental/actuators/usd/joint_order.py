@@ -12,7 +12,8 @@ from .articulation import bodies_of, every_prim, is_single_axis_joint
 def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
     """Paths of the revolute and prismatic joints of each articulation, breadth-first from its root.
 
-    Joints of one link come by name, as PhysX has them. Joints that are disabled or excluded from articulations are left out.
+    Joints of one link come by name, as PhysX has them. Those that are disabled or excluded from articulations are left
+    out.
     """
     joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]] = {}
     for prim in every_prim(stage.GetPseudoRoot()):

@@ -1,0 +1,13 @@
+"""Action graphs outside Kit: reads the `OmniGraph` prims of a USD stage and runs them in a `Simulation`.
+
+./python.sh -m isaacsim.core.experimental.actuators.graphs run data/graphs/pd_from_usd.usda
+"""
+
+from .error import GraphError as GraphError
+from .graph import Graph as Graph
+from .load import load_graphs as load_graphs
+from .node_ports import NodePorts as NodePorts
+from .registry import register_node_type as register_node_type
+from .runner import GraphRunner as GraphRunner
+
+__all__ = ["Graph", "GraphError", "GraphRunner", "NodePorts", "load_graphs", "register_node_type"]

@@ -1,0 +1,154 @@
+"""An action graph that runs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from ..nodes.database import Severity
+from .clock import Clock
+from .error import GraphError, did_you_mean
+from .node import GraphNode
+from .variables import Variables
+
+_log = logging.getLogger(__name__)
+
+
+class Graph:
+    """The nodes of one `OmniGraph` prim and the wires between them; `load_graphs` makes it.
+
+    An evaluation asks each event whether it happened. An event that did starts a pulse, which follows the wires between
+    execution ports depth first. Before a node runs, the pure nodes that its inputs depend on compute, once per pulse,
+    and again only when something they read changed since. What fails stops what is behind it.
+
+    Args:
+        path: Prim path.
+        on_demand: Whether only physics steps evaluate it, `pipelineStageOnDemand`.
+    """
+
+    def __init__(self, path: str, on_demand: bool = False) -> None:
+        self.path = path
+        self.on_demand = on_demand
+        self.nodes: dict[str, GraphNode] = {}
+        self.variables = Variables(path)
+        self.clock = Clock()
+        self.evaluations = 0
+        self.pulses = 0
+        # distinct messages of nodes that failed, in order
+        self.errors: list[str] = []
+        self._warned: set[str] = set()
+        self._computed: dict[GraphNode, tuple[tuple[Any, ...], bool]] = {}
+
+    @property
+    def runs_at_physics_steps(self) -> bool:
+        """Whether it is evaluated before every physics step: a node demands it."""
+        classes = {node.db.NODE_TYPE_CLASS for node in self.nodes.values()}
+        return any(getattr(one, "DEMANDS_PHYSICS_STEPS", False) for one in classes)
+
+    def evaluate(self, clock: Clock | None = None) -> None:
+        """Run what the events start. Errors of nodes are logged, each once, and kept in `errors`.
+
+        Args:
+            clock: The time that nodes see; None means that of before.
+        """
+        self.clock = clock or self.clock
+        self.evaluations += 1
+        for event in [node for node in self.nodes.values() if node.is_event]:
+            self._computed.clear()
+            self.pulses += self._run_from(event)
+
+    def read(self, attribute: str) -> Any:
+        """Return the value of a node's port as it is now.
+
+        Args:
+            attribute: Full path, `/World/ActionGraph/ArticulationActuators.outputs:appliedEfforts` for instance.
+
+        Raises:
+            GraphError: There is no such node or port.
+        """
+        node, port = self._find(attribute)
+        return node.db.read(port)
+
+    def write(self, attribute: str, value: Any) -> None:
+        """Set an input that no wire sets.
+
+        Args:
+            attribute: Full path, `/World/ActionGraph/Targets.inputs:positionCommand` for instance.
+            value: Of the port's type.
+
+        Raises:
+            GraphError: There is no such input, a wire sets it, or the value is of another type.
+        """
+        node, port = self._find(attribute)
+        if not port.startswith("inputs:") or port in node.wires:
+            why = f"wired to <{_path(node.wires[port])}>" if port in node.wires else "no input"
+            raise GraphError([f"<{attribute}> is {why}: only an input without a wire can be set. Set another one."])
+        try:
+            node.db.write(port, value)
+        except ValueError as error:
+            raise GraphError([str(error)]) from error
+
+    def close(self) -> None:
+        """Let the nodes give back what they hold, robots for instance; calling it again does nothing."""
+        for node in self.nodes.values():
+            node.db.release_instance(node)
+
+    # inside
+
+    def _run_from(self, event: GraphNode) -> bool:
+        """Ask an event, and run what follows; return whether it happened."""
+        happened = False
+        waiting: list[tuple[GraphNode, list[str]]] = [(event, [])]
+        while waiting:
+            node, fired = waiting.pop()
+            if self._run(node, fired):
+                following = list(node.pulsed())
+                happened |= bool(following)
+                # the last one in is the next one out
+                waiting += reversed(following)
+        return happened
+
+    def _run(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
+        """Run a node after what it depends on; return whether all of them succeeded."""
+        if not all(self._compute_once(pure) for pure in node.upstream):
+            return False
+        done = node.run(*fired)
+        self._report(node)
+        return done
+
+    def _compute_once(self, pure: GraphNode) -> bool:
+        """Compute a pure node unless nothing it reads changed since it did in this pulse."""
+        state = (self.variables.writes, *(source.get_compute_count() for source, _ in pure.wires.values()))
+        if pure not in self._computed or self._computed[pure][0] != state:
+            done = pure.run()
+            self._report(pure)
+            self._computed[pure] = (state, done)
+        return self._computed[pure][1]
+
+    def _report(self, node: GraphNode) -> None:
+        """Say what a node said, each message once."""
+        for text in node.get_compute_messages(Severity.ERROR):
+            if (message := _with_path(node, text)) not in self.errors:
+                self.errors.append(message)
+                _log.error(message)
+        for text in node.get_compute_messages(Severity.WARNING):
+            if (message := _with_path(node, text)) not in self._warned:
+                self._warned.add(message)
+                _log.warning(message)
+
+    def _find(self, attribute: str) -> tuple[GraphNode, str]:
+        path, _, port = attribute.rpartition(".")
+        if (node := self.nodes.get(path)) is None:
+            raise GraphError([f"<{attribute}>: no node of <{self.path}>. {did_you_mean(path, self.nodes)}"])
+        if port not in (ports := node.db.DESCRIPTION.ports):
+            raise GraphError([f"<{attribute}>: the node has no such port. {did_you_mean(port, ports)}"])
+        return node, port
+
+
+def _path(end: tuple[GraphNode, str]) -> str:
+    return f"{end[0].path}.{end[1]}"
+
+
+def _with_path(node: GraphNode, text: str) -> str:
+    return text if text.startswith(f"<{node.path}>") else f"<{node.path}>: {text}"

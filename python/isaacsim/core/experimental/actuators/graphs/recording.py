@@ -1,0 +1,74 @@
+"""Joint positions and ports over time, and a picture of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .error import GraphError, did_you_mean
+from .runner import GraphRunner
+
+
+class Recording:
+    """Numbers over time.
+
+    Args:
+        runner: What runs.
+        robots: Articulations by path; the first robot of each is recorded.
+        ports: Full paths of ports that hold numbers.
+
+    Raises:
+        GraphError: There is no such port, or it holds no numbers.
+    """
+
+    def __init__(self, runner: GraphRunner, robots: dict[str, Any], ports: list[str]) -> None:
+        self._runner, self._robots = runner, robots
+        nodes = {path: graph for graph in runner.graphs for path in graph.nodes}
+        self._ports = {}
+        for port in ports:
+            if (path := port.rpartition(".")[0]) not in nodes:
+                raise GraphError([f"<{port}>: no node of a graph. {did_you_mean(path, nodes)}"])
+            self._ports[port] = nodes[path]
+            self._numbers(port)
+        self._times: list[float] = []
+        self._rows: dict[str, list[np.ndarray]] = {name: [] for name in [*robots, *ports]}
+
+    def add(self) -> None:
+        """Note how things are now.
+
+        Raises:
+            GraphError: A port holds no numbers.
+        """
+        self._times.append(self._runner.simulation.time)
+        for path, robot in self._robots.items():
+            self._rows[path].append(robot.get_dof_positions().numpy()[0])
+        for port in self._ports:
+            self._rows[port].append(self._numbers(port))
+
+    def draw(self, picture: Path) -> None:
+        """Draw a panel for each robot and port."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(9, 1 + 2.5 * len(self._rows)), dpi=120, layout="constrained")
+        panels = figure.subplots(len(self._rows), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (name, rows) in zip(panels, self._rows.items(), strict=True):
+            robot = self._robots.get(name)
+            # before its first run a port may hold fewer numbers
+            width = max((row.size for row in rows), default=0)
+            curves = np.array([np.pad(row, (0, width - row.size), constant_values=np.nan) for row in rows])
+            labels = robot.dof_names if robot is not None else [str(column) for column in range(width)]
+            if curves.size:
+                panel.plot(self._times, curves, label=labels)
+                panel.legend(ncols=4, fontsize="small")
+            panel.set(title=name, ylabel="position [rad or m]" if robot is not None else name.rpartition(":")[2])
+        panels[-1].set_xlabel("time [s]")
+        figure.savefig(picture)
+
+    def _numbers(self, port: str) -> np.ndarray:
+        value = self._ports[port].read(port)
+        numbers = np.ravel([] if value is None else value)
+        if numbers.dtype.kind not in "biuf":
+            raise GraphError([f"<{port}> holds {value!r}: must hold numbers to be watched. Watch another port."])
+        return numbers.astype(float)

@@ -1,0 +1,87 @@
+"""Connect the nodes of a graph as its stage says, and find out in which order they compute."""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+
+from ..usd.graph import GraphPrim, NodePrim
+from .error import did_you_mean
+from .graph import Graph
+from .node import GraphNode
+
+
+def wire(node: NodePrim, prim: GraphPrim, graph: Graph, issues: list[str]) -> None:
+    """Connect the inputs of a node."""
+    end = graph.nodes[node.path]
+    there = [other.path for other in prim.nodes]
+    for name, authored in node.ports.items():
+        where = f"<{node.path}>.{name} ({authored.layer})"
+        sources = []
+        for source in authored.sources:
+            path, _, port = source.rpartition(".")
+            if path in graph.nodes:
+                problem = _wire_problem(end, name, graph.nodes[path], port)
+                sources += [] if problem else [(graph.nodes[path], port)]
+            else:
+                problem = f"there is no such node in <{graph.path}>. {did_you_mean(path, there)}"
+            # a node of an unknown type was reported already
+            if problem and (path in graph.nodes or path not in there):
+                issues.append(f"{where} is connected to <{source}>: {problem} Correct the connection or remove it.")
+        _connect(end, name, sources, where, issues)
+
+
+def _connect(end: GraphNode, name: str, sources: list[tuple[GraphNode, str]], where: str, issues: list[str]) -> None:
+    if not sources:
+        return
+    if end.db.DESCRIPTION.ports[name].type.base == "execution":
+        for source, port in sources:
+            source.followers.setdefault(port, {}).setdefault(end, []).append(name)
+    elif len(sources) > 1:
+        issues.append(f"{where} has {len(sources)} connections: must have one. Only executions come together.")
+    else:
+        end.wires[name] = sources[0]
+
+
+def _wire_problem(end: GraphNode, name: str, source: GraphNode, port: str) -> str | None:
+    """Why a wire cannot be, or None."""
+    ends, starts = end.db.DESCRIPTION.ports, source.db.DESCRIPTION.ports
+    if name not in ends or not name.startswith("inputs:"):
+        inputs = [port for port in ends if port.startswith("inputs:")]
+        return f"{end.db.DESCRIPTION.name} has no such input here. {did_you_mean(name, inputs)}"
+    if port not in starts:
+        return f"{source.db.DESCRIPTION.name} has no such port here. {did_you_mean(port, starts)}"
+    wanted, given = ends[name].type, starts[port].type
+    if wanted.base == given.base == "execution" and not port.startswith("outputs:"):
+        return "an execution starts at an output."
+    if not wanted.takes(given):
+        hint = " Put a ToFloat between them." if (given.base, wanted.base) == ("double", "float") else ""
+        return f"that is {given.text}, must be {wanted.text}.{hint}"
+    return None
+
+
+def put_in_order(graph: Graph, issues: list[str]) -> None:
+    """Put the ports of each node and the pure nodes before it in order, and look for circles."""
+    nodes = list(graph.nodes.values())
+    pulsed_by: dict[GraphNode, list[GraphNode]] = {node: [] for node in nodes}
+    for node in nodes:
+        node.followers = {port: node.followers[port] for port in node.db.DESCRIPTION.ports if port in node.followers}
+        for end in (end for ends in node.followers.values() for end in ends):
+            pulsed_by[end].append(node)
+    _sorted(pulsed_by, "execution", issues)
+    needs = {node: [source for source, _ in node.wires.values() if source.is_pure] for node in nodes}
+    pure = _sorted({node: needs[node] for node in nodes if node.is_pure}, "data", issues)
+    for node in nodes:
+        behind = set(needs[node])
+        for source in reversed(pure):
+            behind.update(needs[source] if source in behind else ())
+        node.upstream = [source for source in pure if source in behind]
+
+
+def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[str]) -> list[GraphNode]:
+    """Nodes in an order where each comes after those before it; none when they run in a circle."""
+    try:
+        return list(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        circle = " → ".join(node.path for node in error.args[1])
+        issues.append(f"<{error.args[1][0].graph.path}>: {what} runs in a circle, {circle}. Disconnect one of them.")
+        return []

@@ -1,0 +1,151 @@
+"""The command line: summary, exit code, picture."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from graph_stages import GRAPH, TICK, graph, node, pulse, stage_with
+from isaacsim.core.experimental.actuators.graphs.__main__ import main
+from places import REPOSITORY
+
+MANUAL = str(REPOSITORY / "data" / "graphs" / "manual_stepping.usda")
+PD = str(REPOSITORY / "data" / "graphs" / "pd_from_usd.usda")
+MOTORS = f"{GRAPH}/ArticulationActuators"
+
+
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables are not cut."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def broken(folder: Path, text: str = "", robot: str = "pendulum") -> str:
+    """A file whose controller knows no robot, or with another graph."""
+    nodes = node("T", TICK) + node("C", "isaacsim.core.nodes.IsaacArticulationController", pulse("T.outputs:tick"))
+    path = folder / "broken.usda"
+    stage_with(text or graph(nodes), robot=robot).Export(str(path))
+    return str(path)
+
+
+def test_summary_shows_graphs_and_joints(capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts, the ratio of frames to steps, and each joint with its error."""
+    assert main(["run", PD, "--steps", "720"]) == 0
+    text = capsys.readouterr().out
+    assert "720 physics steps of 0.00416667 s, a frame every 4 (60 Hz)" in text
+    (line,) = [line for line in text.splitlines() if f" {GRAPH} " in line]
+    assert [cell.strip() for cell in line.split("│")[2:6]] == ["180", "180", "720", "0"]
+    (line,) = [line for line in text.splitlines() if "panda_joint1" in line]
+    assert [cell.strip() for cell in line.split("│")[1:6]] == [
+        "/World/Panda",
+        "panda_joint1",
+        "0.60000",
+        "0.60000",
+        "0.00000",
+    ]
+
+
+def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    """Events are counted where they happen: at each of the steps."""
+    assert main(["run", MANUAL, "--steps", "10", "--dt", "0.01", "--frame-rate", "20"]) == 0
+    text = capsys.readouterr().out
+    assert "10 physics steps of 0.01 s, a frame every 5 (20 Hz)" in text
+    (line,) = [line for line in text.splitlines() if f" {GRAPH} " in line]
+    assert [cell.strip() for cell in line.split("│")[2:4]] == ["10", "10"]
+
+
+def test_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With watched ports; an array that is empty at first too."""
+    picture = tmp_path / "out.png"
+    watched = [f"{MOTORS}.outputs:appliedEfforts", f"{GRAPH}/OnPhysicsStep.outputs:deltaSimulationTime"]
+    options = [option for port in watched for option in ("--watch", port)]
+    assert main(["run", MANUAL, "--steps", "5", "--plot", str(picture), *options]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert str(picture) in capsys.readouterr().out.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("port", "message"),
+    [
+        (f"{MOTORS}.outputs:efforts", "the node has no such port."),
+        (f"{GRAPH}/Motors.outputs:faults", "no node of a graph. "),
+        (f"{GRAPH}/RobotPath.inputs:value", "holds '/World/Pendulum': must hold numbers to be watched."),
+    ],
+)
+def test_port_that_cannot_be_watched_is_an_error(port: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before anything runs."""
+    assert main(["run", MANUAL, "--watch", port]) == 1
+    captured = capsys.readouterr()
+    assert f"<{port}>" in captured.err and message in captured.err and captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("missing.usda", "missing.usda: no such file."),
+        (str(REPOSITORY / "data" / "robots" / "pendulum.usda"), "no OmniGraph prim that is active"),
+    ],
+)
+def test_file_that_cannot_be_run_is_an_error(file: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit code 1, and why."""
+    assert main(["run", file]) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("option", "value"), [("--steps", "-1"), ("--dt", "0"), ("--frame-rate", "nan")])
+def test_option_out_of_range_is_an_error(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing runs."""
+    assert main(["run", MANUAL, option, value]) == 1
+    captured = capsys.readouterr()
+    assert ": must be" in captured.err and captured.out == ""
+
+
+def test_all_problems_of_a_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line each."""
+    path = broken(tmp_path, graph(node("A", "no.such.Type") + node("B", "nor.This.One")))
+    assert main(["run", path]) == 1
+    assert capsys.readouterr().err.count("must be a node type known outside Kit") == 2
+
+
+def test_failed_node_is_an_error_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """In one line, after the summary, and not in the log besides."""
+    with caplog.at_level(logging.ERROR):
+        assert main(["run", broken(tmp_path), "--steps", "8"]) == 1
+    text = capsys.readouterr().out
+    assert text.count(f"error: <{GRAPH}/C>: compute raised: ValueError: robotPath is empty") == 1
+    assert text.index("hinge") < text.index("error: ") and caplog.records == []
+
+
+def test_simulation_that_stops_is_an_error_after_the_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What there is to tell is told."""
+    from isaacsim.core.experimental.actuators import ArticulationActuators
+
+    monkeypatch.setattr(ArticulationActuators, "step_actuators", lambda *_: {}["gone"])
+    assert main(["run", PD, "--steps", "8"]) == 1
+    text = capsys.readouterr().out
+    assert "0 physics steps" in text and "error: KeyError: 'gone'" in text
+
+
+def test_missing_library_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what to install; likewise for what draws."""
+    for name in ("rich", "matplotlib"):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, name, None)
+            assert main(["run", PD]) == 1
+        said = f"{name} is not installed. Run `pip install 'articulation-actuators[examples]'`.\n"
+        assert capsys.readouterr().err == said
+
+
+def test_module_is_the_command() -> None:
+    """As users call it."""
+    command = [sys.executable, "-m", "isaacsim.core.experimental.actuators.graphs", "run", MANUAL, "--steps", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "4 physics steps" in done.stdout
