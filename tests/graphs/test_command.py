@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,16 @@ def test_file_that_cannot_be_run_is_an_error(file: str, message: str, capsys: py
     """Exit code 1, and why."""
     assert main(["run", file]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_engine_can_be_physx(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same graph on the other engine; without the wheel, how to install it."""
+    code = main(["run", MANUAL, "--engine", "physx", "--steps", "12"])
+    captured = capsys.readouterr()
+    if find_spec("ovphysx") is None:
+        assert code == 1 and "pip install 'articulation-actuators[physx]'" in captured.err
+    else:
+        assert code == 0 and "12 physics steps" in captured.out
 
 
 @pytest.mark.parametrize(("option", "value"), [("--steps", "-1"), ("--dt", "0"), ("--frame-rate", "nan")])

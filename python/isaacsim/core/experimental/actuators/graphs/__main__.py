@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.steps < 0:
             raise ValueError(f"--steps {options.steps}: must be an integer >= 0.")
-        with Simulation(options.file, options.dt) as simulation, GraphRunner(simulation, options.frame_rate) as runner:
+        simulation = Simulation(options.file, options.dt, engine=options.engine)
+        with simulation, GraphRunner(simulation, options.frame_rate) as runner:
             return _run(runner, options)
     except (FileNotFoundError, ValueError, HostError) as error:
         print(f"{options.file} cannot be run:\n{error}", file=sys.stderr)
@@ -46,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("file", type=Path, help="a USD file with robots and action graphs")
     run.add_argument("--steps", type=int, default=720, help="physics steps (720)")
     run.add_argument("--dt", type=float, default=1 / 240, help="physics step [s] (1/240)")
+    run.add_argument("--engine", choices=["mujoco", "physx"], default="mujoco", help="physics (mujoco)")
     run.add_argument("--frame-rate", type=float, default=60.0, help="frames per second (60), rounded to whole steps")
     run.add_argument("--plot", type=Path, metavar="PICTURE", help="draw joint positions and watched ports over time")
     run.add_argument(
