@@ -384,10 +384,7 @@ class Core {
             checked<uint8_t>("limited_by", limited_by, {p_.robots, p_.slots});
         }
         const Turn turn(busy_);
-        observed_.first = computed;
-        changed_ = true;
-        observed_.second = limited_by;
-        changed_ = true;
+        observed_ = {computed, limited_by};
         p_.computed = computed.is_none() ? nullptr : computed.cast<py::array_t<float>>().mutable_data();
         p_.limited_by = computed.is_none() ? nullptr : limited_by.cast<py::array_t<uint8_t>>().mutable_data();
         changed_ = true;

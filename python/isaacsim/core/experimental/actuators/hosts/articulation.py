@@ -87,6 +87,18 @@ class DofBackend(Protocol):
         ...
 
 
+class PhysicsBackend(DofBackend, Protocol):
+    """What embedded physics tells besides."""
+
+    def gravity_efforts(self) -> np.ndarray:
+        """Efforts that balance gravity, in the order of the mirrors."""
+        ...
+
+    def root_pose(self, robot: Robot) -> np.ndarray:
+        """Position and quaternion (w, x, y, z) of a robot's root body."""
+        ...
+
+
 class ArrayArticulation:
     """The robots of a host that match some paths; see `Articulation`.
 
@@ -292,6 +304,26 @@ class ArrayArticulation:
         at = self._index(indices, dof_indices)
         array[at] = broadcast(values, at.shape, name)
         return at
+
+
+class PhysicsArticulation(ArrayArticulation):
+    """Robots on embedded physics: the array surface plus what only physics can tell."""
+
+    _backend: PhysicsBackend
+
+    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Efforts [N·m or N] that hold the joints still against gravity at their positions now."""
+        self._live()
+        rows = self._backend.gravity_efforts()[self._index(indices, dof_indices)]
+        return wp.array(rows, dtype=wp.float32, device="cpu")
+
+    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Positions [m], shape `(robots, 3)`, and quaternions (w, x, y, z), `(robots, 4)`, of the root bodies."""
+        self._live()
+        rows = resolve_indices(indices, len(self), "robot")
+        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
+        positions = wp.array(poses[:, :3], dtype=wp.float32, device="cpu")
+        return positions, wp.array(poses[:, 3:], dtype=wp.float32, device="cpu")
 
 
 def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:

@@ -14,7 +14,7 @@ import warp as wp
 
 from ..components.delay import Delay
 from ..components.law import value_or_zero
-from .fault import EFFORT_FAULT
+from .fault import EFFORT_FAULT, fault_bit
 from .sim_arrays import find_arrays, missing
 
 if TYPE_CHECKING:
@@ -74,13 +74,6 @@ def _begin_kernel(begun: wp.array[bool], num_pushes: wp.array[int]):
         num_pushes[slot] = 0
 
 
-@wp.func
-def _code(value: float, bit: int) -> int:
-    if wp.isfinite(value):
-        return 0
-    return 1 << bit
-
-
 @wp.kernel
 def _give_kernel(
     # In:
@@ -106,9 +99,9 @@ def _give_kernel(
 ):
     slot = wp.tid()
     at = velocity_indices[slot]
-    code = _code(positions[position_indices[slot]], 0) | _code(velocities[at], 1)
-    code |= _code(position_targets[position_target_indices[slot]], 2) | _code(velocity_targets[at], 3)
-    code |= _code(value_or_zero(feedforward, int(at)), 4)
+    code = fault_bit(positions[position_indices[slot]], 1) | fault_bit(velocities[at], 2)
+    code |= fault_bit(position_targets[position_target_indices[slot]], 4) | fault_bit(velocity_targets[at], 8)
+    code |= fault_bit(value_or_zero(feedforward, int(at)), 16)
     # a fault is a fault whatever a clamp made of it
     if code == 0 and not wp.isfinite(computed[slot]):
         code = _EFFORT_FAULT

@@ -6,12 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import warp as wp
 
 FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
 """What the bits of a fault code stand for, lowest first."""
 
 EFFORT_FAULT = 1 << FAULT_INPUTS.index("effort")
 """Fault code of an effort that was not finite while all inputs were."""
+
+
+@wp.func
+def fault_bit(value: float, bit: int) -> int:
+    """Return `bit` for a value that is not finite, else 0."""
+    if wp.isfinite(value):
+        return 0
+    return bit
 
 
 @dataclass(frozen=True)

@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from ..components.clamping_dc_motor import ClampingDCMotor
-from ..components.clamping_max_effort import ClampingMaxEffort
 from ..components.clamping_position_based import ClampingPositionBased
 from ..components.controller_pid import ControllerPID
 from ..native import core
 from .entry import ActuatorEntry
+from .native_engine import CONTROL_ROWS, LIMITS
 from .plan import between, is_built_in
 from .sim_arrays import find_arrays, missing
 
 if TYPE_CHECKING:
     from .actuator import Actuator
 
-# the core's parameters, limits and delay rings, in its order
-_CONTROL = ("kp", "kd", "const_effort", "ki", "integral_max")
-_LIMITS = (ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort)
+# the delay rings of the core, in its order
 _RING = ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx")
 # how many frames and lists of states stay bound
 _KEPT = 4
@@ -106,7 +103,7 @@ class FlatEngine:
             indices=[_numbers(array) for array in indices],
             arrays=numbers,
             integral=isinstance(controller, ControllerPID),
-            parameters=[_numbers(getattr(controller, name, None)) for name in _CONTROL],
+            parameters=[_numbers(getattr(controller, name, None)) for name in CONTROL_ROWS],
             lag=None if delay is None else _numbers(delay.delay_steps),
             limits=[_limit(clamp) for clamp in actuator.clamping],
             record=[_numbers(array) for array in (record.fault, record.fault_step, record.steps, record.computed)],
@@ -163,7 +160,7 @@ def _arrays_of(actuator: Actuator) -> list[tuple[bool, str | None, bool]]:
 
 def _limit(clamp: Any) -> tuple[int, list[Any]]:
     """Kind and parameters of a clamp, or its table, for the core."""
-    kind = next(number for number, known in enumerate(_LIMITS) if isinstance(clamp, known))
+    kind = next(number for number, known in enumerate(LIMITS) if isinstance(clamp, known))
     if isinstance(clamp, ClampingPositionBased):
         return kind, [np.array(column, np.float32) for column in (clamp.lookup_positions, clamp.lookup_efforts)]
     return kind, [_numbers(getattr(clamp, name)) for name in clamp.PARAMETERS]

@@ -16,10 +16,10 @@ from ..native import core
 from .fault import Fault, fault_of
 from .plan import Plan, Row
 
-# the rows of the core: these, then three per stage
-_CONTROL = ("kp", "kd", "const_effort", "ki", "integral_max")
+# how the core numbers things: parameters of controllers, followed by three per limit, and kinds of limits
+CONTROL_ROWS = ("kp", "kd", "const_effort", "ki", "integral_max")
 _STAGE_WIDTH = 3
-_STAGES = (ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort)
+LIMITS = (ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort)
 
 
 def is_native_there() -> bool:
@@ -47,12 +47,12 @@ class NativeEngine:
             for number, stage in enumerate(plan.stages)
             for positions, efforts, served in stage.tables
         ]
-        stages = [_STAGES.index(stage.clamp) for stage in plan.stages]
+        stages = [LIMITS.index(stage.clamp) for stage in plan.stages]
         size = (plan.num_robots, plan.num_slots)
         self._core = core.Core(*size, integral, plan.delayed.tolist(), plan.depth, stages, tables)
-        self._number = {id(row): _CONTROL.index(name) for name, row in plan.control.items()}
+        self._number = {id(row): CONTROL_ROWS.index(name) for name, row in plan.control.items()}
         for number, stage in enumerate(plan.stages):
-            first = len(_CONTROL) + _STAGE_WIDTH * number
+            first = len(CONTROL_ROWS) + _STAGE_WIDTH * number
             self._number |= {id(row): first + place for place, row in enumerate(stage.rows.values())}
         for row in plan.rows():
             self._give(row)

@@ -21,7 +21,7 @@ import warp as wp
 from ..components.clamping_position_based import ClampingPositionBased, table_limit
 from ..components.delay import ring_row
 from ..components.law import bounded, each, generated_kernel
-from .fault import EFFORT_FAULT, Fault, faults_of
+from .fault import EFFORT_FAULT, Fault, fault_bit, faults_of
 from .plan import BUILT_IN, Plan, Row
 
 wp.set_module_options({"enable_backward": False})
@@ -66,13 +66,6 @@ class _State:
 
 
 _MEMORY = ("position_targets", "velocity_targets", "feedforward", "newest", "fresh", "law", "fault", "fault_step")
-
-
-@wp.func
-def _bad(value: float, bit: int) -> int:
-    if wp.isfinite(value):
-        return 0
-    return bit
 
 
 @wp.func
@@ -228,7 +221,7 @@ def _step_kernel(
     functions: dict[str, Any] = {"Slots": _Slots, "State": _State, "EFFORT_FAULT": _EFFORT_FAULT, "delayed": _delayed}
     functions |= {
         "keep": _keep,
-        "bad": _bad,
+        "bad": fault_bit,
         "nan_or_zero": _nan_or_zero,
         "bounded": bounded,
         "table_limit": table_limit,

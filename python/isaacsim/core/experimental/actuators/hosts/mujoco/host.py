@@ -16,7 +16,7 @@ from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
 from ...usd.stage import StageEdits
-from ..articulation import ArrayArticulation, DofArrays, Robot
+from ..articulation import DofArrays, PhysicsArticulation, Robot
 from ..bus import EventBus
 from ..transfer import transfer
 from ..values import resolve_indices
@@ -24,30 +24,16 @@ from .model import build_model, initial_state
 from .scene import Scene, read_scene
 
 
-class MujocoArticulation(ArrayArticulation):
-    """Robots on embedded physics: the array surface plus what only physics can tell."""
+class MujocoArticulation(PhysicsArticulation):
+    """Robots on MuJoCo, which tells what drives do."""
 
-    _backend: MujocoHost
+    _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def get_dof_drive_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
         return wp.array(rows, dtype=wp.float32, device="cpu")
-
-    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Efforts [N·m or N] that hold the joints still against gravity at their positions now."""
-        self._live()
-        rows = self._backend.gravity_efforts()[self._index(indices, dof_indices)]
-        return wp.array(rows, dtype=wp.float32, device="cpu")
-
-    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
-        """Positions [m], shape `(robots, 3)`, and quaternions (w, x, y, z), `(robots, 4)`, of the root bodies."""
-        self._live()
-        rows = resolve_indices(indices, len(self), "robot")
-        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
-        positions = wp.array(poses[:, :3], dtype=wp.float32, device="cpu")
-        return positions, wp.array(poses[:, 3:], dtype=wp.float32, device="cpu")
 
 
 class MujocoHost:

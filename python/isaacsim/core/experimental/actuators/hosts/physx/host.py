@@ -6,37 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import warp as wp
 
 from ...errors import HostError, SimulationDivergedError
 from ...usd.stage import StageEdits, require_meters
-from ..articulation import ArrayArticulation, DofArrays, Robot
+from ..articulation import DofArrays, PhysicsArticulation, Robot
 from ..bus import EventBus
 from ..values import resolve_indices
 from .scene import UNLIMITED, PhysxScene
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
 _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "jointVelocityTarget"}
-
-
-class PhysxArticulation(ArrayArticulation):
-    """Robots on embedded physics: the array surface plus what only physics can tell."""
-
-    _backend: PhysxHost
-
-    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Efforts [N·m or N] that hold the joints still against gravity at their positions now."""
-        self._live()
-        rows = self._backend.gravity_efforts()[self._index(indices, dof_indices)]
-        return wp.array(rows, dtype=wp.float32, device="cpu")
-
-    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
-        """Positions [m], shape `(robots, 3)`, and quaternions (w, x, y, z), `(robots, 4)`, of the root bodies."""
-        self._live()
-        rows = resolve_indices(indices, len(self), "robot")
-        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
-        positions = wp.array(poses[:, :3], dtype=wp.float32, device="cpu")
-        return positions, wp.array(poses[:, 3:], dtype=wp.float32, device="cpu")
 
 
 class PhysxHost:
@@ -63,9 +42,9 @@ class PhysxHost:
 
     # host protocol
 
-    def articulation(self, paths: str | Sequence[str]) -> PhysxArticulation:
+    def articulation(self, paths: str | Sequence[str]) -> PhysicsArticulation:
         """The robots at `paths`; each segment may be a regular expression."""
-        return PhysxArticulation(self, paths)
+        return PhysicsArticulation(self, paths)
 
     # simulation
 
