@@ -14,6 +14,7 @@ import warp as wp
 
 from ..errors import HostError
 from ..usd.articulation import match_roots
+from .dof_access import DofAccess
 from .port import Buffers
 from .values import broadcast, resolve_indices
 
@@ -99,7 +100,7 @@ class PhysicsBackend(DofBackend, Protocol):
         ...
 
 
-class ArrayArticulation:
+class ArrayArticulation(DofAccess):
     """The robots of a host that match some paths; see `Articulation`.
 
     Getters return new Warp arrays on the CPU, float32, shape `(robots, DOFs)` of the indices asked for. Setters take
@@ -152,61 +153,10 @@ class ArrayArticulation:
         """Device of `buffers()`."""
         return "cpu"
 
-    def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
-        """Return the columns of the named joints, int32.
-
-        Raises:
-            ValueError: There is no such joint; the message lists those there are.
-        """
-        known = self.dof_names
-        wanted = [names] if isinstance(names, str) else list(names)
-        for name in wanted:
-            if name not in known:
-                raise ValueError(f"joint {name!r}: not in <{self.paths[0]}>. Available: {known}.")
-        return wp.array([known.index(name) for name in wanted], dtype=wp.int32, device="cpu")
-
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
         """Rows that belong to the given environments."""
         wanted = set(env_ids)
         return [row for row, robot in enumerate(self._current()) if robot.env in wanted]
-
-    # state
-
-    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Positions [rad or m]."""
-        return self._get("positions", indices, dof_indices)
-
-    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set positions [rad or m], and the position targets to the same values."""
-        at = self._set("positions", positions, indices, dof_indices)
-        self._set("position_targets", positions, indices, dof_indices)
-        self._backend.write_state("positions", at)
-
-    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Velocities [rad/s or m/s]."""
-        return self._get("velocities", indices, dof_indices)
-
-    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set velocities [rad/s or m/s], and the velocity targets to the same values."""
-        at = self._set("velocities", velocities, indices, dof_indices)
-        self._set("velocity_targets", velocities, indices, dof_indices)
-        self._backend.write_state("velocities", at)
-
-    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Position targets [rad or m]."""
-        return self._get("position_targets", indices, dof_indices)
-
-    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set position targets [rad or m], of joint drives and actuators alike."""
-        self._set("position_targets", positions, indices, dof_indices)
-
-    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Velocity targets [rad/s or m/s]."""
-        return self._get("velocity_targets", indices, dof_indices)
-
-    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set velocity targets [rad/s or m/s], of joint drives and actuators alike."""
-        self._set("velocity_targets", velocities, indices, dof_indices)
 
     # efforts and drives
 
@@ -217,10 +167,6 @@ class ArrayArticulation:
     def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
         """Set the efforts of the coming physics step [N·m or N]; they are cleared after it."""
         self._set("efforts", efforts, indices, dof_indices)
-
-    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
-        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
-        return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
 
     def set_dof_gains(
         self,
@@ -299,11 +245,13 @@ class ArrayArticulation:
         array = getattr(self._live(), name)
         return wp.array(array[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
 
-    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> np.ndarray:
+    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
         array = getattr(self._live(), name)
         at = self._index(indices, dof_indices)
         array[at] = broadcast(values, at.shape, name)
-        return at
+
+    def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
+        self._backend.write_state(name, self._index(indices, dof_indices))
 
 
 class PhysicsArticulation(ArrayArticulation):

@@ -14,6 +14,7 @@ from ..errors import HostError
 from ..usd.articulation import match_roots
 from ..usd.joint_order import joint_orders
 from .binding import weakly
+from .dof_access import DofAccess
 from .kit_events import KitBus, current_roots, current_stage, on_stage_change
 from .values import broadcast, resolve_indices
 
@@ -73,7 +74,7 @@ class KitHost:
         self.bus.emit_stop()
 
 
-class KitArticulation:
+class KitArticulation(DofAccess):
     """Robots of a Kit application; see `Articulation`.
 
     Before play, joints are known from the stage; while physics runs, they are those of the simulator, in its order.
@@ -121,55 +122,6 @@ class KitArticulation:
         self._resolve_again()
         return "cpu" if self._view is None else str(self._view.get_dof_positions().device)
 
-    def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
-        """Return the columns of the named joints, int32.
-
-        Raises:
-            ValueError: There is no such joint; the message lists those there are.
-        """
-        known = self.dof_names
-        wanted = [names] if isinstance(names, str) else list(names)
-        for name in wanted:
-            if name not in known:
-                raise ValueError(f"joint {name!r}: not in <{self.paths[0]}>. Available: {known}.")
-        return wp.array([known.index(name) for name in wanted], dtype=wp.int32, device="cpu")
-
-    # state
-
-    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Positions [rad or m]."""
-        return self._get("positions", indices, dof_indices)
-
-    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set positions [rad or m], and the position targets to the same values."""
-        self._set("positions", positions, indices, dof_indices)
-        self._set("position_targets", positions, indices, dof_indices)
-
-    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Velocities [rad/s or m/s]."""
-        return self._get("velocities", indices, dof_indices)
-
-    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set velocities [rad/s or m/s], and the velocity targets to the same values."""
-        self._set("velocities", velocities, indices, dof_indices)
-        self._set("velocity_targets", velocities, indices, dof_indices)
-
-    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Position targets [rad or m]."""
-        return self._get("position_targets", indices, dof_indices)
-
-    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set position targets [rad or m], of joint drives and actuators alike."""
-        self._set("position_targets", positions, indices, dof_indices)
-
-    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Velocity targets [rad/s or m/s]."""
-        return self._get("velocity_targets", indices, dof_indices)
-
-    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set velocity targets [rad/s or m/s], of joint drives and actuators alike."""
-        self._set("velocity_targets", velocities, indices, dof_indices)
-
     # efforts and drives
 
     def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
@@ -179,10 +131,6 @@ class KitArticulation:
     def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
         """Set efforts [N·m or N]; they act until they are set again."""
         self._set("actuation_forces", efforts, indices, dof_indices)
-
-    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
-        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
-        return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
 
     def set_dof_gains(
         self,

@@ -1,0 +1,92 @@
+"""The per-joint methods of an articulation, by Isaac Sim's names, over arrays that are got and set by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import warp as wp
+
+
+class DofAccess:
+    """What articulations of several hosts have in common; a subclass knows where the arrays are."""
+
+    # of a subclass: robots and joints, and how arrays are read and written
+
+    @property
+    def paths(self) -> list[str]:
+        """Articulation root of each row."""
+        raise NotImplementedError
+
+    @property
+    def dof_names(self) -> list[str]:
+        """Names of the joint axes."""
+        raise NotImplementedError
+
+    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+        raise NotImplementedError
+
+    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+        raise NotImplementedError
+
+    def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
+        """Positions or velocities were set: whoever has to be told, is told here."""
+
+    # joints
+
+    def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
+        """Return the columns of the named joints, int32.
+
+        Raises:
+            ValueError: There is no such joint; the message lists those there are.
+        """
+        known = self.dof_names
+        wanted = [names] if isinstance(names, str) else list(names)
+        for name in wanted:
+            if name not in known:
+                raise ValueError(f"joint {name!r}: not in <{self.paths[0]}>. Available: {known}.")
+        return wp.array([known.index(name) for name in wanted], dtype=wp.int32, device="cpu")
+
+    # state
+
+    def get_dof_positions(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Positions [rad or m]."""
+        return self._get("positions", indices, dof_indices)
+
+    def set_dof_positions(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set positions [rad or m], and the position targets to the same values."""
+        self._set("positions", positions, indices, dof_indices)
+        self._set("position_targets", positions, indices, dof_indices)
+        self._state_was_set("positions", indices, dof_indices)
+
+    def get_dof_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Velocities [rad/s or m/s]."""
+        return self._get("velocities", indices, dof_indices)
+
+    def set_dof_velocities(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set velocities [rad/s or m/s], and the velocity targets to the same values."""
+        self._set("velocities", velocities, indices, dof_indices)
+        self._set("velocity_targets", velocities, indices, dof_indices)
+        self._state_was_set("velocities", indices, dof_indices)
+
+    def get_dof_position_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Position targets [rad or m]."""
+        return self._get("position_targets", indices, dof_indices)
+
+    def set_dof_position_targets(self, positions: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set position targets [rad or m], of joint drives and actuators alike."""
+        self._set("position_targets", positions, indices, dof_indices)
+
+    def get_dof_velocity_targets(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Velocity targets [rad/s or m/s]."""
+        return self._get("velocity_targets", indices, dof_indices)
+
+    def set_dof_velocity_targets(self, velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set velocity targets [rad/s or m/s], of joint drives and actuators alike."""
+        self._set("velocity_targets", velocities, indices, dof_indices)
+
+    # drives
+
+    def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Stiffnesses [N·m/rad or N/m] and dampings [N·m·s/rad or N·s/m] of the joint drives."""
+        return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
