@@ -1,20 +1,76 @@
+// What the generated laws stand on. V is float, or a vector of floats where the compiler has them.
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+
 namespace ACTUATORS_VARIANT {
+
 constexpr float kMax = std::numeric_limits<float>::max();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-inline bool finite(float x) { return std::fabs(x) <= kMax; }
-inline float valid(float value, bool ok) {
+
+// The results of a function that has several.
+template <class V, int N>
+struct Values {
+    V at[N > 0 ? N : 1];
+};
+
+// Types in their order.
+template <class... T>
+struct List {
+    static constexpr int kCount = sizeof...(T);
+};
+
+// One number for every lane.
+template <class V>
+inline V splat(float x) {
+    return x - V{};
+}
+template <>
+inline float splat<float>(float x) {
+    return x;
+}
+
+inline float magnitude(float x) {
+    return std::fabs(x);
+}
+// by its sign; what becomes of the sign of a NaN or a zero tells in no comparison
+template <class V>
+inline V magnitude(V x) {
+    return x < splat<V>(0.0f) ? -x : x;
+}
+
+// Whether a number is neither infinite nor NaN, lane by lane.
+template <class V>
+inline auto finite(V x) {
+    return magnitude(x) <= splat<V>(kMax);
+}
+
+// A choice by bits. Where a compiler sees two branches it follows each through all that comes after, and the loop around
+// them is no longer one of vectors.
+inline float chosen(bool first, float one, float other) {
+    uint32_t a, b;
+    std::memcpy(&a, &one, sizeof a);
+    std::memcpy(&b, &other, sizeof b);
+    const uint32_t mask = first ? ~uint32_t{0} : 0;
+    const uint32_t bits = (a & mask) | (b & ~mask);
+    std::memcpy(&one, &bits, sizeof bits);
+    return one;
+}
+
+// The value, NaN unless it is good: all bits of a NaN are set, whatever the value was.
+inline float nan_unless(bool good, float value) {
     uint32_t bits;
-    std::memcpy(&bits, &value, 4);
-    bits |= ok ? 0u : 0x7fffffffu;
-    std::memcpy(&value, &bits, 4);
+    std::memcpy(&bits, &value, sizeof bits);
+    bits |= good ? 0 : 0x7fffffff;
+    std::memcpy(&value, &bits, sizeof bits);
     return value;
 }
-template <class V, int N> struct Values { V at[N]; };
-template <class... Laws> struct List {};
+template <class V, class C>
+inline V nan_unless(C good, V value) {
+    return good ? value : splat<V>(kNaN);
 }
+
+}  // namespace ACTUATORS_VARIANT

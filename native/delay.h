@@ -46,7 +46,7 @@ inline bool all_finite(const float* const* now, int64_t i) {
 // Of the commands just written, what is not finite never enters: the one before it is held. And a joint with such a
 // command keeps its state, so its delayed commands are spoilt as well, for the law to see.
 // `before` are the rows written last, `places` the elements of the block, null for all.
-inline void hold_commands(const Problem& p, const Block& b, const float* const* now, const float* const* before,
+APART inline void hold_commands(const Problem& p, const Block& b, const float* const* now, const float* const* before,
                           float* const* delayed, const int32_t* places) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, count = b.robots * p.delayed_slots;
@@ -63,7 +63,7 @@ inline void hold_commands(const Problem& p, const Block& b, const float* const* 
 }
 
 // All elements with one lag shorter than the ring: read in place.
-inline bool delay_alike(const Problem& p, Block& b, const float* const* now, int64_t lag, float* const* delayed) {
+APART inline bool delay_alike(const Problem& p, Block& b, const float* const* now, int64_t lag, float* const* delayed) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, written = next_row(ring) * ring.pitch + from;
     const float* before[kCommands];
@@ -89,7 +89,7 @@ inline bool delay_alike(const Problem& p, Block& b, const float* const* now, int
 }
 
 // All elements with the longest lag: the row that is read is the one to be written.
-inline bool delay_swapped(const Problem& p, Block& b, const float* const* now, float* const* delayed) {
+APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* now, float* const* delayed) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, written = next_row(ring) * ring.pitch + from;
     const float* before[kCommands];
@@ -113,7 +113,7 @@ inline bool delay_swapped(const Problem& p, Block& b, const float* const* now, f
 }
 
 // Some elements are delayed, or each by a lag of its own.
-inline bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
+APART inline bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
                         float* const* delayed, float* const* before) {
     const Ring& ring = p.ring;
     const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;

@@ -1,5 +1,6 @@
 // Names for Python, and nothing else.
 #include "bound_plan.h"
+#include "laws_alone.h"
 #include "transfer.h"
 
 using namespace actuators;
@@ -76,6 +77,7 @@ PYBIND11_MODULE(core, m) {
     py::class_<Transfer>(m, "Transfer")
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
         .def("run", &Transfer::run);
+    register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));
     m.def("variants", [] {

@@ -138,7 +138,21 @@ void Plan::bind_indices(const Source (&inputs)[kSignals], const Sink& efforts, c
 void Plan::use(const State& now, const State& after) {
     now_ = now;
     after_ = after;
+    in_place_ = now == after;
+    in_use_ = true;
+    point_at_state();
     if (p_.layout != Layout::kIndexed) settled_ = false;
+}
+
+void Plan::point_at_state() {
+    if (!in_use_) return;
+    float* const* states = after_.laws.data();
+    for (std::vector<Use>* uses : {&p_.controllers, &p_.limits})
+        for (Use& use : *uses)
+            for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
+    for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
+    p_.ring.pitch = after_.pitch;
+    p_.ring.pushes = after_.pushes;
 }
 
 void Plan::hand_over(const Handover& between) {
@@ -203,8 +217,10 @@ void Plan::prepare() {
     p_.derived = 0;
     for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, -1));
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
+    point_at_state();
     prepare_lag();
     variant_.choose(p_);
+    blocks_ = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
     const size_t arrays = variant_.scratch_arrays + p_.derived;
     scratch_ = Aligned<float>((helped_ ? 2 : 1) * arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
     changed_ = false;
@@ -222,14 +238,14 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
 // The values of all slots, repeated to fill a block; or those of all robots as they are.
 Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
-    if (row.own) return {nullptr, row.own};
+    if (row.own) return {row.own, -1};
     Aligned<float> pattern(p_.robots_per_block * p_.period);
     for (size_t i = 0; i < pattern.size(); ++i) {
         const int32_t slot = slot_of_[i % p_.period];
         pattern[i] = slot < 0 ? row.neutral : row.values[slot];
     }
     patterns_.push_back(std::move(pattern));
-    return {patterns_.back().data(), nullptr};
+    return {patterns_.back().data(), 0};
 }
 
 Use Plan::use_of(MemberUse& member, int number) {
@@ -244,7 +260,7 @@ Use Plan::use_of(MemberUse& member, int number) {
     bool own = false;
     for (size_t k = 0; k < member.rows.size(); ++k) {
         use.rows[k] = use.raw[k] = patterns_of_[member.rows[k]];
-        own |= use.raw[k].own != nullptr;
+        own |= use.raw[k].own != 0;
     }
     if (member.facts.prepares && own) {
         use.derived = p_.derived;
@@ -254,11 +270,11 @@ Use Plan::use_of(MemberUse& member, int number) {
         const int64_t size = p_.robots_per_block * p_.period;
         const float* raw[kMost];
         float* prepared[kMost];
-        for (int k = 0; k < member.facts.parameters; ++k) raw[k] = use.raw[k].shared;
+        for (int k = 0; k < member.facts.parameters; ++k) raw[k] = use.raw[k].values;
         for (int k = 0; k < member.facts.prepared; ++k) {
             patterns_.emplace_back(size);
             prepared[k] = patterns_.back().data();
-            use.rows[k] = {prepared[k], nullptr};
+            use.rows[k] = {prepared[k], 0};
         }
         member.prepare(raw, prepared, size);
     }
@@ -343,7 +359,7 @@ void Plan::check(Phase phase) {
     if (phase != Phase::kWhole && !p_.handover.bad)
         throw std::runtime_error("nothing stands between the halves of a step. Call hand_over() first.");
     if (changed_) prepare();
-    if ((p_.delayed_slots && !after_.pushes) || after_.laws.size() != remembered_)
+    if (!in_use_ && (p_.delayed_slots || remembered_))
         throw std::runtime_error("not bound to states. Call use() first.");
     if (p_.layout == Layout::kIndexed) look_through_indices();
 }
@@ -352,16 +368,9 @@ void Plan::begin(Phase phase, float dt) {
     p_.phase = phase;
     if (phase == Phase::kLimit) return;
     p_.dt = dt;
-    if (!(now_ == after_)) copy_state();
-    float* const* states = after_.laws.data();
-    for (std::vector<Use>* uses : {&p_.controllers, &p_.limits})
-        for (Use& use : *uses)
-            for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
+    if (!in_place_) copy_state();
     if (!p_.delayed_slots) return;
     Ring& ring = p_.ring;
-    for (int c = 0; c < kCommands; ++c) ring.rows[c] = after_.rows[c];
-    ring.pitch = after_.pitch;
-    ring.pushes = after_.pushes;
     // written by others: not to be trusted with a place in memory
     ring.newest = (*now_.write_idx % depth_ + depth_) % depth_;
     if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
@@ -377,7 +386,7 @@ void Plan::finish() {
 }
 
 void Plan::run_all_blocks() {
-    const int64_t count = blocks();
+    const int64_t count = blocks_;
     if (!helped_ || p_.robots * p_.slots < kWorthHelping) return run_blocks(0, count);
     const int64_t each = (count + kChunks - 1) / kChunks;
     Helper::instance().run((count + each - 1) / each, [this, each, count](int64_t chunk, int worker) {

@@ -67,7 +67,7 @@ class Plan {
     // the same in pieces, for plans that are stepped together; `check` refuses before anything is written
     void check(Phase phase);
     void begin(Phase phase, float dt);
-    int64_t blocks() const { return (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block; }
+    int64_t blocks() const { return blocks_; }
     void run_blocks(int64_t first, int64_t last) { variant_.step_blocks(p_, first, last, scratch_.data()); }
     void finish();
     // whether it writes where the other reads
@@ -128,6 +128,7 @@ class Plan {
     void prepare_lag();
     bool uniform_lag() const;
     void look_through_indices();
+    void point_at_state();
     void copy_state() const;
     bool settle();
     float command_of(int c, int64_t robot, int32_t slot) const;
@@ -137,7 +138,7 @@ class Plan {
     std::string label_;
     const Variant& variant_ = choose_variant();
     Problem p_;
-    int64_t depth_;
+    int64_t depth_, blocks_ = 0;
     size_t remembered_ = 0;  // numbers that are
     std::vector<RowValues> rows_;
     std::vector<MemberUse> controllers_, limits_;
@@ -147,6 +148,7 @@ class Plan {
     std::vector<Named> names_;
     bool bound_ = false, changed_ = true;
     State now_, after_;
+    bool in_place_ = true, in_use_ = false;
     // whether every row of the ring holds a command; of states from outside nothing is known
     bool settled_ = false;
     // faults since the reset, one per element at most

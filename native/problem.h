@@ -21,9 +21,10 @@ constexpr int kEffortFault = 1 << kSignals;
 // Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
 // cache. A parameter is either shared by all robots, then repeated to fill one block, or has a value per robot.
 struct Row {
-    const float* shared = nullptr;
-    const float* own = nullptr;
-    const float* at(int64_t element) const { return own ? own + element : shared; }
+    const float* values = nullptr;
+    // all bits where elements have values of their own, none where a block's worth is repeated
+    int64_t own = 0;
+    const float* at(int64_t element) const { return values + (element & own); }
 };
 
 // A curve over the position, and the elements that have it.
@@ -201,23 +202,24 @@ struct Problem {
     std::mutex* guard = nullptr;
 };
 
+// A block of elements. Nothing is set at first, as a step of few robots is short; see block_of.
 struct Block {
-    int64_t first_robot = 0, robots = 0;
+    int64_t first_robot, robots;
     // number of its first element among all, and of elements
-    int64_t first = 0, size = 0;
+    int64_t first, size;
     // read from: contiguous, `size` each; commands are the delayed ones after the delay
-    const float* input[kSignals] = {};
+    const float* input[kSignals];
     // efforts that limits start from, and where efforts go
-    const float* given = nullptr;
-    float* efforts = nullptr;
-    const int32_t* driven = nullptr;
+    const float* given;
+    float* efforts;
+    const int32_t* driven;
     // arrays of scratch memory, `pitch` numbers apart, see Use::derived
-    float* derived = nullptr;
-    int64_t pitch = 0;
+    float* derived;
+    int64_t pitch;
     // the first limit of a sweep
-    int limit = 0;
+    int limit;
     // where results by places are found before they go where they belong
-    float* found = nullptr;
+    float* found;
 };
 
 }  // namespace actuators

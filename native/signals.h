@@ -36,7 +36,7 @@ inline int64_t copy_eights(const Problem&, const Block&, int64_t, const float*, 
 }
 #endif
 
-inline void copy_columns(const Problem& p, const Block& b, const Source& source, float* RESTRICT to) {
+APART inline void copy_columns(const Problem& p, const Block& b, const Source& source, float* RESTRICT to) {
     const float* RESTRICT from = source.data + b.first_robot * source.pitch;
     int64_t robot = p.pick_count && source.pitch >= 8 ? copy_eights(p, b, source.pitch, from, to) : 0;
     from += robot * source.pitch, to += robot * p.slots;
@@ -44,7 +44,7 @@ inline void copy_columns(const Problem& p, const Block& b, const Source& source,
         for (int64_t slot = 0; slot < p.slots; ++slot) to[slot] = from[p.columns[slot]];
 }
 
-inline void gather(const Block& b, const Source& source, float* RESTRICT to) {
+APART inline void gather(const Block& b, const Source& source, float* RESTRICT to) {
     const uint32_t* RESTRICT index = source.index + b.first_robot * source.index_stride;
     const float* RESTRICT from = source.data;
     const int64_t stride = source.stride, step = source.index_stride;
@@ -55,26 +55,36 @@ inline void gather(const Block& b, const Source& source, float* RESTRICT to) {
     }
 }
 
-// Where a signal of a block can be read, in its array or gathered.
-inline const float* signal_in(const Problem& p, const Block& b, int s, float* gathered) {
-    const Source& source = p.input[s];
-    if (p.layout == Layout::kIndexed) {
-        if (source.data && source.consecutive >= 0) return source.data + source.consecutive + b.first_robot;
-        if (source.data)
-            gather(b, source, gathered);
-        else
-            std::fill_n(gathered, b.size, 0.0f);
-        return gathered;
-    }
-    if (p.layout != Layout::kGather) return source.data + b.first_robot * source.pitch + p.columns[0];
-    copy_columns(p, b, source, gathered);
+// Read signals and write efforts in the arrays themselves.
+inline void point_at_arrays(const Problem& p, Block& b) {
+    const int32_t column = p.columns[0];
+    for (int s = 0; s < kSignals; ++s) b.input[s] = p.input[s].data + b.first_robot * p.input[s].pitch + column;
+    b.efforts = p.efforts.data + b.first_robot * p.efforts.pitch + column;
+}
+
+// Where a signal of a block can be read that an index leads to, in its array or gathered.
+inline const float* indexed(const Block& b, const Source& source, float* gathered) {
+    if (source.data && source.consecutive >= 0) return source.data + source.consecutive + b.first_robot;
+    if (source.data)
+        gather(b, source, gathered);
+    else
+        std::fill_n(gathered, b.size, 0.0f);
     return gathered;
 }
 
-// Where the efforts of a block are written, in their array or to be put there by `efforts_out`.
-inline float* place_for_efforts(const Problem& p, const Block& b, float* aside) {
-    if (p.layout == Layout::kGather || p.layout == Layout::kIndexed) return aside;
-    return p.efforts.data + b.first_robot * p.efforts.pitch + p.columns[0];
+// Find a block's signals: `gathered` is memory for those that do not lie as elements do, `aside` for efforts that go
+// elsewhere at the end.
+inline void signals_in(const Problem& p, Block& b, float* gathered, float* aside) {
+    if (p.layout == Layout::kDirect || p.layout == Layout::kGaps) return point_at_arrays(p, b);
+    b.efforts = aside;
+    for (int s = 0; s < kSignals; ++s, gathered += b.pitch) {
+        if (p.layout == Layout::kIndexed) {
+            b.input[s] = indexed(b, p.input[s], gathered);
+        } else {
+            copy_columns(p, b, p.input[s], gathered);
+            b.input[s] = gathered;
+        }
+    }
 }
 
 // Add efforts where an index says.

@@ -45,6 +45,9 @@ Block block_of(const Problem& p, int64_t number) {
     b.robots = std::min(p.robots_per_block, p.robots - b.first_robot);
     b.first = b.first_robot * p.period;
     b.size = b.robots * p.period;
+    b.given = nullptr;
+    b.driven = nullptr;
+    b.limit = 0;
     if (p.layout == Layout::kGaps) {
         // the last row ends with its last driven column
         if (b.first_robot + b.robots == p.robots) b.size -= p.period - (p.columns[p.slots - 1] - p.columns[0] + 1);
@@ -125,7 +128,7 @@ int32_t fault_of(const float* const* signals, int64_t i) {
 }
 
 // Find the faults of a block, set their efforts to zero.
-void find_faults(const Problem& p, const Block& b, const float* const* signals) {
+APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
     const std::lock_guard<std::mutex> lock(*p.guard);
     for (int64_t i = 0; i < b.size; ++i) {
         const int64_t place = i % p.period;
@@ -143,7 +146,7 @@ void find_faults(const Problem& p, const Block& b, const float* const* signals) 
 // ---- two halves
 
 // Lay down what stands between the phases; the efforts are there already.
-void hand_over(const Problem& p, const Block& b, const float* const* signals) {
+APART void hand_over(const Problem& p, const Block& b, const float* const* signals) {
     const Handover& to = p.handover;
     for (int s = 0; s < kSignals; ++s) {
         const float* RESTRICT from = b.input[s];
@@ -167,9 +170,8 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
 
     // signals in
     const float* signals[kSignals];
-    for (int s = 0; s < kSignals; ++s)
-        signals[s] = b.input[s] = signal_in(p, b, s, scratch.at(Scratch::kGathered + s));
-    b.efforts = place_for_efforts(p, b, scratch.at(Scratch::kEfforts));
+    signals_in(p, b, scratch.at(Scratch::kGathered), scratch.at(Scratch::kEfforts));
+    std::copy(b.input, b.input + kSignals, signals);
 
     // delay
     bool bad = false;
@@ -213,9 +215,7 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
         // one sweep over the arrays as they are is all there is to a block
         for (int64_t number = first; number < last; ++number) {
             Block b = block_of(p, number);
-            for (int s = 0; s < kSignals; ++s)
-                b.input[s] = p.input[s].data + b.first_robot * p.input[s].pitch + p.columns[0];
-            b.efforts = p.efforts.data + b.first_robot * p.efforts.pitch + p.columns[0];
+            point_at_arrays(p, b);
             if (p.route.whole(p, b)) find_faults(p, b, b.input);
         }
         return;

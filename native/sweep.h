@@ -19,8 +19,11 @@
 #endif
 #if defined(_MSC_VER)
 #define RESTRICT __restrict
+#define APART __declspec(noinline)
 #else
 #define RESTRICT __restrict__
+// not inlined: what is rare or long would take the registers of what is short
+#define APART __attribute__((noinline))
 #endif
 
 namespace ACTUATORS_VARIANT {
@@ -108,18 +111,24 @@ using States = std::make_index_sequence<Law::kStates>;
 template <class Law>
 using Taken = std::make_index_sequence<Arrays<Law>::kTaken>;
 
-// Remember what a law found, if all of it is good; returns the effort, NaN when it is not.
+// Remember what a law found, if all of it is good; returns whether it is.
 template <class Law, class Result>
-inline float remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
+inline bool remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
     good = good & finite(found.at[0]);
     for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
-    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = good ? found.at[1 + s] : own.state[s][k];
-    return valid(found.at[0], good);
+    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[1 + s], own.state[s][k]);
+    return good;
 }
+
+// An effort before it is guarded.
+struct Raw {
+    float effort;
+    bool good;
+};
 
 // The effort of a law for element `i`, the `k`-th that has it.
 template <class Law>
-inline float effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
+inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
     const auto found = law_at<Law>(in, own, i, k, States<Law>{}, Taken<Law>{});
     bool good = true;
     // a signal that the law does not look at cannot spoil its effort, and has to be good all the same
@@ -128,22 +137,30 @@ inline float effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int6
     if constexpr (!Law::kReads[kPositionTarget]) good = good & finite(in.q_target[i]);
     if constexpr (!Law::kReads[kVelocityTarget]) good = good & finite(in.qd_target[i]);
     if constexpr (!Law::kReads[kFeedforward]) good = good & finite(in.feedforward[i]);
-    return remember(found, good, own, k);
+    good = remember(found, good, own, k);
+    return {found.at[0], good};
 }
 template <>
-inline float effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
-    return valid(in.given[i], finite(in.given[i]));
+inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
+    return {in.given[i], finite(in.given[i])};
 }
 
-// The effort after some limits; what comes out of the last one is for the guard to judge.
-inline float limited(float effort, const Inputs&, int64_t) {
-    return effort;
+// Whether an effort may be finite and yet not good.
+template <class Law>
+constexpr bool may_hide = Law::kStates > 0 || !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] &&
+                                                Law::kReads[4]);
+template <>
+constexpr bool may_hide<Given> = false;
+
+// After some limits, the last of which is not guarded yet.
+inline Raw limited(Raw raw, const Inputs&, int64_t) {
+    return raw;
 }
 template <class Limit, class... More>
-inline float limited(float effort, const Inputs& in, int64_t i, const Arrays<Limit>& own, const Arrays<More>&... more) {
+inline Raw limited(Raw raw, const Inputs& in, int64_t i, const Arrays<Limit>& own, const Arrays<More>&... more) {
+    const float effort = nan_unless(raw.good, raw.effort);
     const float result = limit_at<Limit>(effort, in, own, i, i, States<Limit>{}, Taken<Limit>{}).at[0];
-    if constexpr (sizeof...(More) == 0) return result;
-    return limited(valid(result, finite(result)), in, i, more...);
+    return limited({result, finite(result)}, in, i, more...);
 }
 
 // ---- sweeps
@@ -157,8 +174,9 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
     int32_t bad = 0;
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
-        const float effort = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
-        const bool good = finite(effort);
+        Raw raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
+        if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
+        const auto [effort, good] = raw;
         if constexpr (MASKED) {
             bad |= driven[i] & (good ? 0 : 1);
             if (driven[i]) out[i] = effort;
@@ -245,7 +263,10 @@ void law_by_places(const Problem& p, const Block& b, const Use& use, float* REST
     const Arrays<Law> own(use, b);
     float* RESTRICT found = b.found;
     INDEPENDENT
-    for (int64_t k = 0; k < count; ++k) found[k] = effort_of<Law>(in, own, places[k], k);
+    for (int64_t k = 0; k < count; ++k) {
+        const Raw raw = effort_of<Law>(in, own, places[k], k);
+        found[k] = nan_unless(raw.good, raw.effort);
+    }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 
@@ -261,7 +282,7 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
         const auto result = limit_at<Limit>(efforts[i], in, own, i, k, States<Limit>{}, Taken<Limit>{});
-        found[k] = remember(result, finite(efforts[i]), own, k);
+        found[k] = nan_unless(remember(result, finite(efforts[i]), own, k), result.at[0]);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
