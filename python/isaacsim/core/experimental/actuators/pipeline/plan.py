@@ -88,10 +88,17 @@ class Remembering:
     Args:
         law: Its class.
         used: Which slots have it, bool.
+        stage: Number of its stage; None for a controller.
     """
 
     law: Any
     used: np.ndarray
+    stage: int | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of slots that have it."""
+        return int(self.used.sum())
 
     @property
     def places(self) -> np.ndarray:
@@ -200,7 +207,12 @@ class Plan:
         controllers = [
             Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
-        return controllers + [Remembering(stage.clamp, stage.used) for stage in self.stages if stage.clamp.STATE]
+        stages = [
+            Remembering(stage.clamp, stage.used, number)
+            for number, stage in enumerate(self.stages)
+            if stage.clamp.STATE
+        ]
+        return controllers + stages
 
     @property
     def stage_names(self) -> list[str]:

@@ -754,7 +754,7 @@ class WarpStep:
         slots.delay_place = self._ints(np.where(plan.delayed, np.cumsum(plan.delayed) - 1, -1))
         slots.num_slots, slots.num_delayed, slots.depth = plan.num_slots, plan.num_delayed, plan.depth
         stateful = plan.stateful
-        slots.law_count = self._ints([int(one.used.sum()) for one in stateful])
+        slots.law_count = self._ints([one.count for one in stateful])
         places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
         slots.law_place = self._ints(np.stack(places))
         first = np.zeros((max(len(plan.stages), 1), plan.num_slots), np.int32)
