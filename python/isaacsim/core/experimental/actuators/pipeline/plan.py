@@ -33,6 +33,7 @@ _COMPUTATION = {
     Clamping: ("modify_forces", "state", "update_state", "is_stateful"),
 }
 
+
 @dataclass(eq=False)
 class Row:
     """One parameter of the plan.

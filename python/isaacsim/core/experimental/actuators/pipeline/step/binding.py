@@ -153,8 +153,9 @@ def _largest(index: Any) -> int:
         return int(index.max(initial=0))
     known = _looked_through.get(id(index))
     if known is None or known[0]() is not index:
-        gone = weakref.ref(index, lambda _, key=id(index): _looked_through.pop(key, None))
-        known = _looked_through[id(index)] = gone, int(index.numpy().max(initial=0))
+        key = id(index)
+        gone = weakref.ref(index, lambda _: _looked_through.pop(key, None))
+        known = _looked_through[key] = gone, int(index.numpy().max(initial=0))
     return known[1]
 
 

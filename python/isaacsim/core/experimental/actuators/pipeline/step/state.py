@@ -68,9 +68,24 @@ def new_state(plan: Plan, device: Any = None) -> StepState:
         return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
 
     delayed = plan.num_robots * plan.num_delayed
-    buffers = [filled(0, (plan.depth, delayed)) for _ in _BUFFERS]
-    laws = [tuple(filled(0, plan.num_robots * one.count) for _ in one.law.STATE) for one in plan.stateful]
-    return StepState(*buffers, filled(0, delayed, np.int32), filled(plan.depth - 1, 1, np.int32), laws)
+    return StepState(
+        buffer_pos=filled(0, (plan.depth, delayed)),
+        buffer_vel=filled(0, (plan.depth, delayed)),
+        buffer_act=filled(0, (plan.depth, delayed)),
+        num_pushes=filled(0, delayed, np.int32),
+        write_idx=filled(plan.depth - 1, 1, np.int32),
+        laws=[tuple(filled(0, plan.num_robots * one.count) for _ in one.law.STATE) for one in plan.stateful],
+    )
+
+
+def copy_state(source: StepState, target: StepState) -> None:
+    """Make two states of the same plan alike."""
+    for values, array in zip(source.arrays(), target.arrays(), strict=True):
+        if isinstance(array, wp.array):
+            if array.size:
+                wp.copy(array, values)
+        else:
+            array[...] = values
 
 
 class Kept(Protocol):
@@ -107,9 +122,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
     Raises:
         TypeError: A component keeps its state in something else than Warp arrays.
     """
-    faults = [
-        (robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()
-    ]
+    faults = [(robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()]
     saved = {
         "layout": np.array([LAYOUT]),
         "version": np.array([_version()]),

@@ -1,8 +1,8 @@
 """The step in Warp: one generated kernel, one launch per step, on the CPU or CUDA.
 
-Per slot and robot: signals in, guard, delay, law, limits, guard, efforts out. `_WHOLE` below is this rhythm; a step may
-be cut in two where the law is done, and the two bindings differ in nothing but how signals come in and efforts go out.
-The kernel is generated for the laws of the plan.
+Per slot and robot: signals in, guard, delay, law, limits, guard, efforts out. `_PHASES` below is this rhythm; a step
+may be cut in two where the law is done, and the two bindings differ in nothing but how signals come in and efforts go
+out. The kernel is generated for the laws of the plan.
 """
 
 # Warp structs and kernels are no Python types
@@ -12,7 +12,7 @@ The kernel is generated for the laws of the plan.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from string import Template
 from typing import Any
 
@@ -232,6 +232,7 @@ _HAND_OVER = """
     # hand over
     handed_bad[robot, slot] = fault
     handed_efforts[robot, slot] = effort
+    handed_computed[robot, slot] = effort
     keep(q, handed_q, robot, slot)
     keep(qd, handed_qd, robot, slot)
     keep(q_target, handed_q_target, robot, slot)
@@ -243,11 +244,11 @@ _TAKE_OVER = """
     # take over
     fault = handed_bad[robot, slot]
     effort = handed_efforts[robot, slot]
+    raw = handed_computed[robot, slot]
 """
 
 _LIMIT = """
     # limits, in their order; none sees what is not finite
-    raw = effort
     limiter = wp.int32(0)
     $limits
 
@@ -276,13 +277,17 @@ _EFFORTS_OUT = {
 """,
 }
 
+_PASS_ON = """
+    raw = effort
+"""
+
 _PHASES = {
-    "step": ("in", _COMMAND, _LIMIT, "out"),
+    "step": ("in", _COMMAND, _PASS_ON, _LIMIT, "out"),
     "command": ("in", _COMMAND, _HAND_OVER),
     "limit": ("in", _TAKE_OVER, _LIMIT, "out"),
 }
 _HANDED = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
-_HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float],"
+_HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
 _OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int],"
 _ARRAYS = {
     "columns": ("".join(f"{name}: wp.array2d[float], " for name in SIGNALS), "efforts: wp.array2d[float],"),
@@ -330,9 +335,7 @@ class _Law:
         memory: Its number among the laws with a state, None without one.
     """
 
-    def __init__(
-        self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], memory: int | None
-    ) -> None:
+    def __init__(self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], memory: int | None) -> None:
         self.owner, self.signals, self.name, self.rows, self.memory = owner, signals, name, list(rows), memory
 
     @property
@@ -457,9 +460,7 @@ def _count_kernel(counted: wp.array[int]):
 
 
 @wp.kernel
-def _reset_kernel(
-    chosen: wp.array[bool], slots: _Slots, pushes: wp.array[int], latched: wp.array2d[int]
-):
+def _reset_kernel(chosen: wp.array[bool], slots: _Slots, pushes: wp.array[int], latched: wp.array2d[int]):
     robot, slot = wp.tid()
     if chosen[robot]:
         if slots.delay_place[slot] >= 0:
@@ -486,7 +487,7 @@ class WarpStep:
 
     def __init__(self, plan: Plan, device: Any) -> None:
         self.plan, self.device = plan, device
-        self._steps, self._counts_there = 0, False
+        self._dt, self._steps, self._counts_there = 0.0, 0, False
         self._observed: tuple[wp.array, ...] = ()
         self._handed_over: tuple[wp.array, ...] = ()
         size = (plan.num_robots, plan.num_slots)
@@ -536,24 +537,26 @@ class WarpStep:
 
     def command(self, dt: float) -> None:
         """The first phase of a step: guard, delay and law, see `hand_over`."""
+        self._dt = dt
         self._launch("command", dt)
         self._advance(counts=False)
 
-    def limit(self, dt: float) -> None:
-        """The second phase of a step: limits and guard."""
-        self._launch("limit", dt)
+    def limit(self) -> None:
+        """The second phase of a step: limits, guard and efforts out."""
+        self._launch("limit", self._dt)
         self._count()
 
-    def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array) -> None:
+    def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, computed: wp.array) -> None:
         """Step in two halves from now on, `command` and `limit`, with these arrays between them.
 
         Args:
             signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`; what is not finite leaves
                 the value before.
             bad: Fault codes of the inputs, int32 `(robots, slots)`.
-            efforts: Efforts before the limits, float32 `(robots, slots)`, NaN for a fault.
+            efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
+            computed: Efforts that it tells as those before all limits, alike.
         """
-        self._handed_over = (*signals, bad, efforts)
+        self._handed_over = (*signals, bad, efforts, computed)
         self._forget_kernels()
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
@@ -589,10 +592,15 @@ class WarpStep:
         self._observed = tuple(wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32) if on)
         self._forget_kernels()
 
-    def observed(self) -> tuple[wp.array, wp.array]:
+    def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before the limits, 0 for a fault, and the stage that changed each last, from 1; `(robots, slots)`."""
-        computed, limited_by = self._observed
+        computed, limited_by = (array.numpy() for array in self._observed)
         return computed, limited_by
+
+    @property
+    def computed(self) -> wp.array:
+        """Efforts before the limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
+        return self._observed[0]
 
     def spread(self, row: Row) -> wp.array:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
@@ -607,7 +615,7 @@ class WarpStep:
         return self._slots.lag if row is self.plan.lag else self._rows[id(row)]
 
     def faults(self) -> list[tuple[int, int, int, int]]:
-        """Robot, slot, code and step of the first fault of each since its reset, by slot and robot; reads the device."""
+        """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
         codes, steps = self._latched.numpy(), self._latched_step.numpy()
         return [
             (int(robot), int(slot), int(codes[robot, slot]), int(steps[robot, slot]))
