@@ -274,7 +274,7 @@ class Part:
             if not -array.ndim <= axis < array.ndim or array.shape[axis] != self.count or not array.is_contiguous:
                 raise ValueError(
                     f"{subject} has shape {array.shape}: must be contiguous, with axis {axis} of {self.count} "
-                    "elements, one per actuator. Name the axis that runs over actuators in STATE_AXIS, or in ACTUATOR_AXIS of "
+                    "elements, one per actuator. Name that axis in STATE_AXIS, or in ACTUATOR_AXIS of "
                     "the state."
                 )
             dense = wp.array3d(dtype=array.dtype)
