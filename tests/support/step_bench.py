@@ -53,7 +53,15 @@ class ClampingSlew(Clamping):
 
 @wp.func
 def leaky_effort(
-    q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, level: float, count: float, gain: float
+    q: float,
+    qd: float,
+    q_target: float,
+    qd_target: float,
+    ff: float,
+    dt: float,
+    level: float,
+    count: float,
+    gain: float,
 ):
     """Return an effort that follows the error slowly, its level, and the number of steps."""
     now = 0.9 * level + gain * (q_target - q)

@@ -69,7 +69,8 @@ def run(kind: str = "columns", apart: bool = False, phases: bool = False) -> tup
 
 
 @pytest.mark.parametrize(
-    "other", [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}]
+    "other",
+    [{"kind": "indices"}, {"apart": True}, {"phases": True}, {"kind": "indices", "apart": True, "phases": True}],
 )
 def test_however_it_is_called_the_bits_are_the_same(other: Any) -> None:
     """By columns or indices, in place or from one state into another, in one go or in two phases."""
@@ -151,7 +152,7 @@ def test_first_command_that_is_not_finite_waits(signal: int) -> None:
 
 @KINDS
 def test_faults_are_latched_until_a_reset(kind: str, rng: np.random.Generator) -> None:
-    """Robot, slot, code and step of the first; resetting its robot, or all, forgets it, and steps go on or start over."""
+    """Robot, slot, code and step of the first; a reset of its robot, or of all, forgets it, that of all counts anew."""
     step, bench = made(kind)
     inputs = draw(rng, faults=False)
     bad = inputs.copy()
@@ -205,9 +206,7 @@ def test_columns_write_their_own_only(rng: np.random.Generator) -> None:
 
 def test_feedforward_may_be_absent() -> None:
     """Then it is zero, and so may be its indices."""
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(2), full(0)), [], None)], ROBOTS), "cpu"
-    )
+    step = WarpStep(compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(2), full(0)), [], None)], ROBOTS), "cpu")
     q, target, efforts = floats(0, 0, 0), floats(1, 2, 3), floats(0, 0, 0)
     at = wp.array([2, 1, 0], dtype=wp.uint32, device="cpu")
     step.bind(Indices([q, q, target, q, None], [at] * 4 + [None], efforts, at))
@@ -217,9 +216,7 @@ def test_feedforward_may_be_absent() -> None:
 
 def test_joints_that_share_a_place_add_up() -> None:
     """Both efforts arrive."""
-    step = WarpStep(
-        compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [], None)], ROBOTS), "cpu"
-    )
+    step = WarpStep(compile_plan([ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [], None)], ROBOTS), "cpu")
     q, target, efforts = floats(0, 0, 0), floats(1, 2, 3), floats(0, 0)
     at, out = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([0, 1, 2], [1, 1, 0]))
     step.bind(Indices([q, q, target, q, None], [at] * 5, efforts, out))
