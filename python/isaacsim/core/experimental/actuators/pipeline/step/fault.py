@@ -1,0 +1,59 @@
+"""What is reported of an input or effort that was not finite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import warp as wp
+
+FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
+"""What the bits of a fault code stand for, lowest first."""
+
+EFFORT_FAULT = 1 << FAULT_INPUTS.index("effort")
+"""Fault code of an effort that was not finite while all inputs were."""
+
+
+@wp.func
+def fault_bit(value: float, bit: int) -> int:
+    """Return `bit` for a value that is not finite, else 0."""
+    if wp.isfinite(value):
+        return 0
+    return bit
+
+
+@dataclass(frozen=True)
+class Fault:
+    """An input or effort that was not finite; the joint's effort was 0 in that step.
+
+    Args:
+        label: Actuator prim path, or joint name of an actuator built in Python.
+        dof_name: Joint.
+        robot: Robot index.
+        step: Step since the last reset of the wrapper, or `clear_faults` of an `Actuator`, counted from 0.
+        inputs: What was not finite.
+        robot_path: Articulation root of the robot.
+    """
+
+    label: str
+    dof_name: str
+    robot: int
+    step: int
+    inputs: tuple[str, ...]
+    robot_path: str = ""
+
+
+def fault_of(label: str, dof_name: str, robot: int, step: int, code: int) -> Fault:
+    """The fault that a code stands for."""
+    inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
+    return Fault(label, dof_name, robot, step, inputs)
+
+
+def faults_of(slots: Sequence[tuple[str, str]], codes: np.ndarray, steps: np.ndarray) -> list[Fault]:
+    """The faults in arrays of codes and steps, shape `(robots, slots)`; `slots` holds label and joint of each."""
+    found = []
+    for slot, robot in np.argwhere(codes.T):
+        label, dof_name = slots[slot]
+        found.append(fault_of(label, dof_name, int(robot), int(steps[robot, slot]), int(codes[robot, slot])))
+    return found
