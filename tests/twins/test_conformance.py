@@ -15,7 +15,11 @@ import warp as wp
 from closeness import assert_close
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
 from isaacsim.core.experimental.actuators.components import catalogue
-from isaacsim.core.experimental.actuators.components.clamping_dc_motor import ClampingDCMotor, dc_motor_clamp, dc_motor_prepare
+from isaacsim.core.experimental.actuators.components.clamping_dc_motor import (
+    ClampingDCMotor,
+    dc_motor_clamp,
+    dc_motor_prepare,
+)
 from isaacsim.core.experimental.actuators.components.clamping_max_effort import max_effort_clamp
 from isaacsim.core.experimental.actuators.components.clamping_position_based import ClampingPositionBased
 from isaacsim.core.experimental.actuators.components.controller_pd import pd_effort
