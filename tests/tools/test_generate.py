@@ -14,6 +14,8 @@ import numpy as np
 import public_names
 import pytest
 import warp as wp
+from isaacsim.core.experimental.actuators import Clamping, MaxEffortClampingConfig
+from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.law import within
 from places import REPOSITORY
@@ -134,6 +136,80 @@ extern "C" void call(const float* in, float* out, long count) {{
     expected = out.numpy()
     same = (found.view(np.int32) == expected.view(np.int32)) | (np.isnan(found) & np.isnan(expected))
     assert same.all(), (table[~same][:5], found[~same][:5], expected[~same][:5])
+
+
+@wp.func
+def heat_clamp(
+    effort: float, position: float, velocity: float, dt: float, heat: float, inverse: float, most: float, limit: float
+):
+    """A limit that falls with what it remembers, and follows a curve."""
+    warmed = heat + wp.abs(effort) * dt * inverse
+    return within(effort, -limit, limit) if warmed < most else 0.0, warmed
+
+
+@wp.func
+def heat_prepare(capacity: float, most: float):
+    """The inverse of the capacity."""
+    return 1.0 / capacity, most
+
+
+class ClampingHeat(Clamping):
+    """A made-up limit with everything that a limit may have."""
+
+    PARAMETERS = ("capacity", "most")
+    STATE = ("heat",)
+    CURVES = ("limit",)
+    PREPARE = heat_prepare
+    LAW = heat_clamp
+
+
+class Trial(catalogue.Law):
+    """A line whose class stands here."""
+
+    component: Any = ClampingHeat
+
+
+def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """State, preparation and curve get their places; the list keeps the order of the lines."""
+    line = Trial(MaxEffortClampingConfig, "ClampingHeat")
+    monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS[:4], line, *catalogue.LAWS[4:]))
+    text = laws_header.header()
+    assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingPositionBased, ClampingMaxEffort>;" in text
+    (tmp_path / "generated_laws.h").write_text(text)
+    file = tmp_path / "trial.cpp"
+    file.write_text("""
+#include "generated_laws.h"
+using L = trial::ClampingHeat;
+static_assert(L::kParameters == 2 && L::kPrepared == 2 && L::kStates == 1 && L::kCurves == 1 && L::kArguments == 8);
+static_assert(L::kPrepares && L::kReads[0] && L::kReads[1] && !L::kReads[2]);
+float heat(float x) { return L::law(x, 0, 0, 1, x, L::prepare(x, 1).at[0], 1, x).at[1]; }
+""")
+    command = [compiler(), f"-I{tmp_path}", *FLAGS, "-DACTUATORS_VARIANT=trial", "-fsyntax-only", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("STATE", (), "returns 2 values: must return 1"),
+        ("PREPARE", pair, "pair returns 2 values: must return the 3"),
+    ],
+)
+def test_law_that_does_not_fit_its_class_is_refused(
+    name: str, value: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many results as the class has states; as many prepared values as the law takes."""
+    monkeypatch.setattr(ClampingHeat, name, value)
+    if name == "PREPARE":
+        monkeypatch.setattr(ClampingHeat, "CURVES", ())
+    monkeypatch.setattr(catalogue, "LAWS", (Trial(MaxEffortClampingConfig, "ClampingHeat"),))
+    if name == "STATE":
+        monkeypatch.setattr(ClampingHeat, "CURVES", ("limit",))
+        monkeypatch.setattr(ClampingHeat, "PREPARE", None)
+        monkeypatch.setattr(ClampingHeat, "PARAMETERS", ("dt", "heat", "capacity", "most"))
+    with pytest.raises(laws_header.UnsupportedError, match=words):
+        laws_header.header()
 
 
 @wp.func
