@@ -249,8 +249,8 @@ class Clamping(Component):
             raise NotImplementedError(f"{type(self).__name__} has no law. Give it LAW, or override modify_forces.")
         if self.STATE:
             raise NotImplementedError(
-                f"{type(self).__name__} remembers {self.STATE}, which modify_forces has no place for: it runs in a plan "
-                "only. Give it to ArticulationActuators or Actuator."
+                f"{type(self).__name__} remembers {self.STATE}, which modify_forces has no place for: it runs in a "
+                "plan only. Give it to ArticulationActuators or Actuator."
             )
         device = device or dst_forces.device
         if len(self._rows) != len(self.CURVES):
