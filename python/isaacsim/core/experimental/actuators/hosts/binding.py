@@ -163,7 +163,7 @@ def _in_place_problem(array: Any, shape: tuple[int, int], device: Any, written: 
     return "" if 0 in shape else _place_problem(address, tuple(array.strides), shape, written)
 
 
-def _place_problem(address: int, strides: tuple[int, ...], shape: tuple[int, int], written: bool) -> str:
+def _place_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int], written: bool) -> str:
     """What is wrong with where the numbers of an array lie."""
     number, (rows, columns) = 4, shape
     pitch, step = strides
