@@ -57,7 +57,8 @@ class MemoryTick(OurTick):
 
     def memory(self) -> int:
         """Bytes that the wrapper holds beyond the articulation's arrays: engine and feedforward."""
-        feedforward = [self.actuators._feedforward, self.actuators._feedforward_on_device.numpy()]
+        attached = self.actuators._attachment
+        feedforward = [attached.feedforward, attached.feedforward_on_device.numpy()]
         if np.shares_memory(*feedforward):
             feedforward.pop()
         engine = sum(part._core.memory for _, part in self.actuators._engine._parts)

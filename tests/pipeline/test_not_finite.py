@@ -165,7 +165,7 @@ def trial(
                 for name, values in zip(ARRAYS, now, strict=False):
                     getattr(memory, name)[:] = values.ravel()
                 # the setter refuses what is not finite
-                wrapper._feedforward_on_device.assign(now[4])
+                wrapper._attachment.feedforward_on_device.assign(now[4])
                 host.step(DT)
                 found.efforts[step] = memory.efforts.reshape(ROBOTS, -1)
                 if step == BROKEN:

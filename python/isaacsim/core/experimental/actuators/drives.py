@@ -55,7 +55,7 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
             f"{len(shared)} joints, <{joint}> for one, are driven by two actuator wrappers, {other!r} and {owner!r}: "
             "the one that steps last wins. Close one of them or give them different joints.",
             # where the wrapper is made
-            stacklevel=5,
+            stacklevel=7,
         )
     articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
