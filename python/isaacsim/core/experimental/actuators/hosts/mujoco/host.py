@@ -267,7 +267,6 @@ class MujocoHost:
         arrays = self._arrays
         assert arrays is not None
         self._qpos[envs], self._qvel[envs] = self._initial
-        self._applied[envs] = 0.0
         self._grid(arrays.position_targets)[envs] = [axis.position_target for axis in self._axes]
         self._grid(arrays.velocity_targets)[envs] = [axis.velocity_target for axis in self._axes]
         self._grid(arrays.efforts)[envs] = 0.0
