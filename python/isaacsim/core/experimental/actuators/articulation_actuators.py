@@ -267,10 +267,11 @@ class ArticulationActuators:
     def close(self) -> None:
         """Detach: clear the efforts and restore the drive gains that were set to zero, as far as physics runs.
 
-        Calling it again does nothing.
+        Calling it again does nothing, unless a part of it failed: the others are done, the error is raised, and the
+        next call tries again what failed.
         """
-        _open.discard(self)
         self._attachment.close()
+        _open.discard(self)
 
     def __enter__(self) -> Self:
         return self
