@@ -160,7 +160,8 @@ def _fail(*_args: Any, **_named: Any) -> None:
 class Uses:
     """Counts how often something is used, and lets one use fail."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: type[BaseException] = Broken) -> None:
+        self.error = error
         self.restart()
 
     def restart(self, fails_at: int = 0) -> None:
@@ -172,7 +173,7 @@ class Uses:
         self.count += 1
         if self.count == self.fails_at:
             self.failed = what
-            raise Broken(what)
+            raise self.error(what)
 
 
 class Fragile:
@@ -243,6 +244,28 @@ def test_constructor_is_all_or_nothing(leg: Leg, playing: bool, copies: bool, la
                 assert not playing or leg.gains() == [1.1, 2.2, 3.3], uses.failed
                 assert not playing or not leg.host.arrays().efforts.any(), uses.failed
     assert total > (20 if playing else 10)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interrupt_leaves_no_effort(leg: Leg, copies: bool, interrupt: type[BaseException]) -> None:
+    """Wherever in a step it comes; it is passed on as it is, and the next step goes on."""
+    uses = Uses(interrupt)
+    with use_host(FragileHost(leg.host, uses, copies=copies)):
+        wrapper = leg.wrap("knee")
+    leg.host.play()
+    leg.host.arrays().position_targets[:] = 1.0
+    uses.restart()
+    leg.host.step(DT)
+    for call in range(1, uses.count + 1):
+        assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
+        uses.restart(call)
+        with pytest.raises(interrupt):
+            leg.host.step(DT)
+        assert leg.host.arrays().efforts.tolist() == [0, 0, 0], uses.failed
+        leg.host.step(DT)
+    assert call == (5 if copies else 2)
+    wrapper.close()
 
 
 @pytest.mark.parametrize("late", [False, True])
