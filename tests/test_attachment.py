@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +152,36 @@ def test_feedforward_follows_the_joints_through_an_edit(robots: Path) -> None:
 # failures
 
 
+COPIES = [copy.copy, copy.deepcopy, pickle.dumps, lambda thing: copy.deepcopy({"held": [thing]})]
+
+
 class Broken(Exception):
     """What fails here."""
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+def test_a_wrapper_is_not_copied(leg: Leg, duplicate: Callable) -> None:
+    """The end of a copy would end the original, which goes on here."""
+    leg.host.play()
+    wrapper = leg.wrap("knee")
+    for thing in (wrapper, wrapper.articulation):
+        with pytest.raises(TypeError, match=rf"^{type(thing).__name__} cannot be copied or pickled: .*Hand the"):
+            duplicate(thing)
+    leg.host.arrays().position_targets[:] = 1.0
+    leg.host.step(DT)
+    assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
+    assert leg.gains() == [1.1, 0.0, 3.3]
+    wrapper.close()
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+def test_a_simulation_is_not_copied(robots: Path, duplicate: Callable) -> None:
+    """It goes on."""
+    with Simulation(robots / "pendulum.usda") as sim:
+        sim.play()
+        with pytest.raises(TypeError, match=r"^Simulation cannot be copied or pickled: .*open another one"):
+            duplicate(sim)
+        sim.step(2)
 
 
 def _fail(*_args: Any, **_named: Any) -> None:

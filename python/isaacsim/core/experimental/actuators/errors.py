@@ -29,6 +29,14 @@ class SimulationDivergedError(RuntimeError):
         super().__init__(message)
 
 
+def no_copy(thing: object, remedy: str) -> TypeError:
+    """What to say to who copies or pickles something that a running simulation knows."""
+    return TypeError(
+        f"{type(thing).__name__} cannot be copied or pickled: it is tied to a running simulation, and the end of the "
+        f"copy would be its end. {remedy}"
+    )
+
+
 def do_all(parts: Iterable[Callable[[], object]]) -> None:
     """Do every part, whatever the others do; the first error is raised at the end and mentions the rest."""
     first: BaseException | None = None
