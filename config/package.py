@@ -44,7 +44,7 @@ LEFT_OUT = [
     *("data/**/*.py", "data/benchmark.png", "docs/conf.py", "docs/_static/*", "ogn/*.py"),
     *("tests/kit/test_extension_folder.py", "tests/kit/test_node_ogn.py", "tests/kit/test_package.py"),
     *("tests/test_benchmarks.py", "tests/test_docs*.py", "tests/test_examples.py", "tests/test_python_*.py"),
-    "tests/test_robots.py",
+    *("tests/test_robots.py", "tests/tools/*.py"),
 ]
 # by place: what reads otherwise in the package, since folders lie elsewhere there
 REWRITES = [
