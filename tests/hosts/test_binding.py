@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts.binding import Binding, weakly
+from isaacsim.core.experimental.actuators.hosts.binding import Binding
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
 from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from pxr import Usd, UsdPhysics
@@ -352,20 +352,3 @@ def test_articulation_without_a_member_is_refused(host: LegHost, missing: str) -
         wrap("knee")
     assert legs.gains[0].all()
     assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
-
-
-def test_weak_function_ends_with_its_object() -> None:
-    """It calls the method while the object lives, and nothing after."""
-    heard: list[int] = []
-
-    class Listener:
-        def hear(self, value: int) -> None:
-            heard.append(value)
-
-    listener = Listener()
-    call = weakly(listener.hear)
-    call(1)
-    del listener
-    gc.collect()
-    call(2)
-    assert heard == [1]

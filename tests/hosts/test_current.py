@@ -393,8 +393,8 @@ def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> 
 def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import that fails inside our host is shown, not taken for a Kit without Isaac Sim."""
     with KitWorld("isaac-physx"):
-        monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.hosts.kit_events", None)
-        with pytest.raises(ModuleNotFoundError, match="kit_events") as caught:
+        monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.hosts.kit.events", None)
+        with pytest.raises(ModuleNotFoundError, match=r"kit\.events") as caught:
             current_host()
         # nothing else was tried after it
         assert caught.value.__context__ is None

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "isaacsim.core.experimental.actuators"
 
 # section order and keys of the manifest that Kit repositories validate

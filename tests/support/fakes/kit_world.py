@@ -20,7 +20,7 @@ PLAIN = ("kit-physx", "kit-core")
 KINDS = (*ISAAC, *PLAIN)
 
 # what imports Kit's modules
-_OURS = ("extension", "hosts.kit_events", "hosts.kit", "hosts.isaac_sim")
+_OURS = ("extension", "hosts.kit.events", "hosts.kit.plain_kit", "hosts.kit.isaac_sim")
 
 
 class App:

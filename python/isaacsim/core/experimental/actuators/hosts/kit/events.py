@@ -9,10 +9,9 @@ from typing import Any
 import carb  # pyright: ignore[reportMissingImports]
 import omni.usd  # pyright: ignore[reportMissingImports]
 
-from ..usd.articulation import articulation_roots
-from .binding import weakly
-from .bus import EventBus
-from .port import Subscription
+from ...usd.articulation import articulation_roots
+from ..bus import EventBus, weakly
+from ..port import Subscription
 
 _OURS = "isaacsim.core.experimental.actuators"
 

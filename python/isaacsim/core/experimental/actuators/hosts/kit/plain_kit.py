@@ -10,13 +10,13 @@ import omni.physics.tensors  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
 import warp as wp
 
-from ..errors import HostError
-from ..usd.articulation import match_roots
-from ..usd.joint_order import joint_orders
-from .binding import weakly
-from .dof_access import DofAccess
-from .kit_events import KitBus, current_roots, current_stage, on_stage_change
-from .values import broadcast, resolve_indices
+from ...errors import HostError
+from ...usd.articulation import match_roots
+from ...usd.joint_order import joint_orders
+from ..bus import weakly
+from ..dof_access import DofAccess
+from ..values import broadcast, resolve_indices
+from .events import KitBus, current_roots, current_stage, on_stage_change
 
 # whoever is told of the stop meets actuators that know
 _BEFORE_OTHERS = -1000

@@ -14,9 +14,9 @@ from isaacsim.core.simulation_manager import (  # pyright: ignore[reportMissingI
     SimulationManager,
 )
 
-from ..usd.articulation import match_roots
-from .binding import weakly
-from .kit_events import KitBus, current_roots, current_stage, on_stage_change
+from ...usd.articulation import match_roots
+from ..bus import weakly
+from .events import KitBus, current_roots, current_stage, on_stage_change
 
 # Isaac Sim's own callbacks, those of its articulations among them, have order 0
 _AFTER_ARTICULATIONS = 1

@@ -147,8 +147,8 @@ with KitWorld(sys.argv[1]) as world:
 @pytest.mark.parametrize("kind", KINDS)
 def test_kit_needs_neither_mujoco_nor_newton(kind: str) -> None:
     """Start, drive a robot and stop in a process that can import neither."""
-    folders = [str(REPOSITORY / "tests" / name) for name in ("kit", "support")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, os.environ.get("PYTHONPATH", "")])}
+    folders = [str(REPOSITORY / "tests" / "support"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
     command = [sys.executable, "-W", "error", "-c", IN_KIT, kind]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.stdout.splitlines()[-1:] == ["driven: [0, 1]"], done.stderr
