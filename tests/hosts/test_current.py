@@ -10,6 +10,7 @@ import pytest
 from fakes.kit_world import ISAAC, KINDS, KitWorld
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host, use_stage
 from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
 from isaacsim.core.experimental.actuators.hosts.current import (
     Articulation,
@@ -19,14 +20,13 @@ from isaacsim.core.experimental.actuators.hosts.current import (
     enter,
     leave,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from pxr import Usd
 from stages import stage_of
 
 
-def host(path: str = "/Robot", **arguments: object) -> MemoryHost:
+def host(path: str = "/Robot", **arguments: object) -> ArraysHost:
     """A host with one robot of one joint."""
-    return MemoryHost(["hinge"], path=path, **arguments)
+    return ArraysHost(["hinge"], path=path, **arguments)
 
 
 def test_no_host_says_how_to_open_one() -> None:

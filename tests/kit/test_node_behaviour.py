@@ -1,4 +1,4 @@
-"""The node on the memory host and on MuJoCo: every input, every output, and how it ends."""
+"""The node on the host of arrays and on MuJoCo: every input, every output, and how it ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.nodes import OgnArticulationActuators as node_module
 from isaacsim.core.experimental.actuators.nodes import state as state_module
 from isaacsim.core.experimental.actuators.nodes.database import Database, Node, Severity, node_database
@@ -47,7 +47,7 @@ class Graph:
             limit = [MaxEffortClampingConfig(5.0)]
             add_actuator(path, "knee", "knee", PDControlConfig(10.0, 0.0), clamping=limit, stage=self.stage)
             add_actuator(path, "hip", "hip", PDControlConfig(100.0, 0.0), stage=self.stage)
-        self.host = MemoryHost(JOINTS, robots, path="/World/Leg", stage=self.stage)
+        self.host = ArraysHost(JOINTS, robots, path="/World/Leg", stage=self.stage)
         self.host.bus.on_ready(self._give_gains, order=-1)
         self._count = itertools.count()
 

@@ -12,7 +12,7 @@ import pytest
 from fakes import omni_graph
 from fakes.kit_world import KitWorld
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.nodes import registration
 from isaacsim.core.experimental.actuators.nodes.database import Node, Severity, node_database
 from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import GENERATED, OgnArticulationActuators
@@ -39,7 +39,7 @@ def host():
     UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/World/Leg", "Xform"))
     UsdPhysics.RevoluteJoint.Define(stage, "/World/Leg/joints/knee")
     add_actuator("/World/Leg", "knee", "knee", PDControlConfig(10.0, 0.0), stage=stage)
-    made = MemoryHost(["knee"], path="/World/Leg", stage=stage)
+    made = ArraysHost(["knee"], path="/World/Leg", stage=stage)
     with use_host(made):
         made.play()
         made.arrays().stiffnesses[:] = 7.0
@@ -89,7 +89,7 @@ def test_registered_text_has_its_category(graph: omni_graph.OmniGraph) -> None:
     assert keys.keys() == others | {"categories"} and all(keys[name] == original[name] for name in others)
 
 
-def test_registered_node_runs(graph: omni_graph.OmniGraph, host: MemoryHost) -> None:
+def test_registered_node_runs(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
     """With Kit's execution states, path objects and arrays of text."""
     register_if_missing(EXT_ID)
     db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
@@ -102,7 +102,7 @@ def test_registered_node_runs(graph: omni_graph.OmniGraph, host: MemoryHost) -> 
     assert db.outputs.execOut is omni_graph.ExecutionAttributeState.ENABLED
 
 
-def test_deleted_node_is_found_in_kits_database(graph: omni_graph.OmniGraph, host: MemoryHost) -> None:
+def test_deleted_node_is_found_in_kits_database(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
     """Its state is looked up where OmniGraph keeps it, not in ours."""
     register_if_missing(EXT_ID)
     db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
@@ -115,7 +115,7 @@ def test_deleted_node_is_found_in_kits_database(graph: omni_graph.OmniGraph, hos
     assert host.arrays().stiffnesses[0] == 7.0 and not state.initialized
 
 
-def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: MemoryHost) -> None:
+def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
     """No callback of a node stays; its state is released, not lost."""
     register_if_missing(EXT_ID)
     db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))

@@ -45,9 +45,9 @@ for name in ("mujoco", "newton"):
 import numpy as np
 import warp as wp
 import isaacsim.core.experimental.actuators as ea
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
-host = MemoryHost(["a", "b"], 2)
+host = ArraysHost(["a", "b"], 2)
 with ea.use_host(host):
     robots = ea.Articulation("/Robot_.*")
     gains = [wp.array([value, value], dtype=wp.float32, device="cpu") for value in (10.0, 2.0)]

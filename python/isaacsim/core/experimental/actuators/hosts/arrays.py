@@ -11,7 +11,7 @@ from .articulation import ArrayArticulation, DofArrays, Robot
 from .bus import EventBus
 
 
-class MemoryHost:
+class ArraysHost:
     """`num_robots` equal robots whose joint state is whatever the caller writes.
 
     Args:
