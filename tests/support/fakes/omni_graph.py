@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.nodes import database
-from isaacsim.core.experimental.actuators.nodes.ogn_file import NodeDescription, parse_ogn
+from isaacsim.core.experimental.actuators.omnigraph import database
+from isaacsim.core.experimental.actuators.omnigraph.ogn_file import NodeDescription, parse_ogn
 
 
 class ExecutionAttributeState(enum.Enum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...nodes.ogn_types import parse_type
-from ..node_ports import NodePorts
+from ...omnigraph.node_ports import NodePorts
+from ...omnigraph.ogn_types import parse_type
 
 # what `auto` makes of the first value
 _ARRAYS = {bool: "bool[]", int: "int[]", float: "double[]", str: "token[]"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...nodes.ogn_types import ExecutionAttributeState
-from ..node_ports import NodePorts
+from ...omnigraph.node_ports import NodePorts
+from ...omnigraph.ogn_types import ExecutionAttributeState
 
 _WHICH = {"variableName": "token", "graph": "target", "targetPath": "token"}
 

@@ -14,9 +14,9 @@ from fakes.kit_world import KitWorld
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.nodes import registration
-from isaacsim.core.experimental.actuators.nodes.database import Node, Severity, node_database
 from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import GENERATED, OgnArticulationActuators
 from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE, register_if_missing, release_all
+from isaacsim.core.experimental.actuators.omnigraph.database import Node, Severity, node_database
 from places import REPOSITORY
 from pxr import Usd, UsdPhysics
 

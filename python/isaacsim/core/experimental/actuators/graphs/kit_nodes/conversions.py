@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..node_ports import NodePorts
+from ...omnigraph.node_ports import NodePorts
 
 
 class ToFloat:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..node_ports import NodePorts
+from ...omnigraph.node_ports import NodePorts
 
 
 class IsaacReadSimulationTime:

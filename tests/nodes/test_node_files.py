@@ -18,7 +18,7 @@ from typing import Any
 import isaacsim.core.experimental.actuators as package
 import jsonschema
 import pytest
-from isaacsim.core.experimental.actuators.nodes.ogn_file import read_ogn
+from isaacsim.core.experimental.actuators.omnigraph.ogn_file import read_ogn
 from places import REPOSITORY
 
 NODES = Path(package.__path__[0]) / "nodes"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ...nodes.ogn_types import ExecutionAttributeState
-from ..node_ports import NodePorts
+from ...omnigraph.node_ports import NodePorts
+from ...omnigraph.ogn_types import ExecutionAttributeState
 
 _TIMES = {"time": "double", "deltaSeconds": "double", "frame": "double"}
 

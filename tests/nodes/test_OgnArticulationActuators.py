@@ -24,8 +24,8 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.nodes import OgnArticulationActuators as node_module
 from isaacsim.core.experimental.actuators.nodes import state as state_module
-from isaacsim.core.experimental.actuators.nodes.database import Database, Node, Severity, node_database
 from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import OgnArticulationActuators
+from isaacsim.core.experimental.actuators.omnigraph.database import Database, Node, Severity, node_database
 from pxr import Usd, UsdPhysics
 
 JOINTS = ["hip", "knee", "ankle"]

@@ -15,7 +15,7 @@ from .flow import Branch, Sequence
 from .simulation_time import IsaacReadSimulationTime
 from .variables import ReadVariable, WriteVariable
 
-NEIGHBOURS: dict[str, type] = {
+KIT_NODES: dict[str, type] = {
     "isaacsim.core.nodes.IsaacArticulationController": IsaacArticulationController,
     "isaacsim.core.nodes.IsaacArticulationState": IsaacArticulationState,
     "isaacsim.core.nodes.IsaacReadSimulationTime": IsaacReadSimulationTime,

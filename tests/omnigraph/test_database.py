@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.nodes.database import (
+from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import OgnArticulationActuators
+from isaacsim.core.experimental.actuators.omnigraph.database import (
     Database,
     Node,
     ReadOnlyError,
@@ -17,9 +18,8 @@ from isaacsim.core.experimental.actuators.nodes.database import (
     make_database,
     node_database,
 )
-from isaacsim.core.experimental.actuators.nodes.ogn_file import parse_ogn
-from isaacsim.core.experimental.actuators.nodes.ogn_types import ExecutionAttributeState, parse_type
-from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import OgnArticulationActuators
+from isaacsim.core.experimental.actuators.omnigraph.ogn_file import parse_ogn
+from isaacsim.core.experimental.actuators.omnigraph.ogn_types import ExecutionAttributeState, parse_type
 
 INT32 = 2**31
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..nodes.ogn_file import NodeDescription, describe
+from .ogn_file import NodeDescription, describe
 
 # type, or type and default
 Declared = str | tuple[str, Any]
