@@ -145,14 +145,14 @@ def test_preview_is_a_wide_picture(manifest):
 
 def test_icon_source_is_what_the_script_draws():
     """Regenerate icon.svg from its script."""
-    spec = importlib.util.spec_from_file_location("draw_icon", ROOT / "data" / "draw_icon.py")
+    spec = importlib.util.spec_from_file_location("draw_icon", ROOT / "tools" / "draw_icon.py")
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     # dataclasses look their module up by name
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "draw_icon", script)
         spec.loader.exec_module(script)
-        assert script.icon_svg() == _read_text("data/icon.svg"), "run python data/draw_icon.py"
+        assert script.icon_svg() == _read_text("data/icon.svg"), "run python tools/draw_icon.py"
 
 
 # build files for NVIDIA's tools, which cannot run here

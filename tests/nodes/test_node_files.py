@@ -1,4 +1,4 @@
-"""The node's files: `.ogn` against the schema and the documented ports, code against ports, generated files, wheel."""
+"""The node's files: `.ogn` against the schema and the documented ports, code against ports, wheel."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import ast
 import copy
 import importlib.util
 import json
-import re
 import subprocess
 import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import isaacsim.core.experimental.actuators as package
@@ -41,15 +39,6 @@ DOCUMENTED = {
 @pytest.fixture
 def ogn() -> dict[str, Any]:
     return json.loads(FILE.read_text("utf-8"))
-
-
-@pytest.fixture(scope="module")
-def generate() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate_nodes", REPOSITORY / "ogn" / "generate.py")
-    assert spec is not None and spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
 
 
 # the file
@@ -167,22 +156,6 @@ def test_importing_the_node_loads_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert loaded.isdisjoint({"warp", "pxr", "numpy", "mujoco", "newton", "torch", "omni", "carb"})
-
-
-# generated files
-
-
-def test_generated_files_are_up_to_date(generate: ModuleType) -> None:
-    """They say what the `.ogn` file says now."""
-    for path, text in generate.generated().items():
-        assert path.read_text("utf-8") == text, f"{path.name} is stale. Run ./python.sh ogn/generate.py"
-
-
-def test_every_port_is_on_the_reference_page(generate: ModuleType) -> None:
-    """With its type and what it is for."""
-    page = next(text for path, text in generate.generated().items() if path.suffix == ".md")
-    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| `([^`]+)` \| [^|]* \| [^|]+ \|$", page, re.MULTILINE)
-    assert rows == [(port.name, port.type.text) for port in read_ogn(FILE).ports.values()]
 
 
 # the wheel

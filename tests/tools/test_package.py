@@ -82,7 +82,7 @@ print([module.__name__ for module in modules if not module.__file__.startswith(s
 
 
 def _script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("package_script", REPOSITORY / "config" / "package.py")
+    spec = importlib.util.spec_from_file_location("package_script", REPOSITORY / "tools" / "package.py")
     assert spec is not None and spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
@@ -99,7 +99,7 @@ def script() -> ModuleType:
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The package, made as users make it, and what that printed."""
     folder = tmp_path_factory.mktemp("packages")
-    command = [sys.executable, str(REPOSITORY / "config" / "package.py"), "--folder", str(folder)]
+    command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     (path,) = folder.iterdir()
@@ -370,7 +370,7 @@ def test_example_runs_from_the_package(root: Path, tmp_path: Path) -> None:
 
 def test_packaged_tests_run(root: Path) -> None:
     """The tests find modules, helpers and robots by the settings in the package alone."""
-    done = run(root, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hosts/test_memory.py", on_path=False)
+    done = run(root, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hosts/test_arrays.py", on_path=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -393,7 +393,7 @@ def repo(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_repo_package_passes_arguments_on(repository: Path) -> None:
     """From any folder, in the repository's."""
-    assert repo(repository, "package", "--folder", "x").stdout == f"{repository}: config/package.py --folder x\n"
+    assert repo(repository, "package", "--folder", "x").stdout == f"{repository}: tools/package.py --folder x\n"
 
 
 def test_repo_docs_fails_on_warnings(repository: Path) -> None:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build the core with address and undefined-behaviour sanitizers, beside the one in use, and run its tests:
 #
-#     native/sanitize.sh [python]
+#     tools/sanitize.sh [python]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=${1:-.venv/bin/python}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = REPOSITORY / "data" / "robots"
 
 # file: root prim, authored joint positions [rad or m] by joint name
@@ -45,7 +45,7 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("robots")
     path = os.pathsep.join(filter(None, [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH")]))
     subprocess.run(
-        [sys.executable, "-B", str(FOLDER / "write_robots.py"), str(folder)],
+        [sys.executable, "-B", str(REPOSITORY / "tools" / "robots" / "write_robots.py"), str(folder)],
         env={**os.environ, "PYTHONPATH": path},
         check=True,
         capture_output=True,

@@ -1,6 +1,6 @@
-"""Draw the robots of this folder as their actuators hold them, into `robots.png`.
+"""Draw the robots of `data/robots` as their actuators hold them, into `robots.png`.
 
-./python.sh data/robots/draw_robots.py [PICTURE]
+./python.sh tools/robots/draw_robots.py [PICTURE]
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from PIL import Image
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "robots"
 SIZE = (480, 480)
 # robot file, root, position targets [rad or m] (None: those of the file), camera
 VIEWS: list[tuple[str, str, list[float] | None, dict[str, Any]]] = [
@@ -26,7 +26,7 @@ VIEWS: list[tuple[str, str, list[float] | None, dict[str, Any]]] = [
 
 def draw(file: str, root: str, targets: list[float] | None, camera: dict[str, Any]) -> np.ndarray:
     """Return the picture of one robot after two seconds under its actuators."""
-    with Simulation(HERE / f"{file}.usda") as sim:
+    with Simulation(FOLDER / f"{file}.usda") as sim:
         robot, _actuators = Articulation(root), ArticulationActuators(root)
         sim.play()
         if targets is not None:
@@ -36,6 +36,6 @@ def draw(file: str, root: str, targets: list[float] | None, camera: dict[str, An
 
 
 if __name__ == "__main__":
-    picture = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "robots.png"
+    picture = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER / "robots.png"
     Image.fromarray(np.concatenate([draw(*view) for view in VIEWS], axis=1)).save(picture, optimize=True)
     print(picture)

@@ -1,6 +1,6 @@
 """Draw the pictures of the extension: icon.svg, icon.png and preview.png.
 
-    python data/draw_icon.py            # needs Pillow; writes the three files beside this script
+    python tools/draw_icon.py            # needs Pillow; writes the three files into data/
 
 The icon is one list of shapes in a 256 x 256 square (`icon_shapes`), written once as SVG and once as supersampled
 pixels, so both files show the same drawing. The preview puts that icon over three cards, one per stage of the pipeline:
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parents[1] / "data"
 ICON_SIZE = 256
 PREVIEW_SIZE = (960, 540)
 SUPERSAMPLE = 4  # pixels are drawn this many times finer, then averaged

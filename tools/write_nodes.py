@@ -1,6 +1,6 @@
 """Write what follows from the `.ogn` files: the manifest of the node types, and a reference page for each node.
 
-./python.sh ogn/generate.py
+./python.sh tools/write_nodes.py
 """
 
 from __future__ import annotations

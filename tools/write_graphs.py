@@ -1,6 +1,6 @@
-"""Write the graph files of this folder.
+"""Write the graph files of `data/graphs`.
 
-    ./python.sh data/graphs/write_graphs.py [OUTDIR]      # default: this folder
+    ./python.sh tools/write_graphs.py [OUTDIR]      # default: data/graphs
 
 Each file refers to a robot of `../robots` and adds an action graph as Kit would save it. The same version of USD writes
 the same bytes.
@@ -15,9 +15,9 @@ from typing import Any
 
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).resolve().parents[1] / "data" / "graphs"
 GRAPH = Sdf.Path("/World/ActionGraph")
-ORIGIN_NOTE = "Written by data/graphs/write_graphs.py; change that, not this file."
+ORIGIN_NOTE = "Written by tools/write_graphs.py; change that, not this file."
 ON_DEMAND = "pipelineStageOnDemand"
 CONTROLLER = "isaacsim.core.nodes.IsaacArticulationController"
 ACTUATORS = "isaacsim.core.experimental.actuators.ArticulationActuators"
@@ -198,5 +198,5 @@ def author_graph(stage: Usd.Stage, pipeline_stage: str, nodes: dict[str, Node]) 
 
 
 if __name__ == "__main__":
-    for written in write_graphs(Path(sys.argv[1]) if len(sys.argv) > 1 else HERE):
+    for written in write_graphs(Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER):
         print(written)

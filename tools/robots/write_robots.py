@@ -1,6 +1,6 @@
-"""Write the robot files of this folder.
+"""Write the robot files of `data/robots`.
 
-    ./python.sh data/robots/write_robots.py [OUTDIR]      # default: this folder
+    ./python.sh tools/robots/write_robots.py [OUTDIR]      # default: data/robots
 
 The figures of each robot, with their source, are in `robot_<file>.py` beside this script; what they mean is said in
 `robot_spec.py`. The output depends on nothing else: the same version of USD writes the same bytes.
@@ -72,7 +72,8 @@ ACTUATORS: dict[str, dict[str, Gains]] = {
 
 ROBOTS = (robot_pendulum.ROBOT, robot_arm_2dof.ROBOT, robot_franka_panda.ROBOT, robot_anymal_c.ROBOT)
 
-ORIGIN_NOTE = "Written by data/robots/write_robots.py from the tables beside it; change those, not this file."
+FOLDER = Path(__file__).resolve().parents[2] / "data" / "robots"
+ORIGIN_NOTE = "Written by tools/robots/write_robots.py from the tables beside it; change those, not this file."
 GRAVITY = 9.81
 """[m/s²]."""
 GROUND_COLOR: Vec3 = (0.42, 0.44, 0.47)
@@ -331,5 +332,5 @@ def _quatf(rotation: Gf.Quatd) -> Gf.Quatf:
 if __name__ == "__main__":
     if len(sys.argv) > 2:
         sys.exit("usage: write_robots.py [OUTDIR]")
-    for written in write_robots(Path(sys.argv[1]) if len(sys.argv) == 2 else Path(__file__).resolve().parent):
+    for written in write_robots(Path(sys.argv[1]) if len(sys.argv) == 2 else FOLDER):
         print(written)
