@@ -7,9 +7,6 @@ import re
 import warnings
 from typing import Any
 
-# USD learns of newton's schemas only before the first stage of the process is opened
-import newton_usd_schemas  # noqa: F401
-
 from ..omnigraph.database import Database, make_database
 from ..omnigraph.node_ports import NodePorts
 from ..omnigraph.ogn_file import NodeDescription, Port
