@@ -28,7 +28,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.port import Buffers
 from leg import Leg
 from places import REPOSITORY, ROBOTS
@@ -242,7 +242,7 @@ class FragileHost:
 
     stage = None
 
-    def __init__(self, host: MemoryHost, uses: Uses, *, late: bool = False, copies: bool = False) -> None:
+    def __init__(self, host: ArraysHost, uses: Uses, *, late: bool = False, copies: bool = False) -> None:
         self.bus, self._host = Fragile(host.bus, uses), host
         self._how: dict[str, Any] = {"late": late, "without": ("buffers",) if copies else ()}
         self._uses = uses

@@ -33,7 +33,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
 from stages import stage_of
@@ -87,7 +87,7 @@ class Memory:
 
     def __init__(self, generation: int) -> None:
         self.authored = (np.arange(12, dtype=np.float32).reshape(2, ROWS, 3) + 1) * (generation + 1)
-        self.host = MemoryHost(self.joints, ROWS, stage=_leg_stage())
+        self.host = ArraysHost(self.joints, ROWS, stage=_leg_stage())
         self.host.bus.on_ready(self._begin, order=-1)
         current.enter(self.host)
 

@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators import (
     Simulation,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from leg import NAMES, Leg
 from places import ROBOTS
 
@@ -34,10 +34,10 @@ def test_drives_are_off_while_attached(leg: Leg, early: bool) -> None:
     assert leg.gains() == [1.1, 2.2, 3.3]
 
 
-@pytest.mark.parametrize("host", ["memory", "mujoco"])
+@pytest.mark.parametrize("host", ["arrays", "mujoco"])
 def test_close_changes_no_error_state_of_numpy(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The collector may call it while another error state is being entered, and a second one there crashes CPython."""
-    robot = Simulation(ROBOTS / "pendulum.usda") if host == "mujoco" else use_host(MemoryHost(NAMES))
+    robot = Simulation(ROBOTS / "pendulum.usda") if host == "mujoco" else use_host(ArraysHost(NAMES))
     with robot as opened:
         one = wp.ones(1, dtype=wp.float32, device="cpu")
         opened.play()

@@ -30,7 +30,7 @@ def modules_after(code: str) -> set[str]:
         ("import isaacsim.core.experimental.actuators.hosts.port", HEAVY),
         ("import isaacsim.core.experimental.actuators.hosts.current", HEAVY),
         ("import isaacsim.core.experimental.actuators.hosts.binding", ["pxr", "newton", "mujoco", "torch"]),
-        ("import isaacsim.core.experimental.actuators.hosts.memory", ["newton", "mujoco", "torch"]),
+        ("import isaacsim.core.experimental.actuators.hosts.arrays", ["newton", "mujoco", "torch"]),
     ],
 )
 def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
 NAMES = ["hip", "knee"]
@@ -39,7 +39,7 @@ class Legs:
     """Three robots; of the first joint's actuator each parameter may be assigned to."""
 
     def __init__(self, *clamps: Any, kp: Any = 100.0, steps: Any = 0, law: type = ControllerPD) -> None:
-        self.host = MemoryHost(NAMES, ROBOTS)
+        self.host = ArraysHost(NAMES, ROBOTS)
         delay = Delay(array(steps, wp.int32), 3)
         config = ActuatorConfig(law(array(kp), array(0.0)), list(clamps), delay)
         with use_host(self.host):
@@ -119,7 +119,7 @@ def test_prim_with_two_targets_takes_a_value_for_each(engine_kind: str) -> None:
     add_actuator(
         "/Robot", NAMES, "legs", PDControlConfig(100.0, 0.0), clamping=[MaxEffortClampingConfig(50.0)], stage=stage
     )
-    host = MemoryHost(NAMES, ROBOTS, stage=stage)
+    host = ArraysHost(NAMES, ROBOTS, stage=stage)
     with use_host(host), ArticulationActuators("/Robot_.*") as wrapper:
         host.play()
         values = np.arange(2 * ROBOTS) + 1.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, use_host
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
 from ..problem import DT, INPUTS, Problem
 from ..stage import ROOT, joint_names, make_stage
@@ -47,12 +47,12 @@ class OurTick(Candidate):
         self.actuators.close()
 
 
-class MemoryTick(OurTick):
+class ArraysTick(OurTick):
     """The tick on a host of arrays."""
 
     def __init__(self, problem: Problem) -> None:
         stage = None if problem.per_robot else make_stage(problem)
-        host = MemoryHost(joint_names(problem), problem.num_robots, path=ROOT, stage=stage)
+        host = ArraysHost(joint_names(problem), problem.num_robots, path=ROOT, stage=stage)
         super().__init__(problem, host)
 
     def memory(self) -> int:

@@ -20,9 +20,9 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts.binding import Binding, weakly
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.hosts.binding import Binding
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from isaacsim.core.experimental.actuators.hosts.port import Buffers
 from isaacsim.core.experimental.actuators.hosts.values import as_numpy
 from pxr import Usd, UsdPhysics
@@ -159,7 +159,7 @@ def single_warp(array: np.ndarray) -> wp.array:
 )
 def test_efforts_are_those_of_bound_arrays(give: Callable, rng: np.random.Generator) -> None:
     """Whatever arrays the getters return, bit for bit as on the host whose arrays are bound in place."""
-    memory, legs = MemoryHost(NAMES, ROBOTS, path="/Leg"), Legs(give)
+    memory, legs = ArraysHost(NAMES, ROBOTS, path="/Leg"), Legs(give)
     foreign = LegHost(legs)
     with use_host(memory):
         memory.play()
@@ -223,7 +223,7 @@ def test_drives_and_efforts_are_given_back(host: LegHost) -> None:
 
 def test_joints_of_another_wrapper_keep_their_efforts() -> None:
     """Of two wrappers over different robots, closing one clears no effort of the other's."""
-    memory = MemoryHost(NAMES, 2)
+    memory = ArraysHost(NAMES, 2)
     one = wp.ones(1, dtype=wp.float32, device="cpu")
     config = ActuatorConfig(ControllerPD(one, one))
     with use_host(memory):
@@ -317,7 +317,7 @@ def test_device_is_the_articulations(given: dict[str, str], device: str) -> None
 
 def test_offers_of_the_articulation_come_first() -> None:
     """What an articulation brings along is not replaced."""
-    host = MemoryHost(NAMES, 2, dof_paths=["/Robot/a", "/Robot/b", "/Robot/c"])
+    host = ArraysHost(NAMES, 2, dof_paths=["/Robot/a", "/Robot/b", "/Robot/c"])
     host.play()
     binding = Binding(host.articulation("/Robot_1"))
     assert (binding.prototype_path, binding.prototype_dof_paths) == ("/Robot", ["/Robot/a", "/Robot/b", "/Robot/c"])
@@ -458,20 +458,3 @@ def test_articulation_without_a_member_is_refused(host: LegHost, missing: str) -
         wrap("knee")
     assert legs.gains[0].all()
     assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
-
-
-def test_weak_function_ends_with_its_object() -> None:
-    """It calls the method while the object lives, and nothing after."""
-    heard: list[int] = []
-
-    class Listener:
-        def hear(self, value: int) -> None:
-            heard.append(value)
-
-    listener = Listener()
-    call = weakly(listener.hear)
-    call(1)
-    del listener
-    gc.collect()
-    call(2)
-    assert heard == [1]

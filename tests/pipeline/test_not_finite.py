@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from isaacsim.core.experimental.actuators.pipeline.fault import FAULT_INPUTS, Fault
 
 pytestmark = pytest.mark.usefixtures("engine_kind")

@@ -8,16 +8,16 @@ from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     ControllerPD,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
 NAMES = ["hip", "knee", "ankle"]
 
 
 class Leg:
-    """One robot on the memory host whose drives have gains."""
+    """One robot on the host of arrays whose drives have gains."""
 
     def __init__(self) -> None:
-        self.host = MemoryHost(NAMES)
+        self.host = ArraysHost(NAMES)
         self.host.bus.on_ready(self.give_gains, order=-1)
 
     def give_gains(self) -> None:

@@ -17,7 +17,8 @@ import warp as wp
 from .components.quiet_warp import quiet_warp
 from .drives import forget_drives, release_drives, take_drives
 from .errors import HostError, do_all
-from .hosts.binding import Binding, subscribe, weakly
+from .hosts.binding import Binding
+from .hosts.bus import subscribe, weakly
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .hosts.values import broadcast, resolve_indices
 from .pipeline.engine import Engine

@@ -7,9 +7,6 @@ import os
 from collections.abc import Sequence
 from typing import Any, Self
 
-# USD learns of newton's schemas only before the first stage of the process is opened
-import newton_usd_schemas  # noqa: F401
-
 from .errors import HostError, no_copy
 from .hosts import current
 from .hosts.port import PhysicsBus

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from .current import require_members
-from .port import ArticulationPort, Buffers, PhysicsBus, Subscription
+from .port import ArticulationPort, Buffers, require_members
 from .values import as_numpy
-
-# the articulation's own handlers run at order 0
-_AFTER_ARTICULATION = 1
 
 _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 
@@ -94,31 +89,6 @@ class Binding:
             robots.set_dof_efforts(packed.numpy() if device.is_cpu else packed, dof_indices=columns)
 
         return Buffers(**state, efforts=efforts, refresh=refresh, commit=commit)
-
-
-def subscribe(
-    bus: PhysicsBus,
-    *,
-    ready: Callable[[], None],
-    stop: Callable[[], None],
-    reset: Callable[[Sequence[int] | None], None],
-) -> Iterator[Subscription]:
-    """Register methods one by one for the events in a simulation's life, the stop first; resets need not be there."""
-    yield bus.on_stop(weakly(stop))
-    yield bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION)
-    if (on_reset := getattr(bus, "on_reset", None)) is not None:
-        yield on_reset(weakly(reset), order=_AFTER_ARTICULATION)
-
-
-def weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """Return a function that calls a bound method while its object lives, and does not keep it alive."""
-    reference = weakref.WeakMethod(method)
-
-    def call(*args: Any) -> None:
-        if (living := reference()) is not None:
-            living(*args)
-
-    return call
 
 
 def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
