@@ -15,7 +15,7 @@ NATIVE = Path("native")
 FLAGS = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 LINK_FLAGS: list[str] = []
 if os.environ.get("ACTUATORS_SANITIZE"):
-    # see native/sanitize.sh
+    # see tools/sanitize.sh
     FLAGS += ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     LINK_FLAGS += ["-fsanitize=address,undefined"]
 VARIANTS = {"baseline": []}

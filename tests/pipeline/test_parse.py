@@ -34,7 +34,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from isaacsim.core.experimental.actuators.usd import schema
 from pxr import Sdf, Usd, UsdPhysics
 
