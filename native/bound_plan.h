@@ -111,17 +111,14 @@ class BoundPlan {
 
     // Flat arrays, None for one that is not there; `indices` say where robots stand in each, `names` what arrays are
     // called. The last two are the efforts and the efforts before the limits, which are added to.
-    void bind_indices(const std::vector<std::string>& names, const std::vector<py::object>& arrays,
-                      const std::vector<py::object>& indices) {
-        constexpr size_t count = kSignals + 2;
-        if (names.size() != count || arrays.size() != count || indices.size() != count)
+    Frame frame(const std::vector<std::string>& names, const std::vector<py::object>& arrays,
+                const std::vector<py::object>& indices) const {
+        if (names.size() != kEnds || arrays.size() != kEnds || indices.size() != kEnds)
             refuse("arrays", "five signals and two outputs, each with a name and indices");
         if (plan.slots() != 1) refuse("slots", "1 where robots are found by index");
-        Source sources[kSignals];
-        Sink sinks[2];
-        std::vector<Plan::Named> named;
-        for (size_t k = 0; k < count; ++k) {
-            named.push_back({names[k], ""});
+        Frame made;
+        made.names = names;
+        for (size_t k = 0; k < kEnds; ++k) {
             if (arrays[k].is_none()) continue;
             const Strided<float> array(names[k], arrays[k], k >= kSignals);
             const Strided<uint32_t> index(label_ + ": indices of " + names[k], indices[k]);
@@ -133,29 +130,39 @@ class BoundPlan {
                 end.stride = array.stride, end.size = array.size;
                 end.index = index.data, end.index_stride = index.stride;
             };
-            k < kSignals ? fill(sources[k]) : fill(sinks[k - kSignals]);
+            k < kSignals ? fill(made.inputs[k]) : fill(made.outputs[k - kSignals]);
         }
-        give("arrays", py::make_tuple(arrays, indices),
-             [&] { plan.bind_indices(sources, sinks[0], sinks[1], named); });
+        return made;
+    }
+
+    void bind_indices(const std::vector<std::string>& names, const std::vector<py::object>& arrays,
+                      const std::vector<py::object>& indices) {
+        const Frame made = frame(names, arrays, indices);
+        give("arrays", py::make_tuple(arrays, indices), [&] { plan.bind_indices(made), bound = 0; });
     }
 
     // States to read and to write, maybe the same.
     void use(const py::object& now, const py::object& after) {
         const auto& read = now.cast<const BoundState&>();
         const auto& write = after.cast<const BoundState&>();
-        for (const BoundState* one : {&read, &write}) {
-            if (plan.delayed() && (one->size != plan.robots() * plan.delayed() || one->state.depth != plan.depth()))
-                refuse(label_ + ": delay_state of depth " + std::to_string(one->state.depth) + " for " +
-                           std::to_string(one->size),
-                       "one of this actuator, of depth " + std::to_string(plan.depth()) + " for " +
-                           std::to_string(plan.robots() * plan.delayed()));
-            if (one->sizes != plan.remembered()) refuse(label_ + ": state of its laws", "one of this actuator");
-        }
-        give("states", py::make_tuple(now, after), [&] { plan.use(read.state, write.state); });
+        require(read);
+        require(write);
+        give("states", py::make_tuple(now, after), [&] { plan.use(read.state, write.state), used = 0; });
     }
 
-    // Lay down five signals, fault codes of the inputs and efforts before the limits between the halves of a step.
-    void hand_over(const std::vector<py::object>& signals, const py::object& bad, const py::object& efforts) {
+    void require(const BoundState& one) const {
+        if (plan.delayed() && (one.size != plan.robots() * plan.delayed() || one.state.depth != plan.depth()))
+            refuse(label_ + ": delay_state of depth " + std::to_string(one.state.depth) + " for " +
+                       std::to_string(one.size),
+                   "one of this actuator, of depth " + std::to_string(plan.depth()) + " for " +
+                       std::to_string(plan.robots() * plan.delayed()));
+        if (one.sizes != plan.remembered()) refuse(label_ + ": state of its laws", "one of this actuator");
+    }
+
+    // Lay down five signals, fault codes of the inputs, and efforts before the next limits and before all, between the
+    // halves of a step.
+    void hand_over(const std::vector<py::object>& signals, const py::object& bad, const py::object& efforts,
+                   const py::object& computed) {
         if (signals.size() != kSignals) refuse("signals", "positions, velocities, both targets and feedforward");
         Handover next;
         const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
@@ -163,7 +170,8 @@ class BoundPlan {
             next.signals[s] = written<float>("signal " + std::to_string(s), signals[s], shape);
         next.bad = written<int32_t>("bad", bad, shape);
         next.efforts = written<float>("efforts", efforts, shape);
-        give("between", py::make_tuple(signals, bad, efforts), [&] { plan.hand_over(next); });
+        next.computed = written<float>("computed", computed, shape);
+        give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
     }
 
     // Record the effort before the limits and the limit that changed it last, in arrays (robots, slots), or stop.
@@ -242,6 +250,8 @@ class BoundPlan {
     }
 
     Plan plan;
+    // frame and states that calls have bound it to, by number; 0 for what was bound here
+    uint64_t bound = 0, used = 0;
 
   private:
     static std::vector<Member> members(const Members& given) {

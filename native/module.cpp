@@ -1,5 +1,6 @@
 // Names for Python, and nothing else.
 #include "bound_plan.h"
+#include "calls.h"
 #include "laws_alone.h"
 #include "transfer.h"
 
@@ -60,7 +61,8 @@ PYBIND11_MODULE(core, m) {
         .def("bind_columns", &BoundPlan::bind_columns, py::arg("inputs"), py::arg("efforts"), py::arg("columns"))
         .def("bind_indices", &BoundPlan::bind_indices, py::arg("names"), py::arg("arrays"), py::arg("indices"))
         .def("use", &BoundPlan::use, py::arg("now"), py::arg("after"))
-        .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"))
+        .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),
+             py::arg("computed"))
         .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"))
         .def("step", &BoundPlan::step, py::arg("dt"))
         .def("command", &BoundPlan::command, py::arg("dt"))
@@ -74,6 +76,19 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("variant", [](const BoundPlan& bound) { return bound.plan.variant(); })
         .def_property_readonly("layout", &BoundPlan::layout)
         .def_property_readonly("memory", &BoundPlan::memory);
+    py::class_<Calls>(m, "Calls")
+        .def(py::init<const std::vector<py::object>&, const std::vector<py::object>&, const std::vector<py::object>&,
+                      const py::list&, bool, bool>(),
+             py::arg("plans"), py::arg("state_names"), py::arg("control_names"), py::arg("watched"),
+             py::arg("stateful"), py::arg("timed"))
+        .def("step", &Calls::step, py::arg("sim_state"), py::arg("sim_control"), py::arg("now"), py::arg("after"),
+             py::arg("dt"))
+        .def("add_frame", &Calls::add_frame, py::arg("objects"), py::arg("names"), py::arg("arrays"),
+             py::arg("indices"))
+        .def("add_states", &Calls::add_states, py::arg("now"), py::arg("after"), py::arg("bound_now"),
+             py::arg("bound_after"), py::arg("watched"))
+        .def("is_current", &Calls::is_current);
+    m.def("unchanged", &unchanged, py::arg("watched"));
     py::class_<Transfer>(m, "Transfer")
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
         .def("run", &Transfer::run);

@@ -123,13 +123,12 @@ void Plan::bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, s
     bound_ = changed_ = true;
 }
 
-void Plan::bind_indices(const Source (&inputs)[kSignals], const Sink& efforts, const Sink& computed,
-                        std::vector<Named> names) {
-    std::copy(std::begin(inputs), std::end(inputs), p_.input);
-    p_.efforts = efforts;
-    p_.computed_too = computed;
-    names_ = std::move(names);
-    changed_ |= p_.layout != Layout::kIndexed || columns_.size() != 1;
+void Plan::bind_indices(const Frame& frame) {
+    std::copy(std::begin(frame.inputs), std::end(frame.inputs), p_.input);
+    p_.efforts = frame.outputs[0];
+    p_.computed_too = frame.outputs[1];
+    if (names_ != frame.names) names_ = frame.names;
+    changed_ |= p_.layout != Layout::kIndexed;
     p_.layout = Layout::kIndexed;
     columns_.assign(1, 0);
     bound_ = true;
@@ -429,7 +428,7 @@ void Plan::look_through_indices() {
             seen[known++] = {end.index, end.index_stride, int64_t{largest} + 1, first, differ == 0};
         }
         if (seen[at].size > end.size)
-            refuse(label_ + ": index " + std::to_string(seen[at].size - 1) + " into " + names_[named].name,
+            refuse(label_ + ": index " + std::to_string(seen[at].size - 1) + " into " + names_[named],
                    "below " + std::to_string(end.size) + ", its length");
         end.consecutive = seen[at].consecutive && end.stride == 1 ? seen[at].first : -1;
     };

@@ -35,6 +35,14 @@ struct Member {
     std::vector<int32_t> slots;
 };
 
+// Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the limits.
+constexpr int kEnds = kSignals + 2;
+struct Frame {
+    Source inputs[kSignals];
+    Sink outputs[2];
+    std::vector<std::string> names;
+};
+
 class Plan {
   public:
     // `neutral` has a value per row of parameters: what slots without the law and gaps get.
@@ -52,12 +60,7 @@ class Plan {
 
     // ---- arrays
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
-    // by index: what it is called in errors, besides
-    struct Named {
-        std::string name, index_name;
-    };
-    void bind_indices(const Source (&inputs)[kSignals], const Sink& efforts, const Sink& computed,
-                      std::vector<Named> names);
+    void bind_indices(const Frame& frame);
     void use(const State& now, const State& after);
     void hand_over(const Handover& between);
     void observe(float* computed, uint8_t* limited_by);
@@ -145,7 +148,7 @@ class Plan {
     std::vector<CurveValues> curves_;
     std::vector<int32_t> lag_, delayed_slots_, columns_;
     const int32_t* own_lag_ = nullptr;
-    std::vector<Named> names_;
+    std::vector<std::string> names_;
     bool bound_ = false, changed_ = true;
     State now_, after_;
     bool in_place_ = true, in_use_ = false;

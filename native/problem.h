@@ -130,9 +130,11 @@ enum class Phase {
 struct Handover {
     // signals with delayed commands; one that is not finite leaves the value before
     float* signals[kSignals] = {};
-    // fault code of the inputs, and the effort before the limits; NaN for a joint with a fault
+    // fault code of the inputs
     int32_t* bad = nullptr;
+    // efforts that the limits start from, and those to tell as the ones before all limits; NaN for a joint with a fault
     float* efforts = nullptr;
+    float* computed = nullptr;
 };
 
 // ---- all of it

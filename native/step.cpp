@@ -157,6 +157,7 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
         const int32_t code = fault_of(signals, i);
         to.bad[b.first + i] = code;
         if (code) to.efforts[b.first + i] = kNaN;
+        to.computed[b.first + i] = to.efforts[b.first + i];
     }
 }
 
@@ -198,7 +199,8 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
             std::copy_n(p.handover.efforts + b.first, b.size, here);
         else
             command(p, b, here);
-        if (p.computed) std::copy_n(here, b.size, p.computed + b.first);
+        const float* computed = p.phase == Phase::kLimit ? p.handover.computed + b.first : here;
+        if (p.computed) std::copy_n(computed, b.size, p.computed + b.first);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
         bad |= limit(p, b, here, there);
     }

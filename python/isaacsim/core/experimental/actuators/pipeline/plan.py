@@ -289,11 +289,8 @@ def check_parameters(entry: ActuatorEntry, num_robots: int) -> None:
             # a subclass with a computation of its own may do without
             given = getattr(component, name, None)
             if given is not None:
-                _check_values(entry, num_robots, component, name, _values_of(given))
-        if isinstance(component, Delay):
-            steps, longest = _values_of(component.delay_steps), component.max_delay
-            if (steps > longest).any():
-                raise ValueError(_out_of_range(entry, "delay_steps", steps.max(), f"<= max_delay = {longest}"))
+                values = _values_of(given)
+                check_values(f"actuator {entry.label!r}", num_robots, len(entry.dof_names), component, name, values)
 
 
 def _values_of(given: Any) -> np.ndarray:
@@ -301,21 +298,39 @@ def _values_of(given: Any) -> np.ndarray:
     return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
 
 
-def _check_values(entry: ActuatorEntry, num_robots: int, component: Any, name: str, values: np.ndarray) -> None:
-    subject, joints = f"actuator {entry.label!r}: {name}", len(entry.dof_names)
-    expected, count = "int32" if name == "delay_steps" else "float32", num_robots * joints
+def check_values(
+    owner: str, num_robots: int, num_joints: int, component: Any, name: str, values: np.ndarray
+) -> None:
+    """Refuse values of a parameter that do not fit.
+
+    Args:
+        owner: Whose they are, for the error.
+        num_robots: Number of robots.
+        num_joints: Number of joints of the actuator.
+        component: Whose parameter it is.
+        name: The parameter.
+        values: Robot-major over the joints.
+
+    Raises:
+        ValueError: They are of another type, not one per robot and joint, or one is out of range.
+    """
+    subject = f"{owner}: {name}"
+    expected, count = "int32" if name == "delay_steps" else "float32", num_robots * num_joints
     if values.dtype != expected:
         raise ValueError(f"{subject} has dtype {values.dtype}: must be {expected}. Make the array of that type.")
     if values.shape != (count,):
         has = f"{len(values)} elements" if values.ndim == 1 else f"shape {values.shape}"
         raise ValueError(
-            f"{subject} has {has}: must be {count}, one per joint of each robot ({num_robots} robots x {joints})."
+            f"{subject} has {has}: must be {count}, one per joint of each robot ({num_robots} robots x {num_joints})."
         )
     described = _description(component, name)
     good = _in_range(values, described) if described else ~np.isnan(values)
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
-        raise ValueError(_out_of_range(entry, name, values[~good][0], rule))
+        raise ValueError(_out_of_range(owner, name, values[~good][0], rule))
+    if isinstance(component, Delay) and (values > component.max_delay).any():
+        rule = f"<= max_delay = {component.max_delay}"
+        raise ValueError(_out_of_range(owner, name, values.max(), rule))
 
 
 def _has_law(component: Any) -> bool:
@@ -488,5 +503,5 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _out_of_range(entry: ActuatorEntry, name: str, value: Any, rule: str) -> str:
-    return f"actuator {entry.label!r}: {name} = {value}: must be {rule}. Correct the array."
+def _out_of_range(owner: str, name: str, value: Any, rule: str) -> str:
+    return f"{owner}: {name} = {value}: must be {rule}. Correct the array."

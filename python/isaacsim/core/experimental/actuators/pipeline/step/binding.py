@@ -123,6 +123,13 @@ class Indices:
         ]
         self.check_indices()
 
+    def as_numpy(self) -> tuple[list[Any], list[Any]]:
+        """Inputs, efforts and computed efforts, and the index array of each, as NumPy arrays; None for none."""
+        arrays = *self.inputs, self.efforts, self.computed
+        indices = *self.indices, self.effort_indices, self.effort_indices
+        inputs, places = ([None if one is None else as_numpy(one) for one in some] for some in (arrays, indices))
+        return inputs, places
+
     def check_indices(self) -> None:
         """Refuse indices beyond the arrays that `check` has seen; those on CUDA are read once.
 
