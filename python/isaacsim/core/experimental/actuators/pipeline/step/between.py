@@ -141,11 +141,10 @@ class Part:
     def new_state(self) -> ComponentState:
         """Fresh states of the components."""
         delay, controller = self.between.delay, self.between.controller
-        stateful = controller is not None and controller.is_stateful()
-        return ComponentState(
-            delay.state(self.count, self.device) if delay is not None else None,
-            controller.state(self.count, self.device) if stateful else None,
-        )
+        law = None
+        if controller is not None and controller.is_stateful():
+            law = controller.state(self.count, self.device)
+        return ComponentState(delay.state(self.count, self.device) if delay is not None else None, law)
 
     def compute(
         self,
