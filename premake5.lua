@@ -1,7 +1,7 @@
 -- Build description for a Kit repository that holds this extension.
 --
 -- It could not be run here: it needs NVIDIA's build tools (repo_build), which are not part of this repository.
--- A test (tests/kit/test_extension_folder.py) checks that every path it names exists.
+-- A test (tests/test_extension_folder.py) checks that every path it names exists.
 -- Nothing has to be built to use the extension: Kit loads the clone as it is, and ./repo.sh package makes a zip.
 
 local ext = get_current_extension_info()

@@ -107,7 +107,7 @@ def _cases(options: argparse.Namespace) -> list[Any]:
     small = [size for size in sizes if options.sizes or not quick or size <= 1024]
     plan = [
         ("engine", fixed, [False, True], pipelines, sizes),
-        ("memory", fixed, [False, True], ticked, sizes),
+        ("arrays", fixed, [False, True], ticked, sizes),
         ("mujoco", free, [False], ticked, small),
     ]
     return [
@@ -119,13 +119,13 @@ def _cases(options: argparse.Namespace) -> list[Any]:
 
 def _memory(cases: Sequence[Any]) -> int | None:
     """What the wrapper holds in the case of the target, when it is among those measured."""
-    from .candidates.ticks import MemoryTick
+    from .candidates.ticks import ArraysTick
     from .problem import Problem
 
     decisive = ("12", 16384, "PD+max")
-    if not any(case.section == "memory" and decisive == (case.robot, case.num_robots, case.pipeline) for case in cases):
+    if not any(case.section == "arrays" and decisive == (case.robot, case.num_robots, case.pipeline) for case in cases):
         return None
-    tick = MemoryTick(Problem(*decisive))
+    tick = ArraysTick(Problem(*decisive))
     tick.step()
     bytes_held = tick.memory()
     tick.close()

@@ -36,7 +36,7 @@ def targets(cases: Sequence[Case], memory: int | None) -> list[Target]:
     """Return all targets with what the cases say about them; `memory` in bytes."""
     shared = [case for case in cases if not case.per_robot and case.robot in ("12", "12free")]
     per_joint = "Isaac Sim per joint"
-    ticks = {"memory": "tick on arrays", "mujoco": "tick on MuJoCo with refresh and commit"}
+    ticks = {"arrays": "tick on arrays", "mujoco": "tick on MuJoCo with refresh and commit"}
 
     def tick(section: str, size: int, goal: float) -> Target:
         found = _ratios(shared, section, size, [per_joint], ["PD+max"])
@@ -47,9 +47,9 @@ def targets(cases: Sequence[Case], memory: int | None) -> list[Target]:
     every = _ratios(cases, "engine", None, PEERS)
     stream = _ratios(shared, "engine", 16384, [STREAM], ["PD+max"])
     return [
-        tick("memory", 1, 1000),
+        tick("arrays", 1, 1000),
         tick("mujoco", 1, 300),
-        tick("memory", 4096, 100),
+        tick("arrays", 4096, 100),
         _at_least(
             "engine, 12 x 1024 vs newton one object, geometric mean of pipelines", 50, one_object, geometric_mean
         ),

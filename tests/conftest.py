@@ -7,7 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators import use_host
 from isaacsim.core.experimental.actuators.hosts import current
+from leg import Leg
 from places import ROBOTS
 
 
@@ -21,6 +23,14 @@ def rng() -> np.random.Generator:
 def robots() -> Path:
     """The folder of the robot files."""
     return ROBOTS
+
+
+@pytest.fixture
+def leg() -> Iterator[Leg]:
+    """A robot of arrays, current and not playing."""
+    made = Leg()
+    with use_host(made.host):
+        yield made
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from peers import newton_actuator
 from pxr import Usd, UsdPhysics
 from stages import stage_of
@@ -75,7 +75,7 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> 
     pytest.importorskip("newton.actuators", reason="newton is not installed")
     names, robots = list(MIXED), 3
     stage = stage_with(MIXED)
-    host = MemoryHost(names, robots, path=ROOT, stage=stage)
+    host = ArraysHost(names, robots, path=ROOT, stage=stage)
     joints = [[oracle_joint(*parts) for parts in MIXED.values()] for _ in range(robots)]
     with use_host(host), quiet_warp(), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -117,7 +117,7 @@ def test_mixed_robot_agrees_with_oracle_and_newton(rng: np.random.Generator) -> 
 def test_max_effort_holds_in_whatever_order_it_was_authored(clamps: list[int]) -> None:
     """Far beyond no-load speed the motor brakes with all it has, yet never above the plain limit."""
     both = [MaxEffortClampingConfig(10.0), DCMotorClampingConfig(100.0, 10.0, np.inf)]
-    host = MemoryHost(
+    host = ArraysHost(
         ["knee"], path=ROOT, stage=stage_with({"knee": (PDControlConfig(1.0, 0.0), [both[i] for i in clamps], None)})
     )
     with use_host(host):
@@ -131,7 +131,7 @@ def test_max_effort_holds_in_whatever_order_it_was_authored(clamps: list[int]) -
 
 def test_integral_follows_dt_and_reset() -> None:
     """The integral grows by error times dt, stops at its limit, and starts over after a reset."""
-    host = MemoryHost(
+    host = ArraysHost(
         ["knee"], path=ROOT, stage=stage_with({"knee": (PIDControlConfig(0.0, 10.0, 0.0, 0.05), [], None)})
     )
     with use_host(host):
@@ -152,7 +152,7 @@ def test_integral_follows_dt_and_reset() -> None:
 def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
     """The limit of the motor stays, at any speed."""
     clamps = [DCMotorClampingConfig(np.inf, 1.0, 5.0)]
-    host = MemoryHost(["knee"], path=ROOT, stage=stage_with({"knee": (PDControlConfig(100.0, 0.0), clamps, None)}))
+    host = ArraysHost(["knee"], path=ROOT, stage=stage_with({"knee": (PDControlConfig(100.0, 0.0), clamps, None)}))
     with use_host(host):
         with pytest.warns(UserWarning, match=r"Actuators/knee.*velocityLimit = 1 has no effect"):
             wrapper = ArticulationActuators(ROOT)
@@ -165,7 +165,7 @@ def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
 
 def test_network_is_refused_by_name_and_comes_later() -> None:
     """Authoring works, driving says it does not yet."""
-    host = MemoryHost(["knee"], path=ROOT, stage=stage_with({"knee": (NeuralControlConfig("knee.onnx"), [], None)}))
+    host = ArraysHost(["knee"], path=ROOT, stage=stage_with({"knee": (NeuralControlConfig("knee.onnx"), [], None)}))
     with use_host(host), pytest.raises(ActuatorParseError, match=r"</Robot/Actuators/knee>.*comes later"):
         ArticulationActuators(ROOT)
 

@@ -1,4 +1,4 @@
-"""The wrapper on the memory host: construction, stepping, feedforward, faults, end of life."""
+"""The wrapper on the host of arrays: construction, stepping, feedforward, faults, end of life."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 from stages import stage_of
 
@@ -44,7 +44,7 @@ def config(kp: float = 10.0, kd: float = 1.0, limit: float | None = None, delay:
 @pytest.fixture
 def host():
     """Four robots of three joints, drives with gains, physics running."""
-    made = MemoryHost(NAMES, ROBOTS)
+    made = ArraysHost(NAMES, ROBOTS)
     with use_host(made):
         made.play()
         made.arrays().stiffnesses[:] = np.arange(12) + 1
@@ -53,7 +53,7 @@ def host():
 
 
 @pytest.fixture
-def wrapper(host: MemoryHost):
+def wrapper(host: ArraysHost):
     """Actuators on wrist and shoulder; the elbow is left to its drive."""
     with ArticulationActuators.from_actuators(
         "/Robot_.*", [(config(20, limit=5.0), "wrist"), (config(delay=2), "shoulder")]
@@ -61,7 +61,7 @@ def wrapper(host: MemoryHost):
         yield made
 
 
-def efforts(host: MemoryHost) -> np.ndarray:
+def efforts(host: ArraysHost) -> np.ndarray:
     return host.arrays().efforts.reshape(ROBOTS, 3).copy()
 
 
@@ -71,7 +71,7 @@ def test_from_actuators_are_in_joint_order(wrapper: ArticulationActuators) -> No
     assert wrapper.actuated_dof_indices == [0, 2]
 
 
-def test_step_writes_owned_columns_only(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_step_writes_owned_columns_only(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """Efforts of other joints, set by somebody else, stay."""
     host.arrays().efforts[:] = 7.0
     host.arrays().position_targets[:] = 0.1
@@ -79,14 +79,14 @@ def test_step_writes_owned_columns_only(host: MemoryHost, wrapper: ArticulationA
     np.testing.assert_allclose(efforts(host), np.tile([1.0, 7.0, 2.0], (ROBOTS, 1)), rtol=1e-6)
 
 
-def test_clamp_limits_the_effort(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_clamp_limits_the_effort(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """kp · error = 60, limit 5."""
     host.arrays().position_targets[:] = 3.0
     host.step(DT)
     assert (efforts(host)[:, 2] == 5.0).all()
 
 
-def test_delay_counts_physics_steps(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_delay_counts_physics_steps(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """Targets 1, 2, 3, 4, 5 act as 1, 1, 1, 2, 3 under a delay of two steps."""
     acting = []
     for target in range(1, 6):
@@ -96,7 +96,7 @@ def test_delay_counts_physics_steps(host: MemoryHost, wrapper: ArticulationActua
     assert acting == pytest.approx([1, 1, 1, 2, 3])
 
 
-def test_reset_of_environments_resets_their_actuators(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_reset_of_environments_resets_their_actuators(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """The delay of the robots that were reset starts over; that of the others goes on."""
     for target in (1.0, 2.0):
         host.arrays().position_targets[:] = target
@@ -119,7 +119,7 @@ def test_reset_of_environments_resets_their_actuators(host: MemoryHost, wrapper:
     ],
 )
 def test_reset_takes_robots(
-    indices: object, fresh: list[int], host: MemoryHost, wrapper: ArticulationActuators
+    indices: object, fresh: list[int], host: ArraysHost, wrapper: ArticulationActuators
 ) -> None:
     """Delays and faults of the chosen robots start over, those of the others go on."""
     host.arrays().velocities[2::3] = np.nan
@@ -141,7 +141,7 @@ def test_reset_of_unknown_robots_is_refused(indices: object, wrapper: Articulati
         wrapper.reset(indices=indices)
 
 
-def test_reset_of_some_robots_keeps_the_error(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_reset_of_some_robots_keeps_the_error(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """What stopped stepping stopped it for all robots, so only a reset of all starts it again."""
     with pytest.raises(ValueError, match="step_dt"):
         host.step(-1.0)
@@ -150,7 +150,7 @@ def test_reset_of_some_robots_keeps_the_error(host: MemoryHost, wrapper: Articul
         wrapper.step_actuators(DT)
 
 
-def test_disable_stops_automatic_steps(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_disable_stops_automatic_steps(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """After disabling, only explicit steps write efforts; enabling turns them on again."""
     host.arrays().position_targets[:] = 0.1
     wrapper.disable_auto_step_pre_physics()
@@ -165,14 +165,14 @@ def test_disable_stops_automatic_steps(host: MemoryHost, wrapper: ArticulationAc
     assert efforts(host).any()
 
 
-def test_enabling_twice_steps_once(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_enabling_twice_steps_once(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """The delay advances by one per physics step however often auto-step was enabled."""
     before = host.bus.num_callbacks
     wrapper.enable_auto_step_pre_physics()
     assert host.bus.num_callbacks == before
 
 
-def test_feedforward_takes_subsets_and_stays(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_feedforward_takes_subsets_and_stays(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """Robot and joint subsets, lists, masks and Warp arrays; values stay through reset."""
     wrapper.set_dof_feedforward_effort_targets([1.5], indices=2, dof_indices=[2])
     wrapper.set_dof_feedforward_effort_targets(
@@ -183,7 +183,7 @@ def test_feedforward_takes_subsets_and_stays(host: MemoryHost, wrapper: Articula
     np.testing.assert_array_equal(efforts(host)[:, 2], [2.5, 0, 1.5, 0])
 
 
-def test_feedforward_passes_delay_and_clamp(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_feedforward_passes_delay_and_clamp(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """A step of feedforward arrives two steps later on the delayed joint, limited on the clamped one."""
     host.step(DT)
     wrapper.set_dof_feedforward_effort_targets(8.0)
@@ -205,7 +205,7 @@ def test_feedforward_passes_delay_and_clamp(host: MemoryHost, wrapper: Articulat
     ],
 )
 def test_bad_feedforward_changes_nothing(
-    arguments: dict, words: list[str], host: MemoryHost, wrapper: ArticulationActuators
+    arguments: dict, words: list[str], host: ArraysHost, wrapper: ArticulationActuators
 ) -> None:
     """One error that names the value, and the feedforward is as before."""
     with pytest.raises(ValueError) as error:
@@ -215,7 +215,7 @@ def test_bad_feedforward_changes_nothing(
     assert not efforts(host).any()
 
 
-def test_faults_name_robot_and_joint(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_faults_name_robot_and_joint(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """A velocity that is not finite is reported with robot path, joint, step and input."""
     host.step(DT)
     host.arrays().velocities[2 * 3 + 2] = np.nan
@@ -233,7 +233,7 @@ def test_bad_time_step_is_refused(dt: float, wrapper: ArticulationActuators) -> 
         wrapper.step_actuators(dt)
 
 
-def test_error_in_the_callback_leaves_no_effort(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_error_in_the_callback_leaves_no_effort(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """Efforts are 0, stepping stops, the error is raised again by the next explicit step and cleared by reset."""
     host.arrays().position_targets[:] = 0.1
     host.step(DT)
@@ -262,7 +262,7 @@ def test_error_in_the_callback_leaves_no_effort(host: MemoryHost, wrapper: Artic
         ),
     ],
 )
-def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], host: MemoryHost) -> None:
+def test_bad_construction_leaves_nothing_behind(pairs: list, words: list[str], host: ArraysHost) -> None:
     """The error names the joint; no callback is registered, no gain touched."""
     gains = host.arrays().stiffnesses.copy()
     with pytest.raises(ValueError) as error:
@@ -280,7 +280,7 @@ def test_no_host_is_one_clear_error() -> None:
 
 def test_step_before_play_says_so() -> None:
     """A wrapper made before play steps only once physics runs."""
-    host = MemoryHost(NAMES, ROBOTS)
+    host = ArraysHost(NAMES, ROBOTS)
     with use_host(host):
         wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(config(), "wrist")])
         with pytest.raises(HostError, match="play"):
@@ -289,7 +289,7 @@ def test_step_before_play_says_so() -> None:
         host.step(DT)
 
 
-def test_empty_wrapper_is_legal(host: MemoryHost) -> None:
+def test_empty_wrapper_is_legal(host: ArraysHost) -> None:
     """No actuators: nothing is taken, a step does nothing."""
     with ArticulationActuators.from_actuators("/Robot_.*", []) as wrapper:
         wrapper.step_actuators(DT)
@@ -303,7 +303,7 @@ def test_skipping_discovery_makes_an_empty_wrapper(robots: Path) -> None:
         assert ArticulationActuators("/World/Pendulum", _skip_discovery=True).actuators == []
 
 
-def test_one_config_serves_several_joints(host: MemoryHost) -> None:
+def test_one_config_serves_several_joints(host: ArraysHost) -> None:
     """Components given to two joints do not share state or parameters."""
     shared = config(delay=1)
     with ArticulationActuators.from_actuators("/Robot_.*", [(shared, "wrist"), (shared, "elbow")]) as wrapper:
@@ -312,7 +312,7 @@ def test_one_config_serves_several_joints(host: MemoryHost) -> None:
         assert (second.controller.kp.numpy() == 10.0).all()
 
 
-def test_component_parameters_are_live(host: MemoryHost, wrapper: ArticulationActuators) -> None:
+def test_component_parameters_are_live(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """Writing one robot's gain acts at the next step, on that robot alone."""
     host.arrays().position_targets[:] = 0.1
     wrapper.actuators[1].controller.kp.numpy()[3] = 40.0
@@ -338,7 +338,7 @@ def test_a_prim_with_several_targets_drives_each(robots: Path) -> None:
         np.testing.assert_allclose(wrapper.articulation.get_dof_efforts().numpy(), [[2.0, 4.0], [6.0, 8.0]], rtol=1e-5)
 
 
-def test_garbage_collection_closes(host: MemoryHost) -> None:
+def test_garbage_collection_closes(host: ArraysHost) -> None:
     """A wrapper nobody holds leaves no callback and gives the drives back."""
     gains = host.arrays().stiffnesses.copy()
     ArticulationActuators.from_actuators("/Robot_.*", [(config(), "wrist")])
@@ -365,7 +365,7 @@ def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
         side = path.split("/")[2]
         prim = add_actuator(f"/Robot/{side}", "knee", "motor", PDControlConfig(kp, 0.0), stage=stage)
         assert str(prim.GetPath()) == f"/Robot/{side}/Actuators/motor"
-    host = MemoryHost(["knee", "knee"], stage=stage, dof_paths=paths)
+    host = ArraysHost(["knee", "knee"], stage=stage, dof_paths=paths)
     with use_host(host):
         wrapper = ArticulationActuators("/Robot")
         host.play()
@@ -377,7 +377,7 @@ def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
         wrapper.close()
 
 
-def test_another_device_is_refused(host: MemoryHost, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_device_is_refused(host: ArraysHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays on the CPU are not stepped on a GPU; the message names both devices."""
     devices = {"cpu": "cpu", "cuda:0": "cuda:0"}
     monkeypatch.setattr(wp, "get_device", devices.__getitem__)

@@ -17,14 +17,14 @@ from places import REPOSITORY
 sys.path.append(str(REPOSITORY))
 
 from benchmarks import environment
-from benchmarks.candidates import ENGINES, MEMORY_TICKS, MUJOCO_TICKS, PASSING, STREAM, Candidate, Known
+from benchmarks.candidates import ARRAYS_TICKS, ENGINES, MUJOCO_TICKS, PASSING, STREAM, Candidate, Known
 from benchmarks.check import TOLERANCE, Check
 from benchmarks.measure import Case, Outcome, measure
 from benchmarks.problem import RANGES, Problem
 from benchmarks.targets import targets
 from benchmarks.timing import interleave
 
-TICKS = [known for known in (*MEMORY_TICKS, *MUJOCO_TICKS) if known.name != PASSING]
+TICKS = [known for known in (*ARRAYS_TICKS, *MUJOCO_TICKS) if known.name != PASSING]
 
 
 def name_of(value: Any) -> str:

@@ -25,7 +25,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.native import core
 
 pytestmark = pytest.mark.skipif(core is None, reason="the native core was not built")
@@ -47,7 +47,7 @@ def wrapper() -> Iterator[ArticulationActuators]:
         ActuatorConfig(ControllerPID(full(10), full(1), full(1), full(1)), [ClampingMaxEffort(full(8))], lag),
         ActuatorConfig(ControllerPD(full(10), full(1)), [ClampingMaxEffort(full(8))]),
     ]
-    host = MemoryHost(["hip", "knee", "ankle"], ROBOTS)
+    host = ArraysHost(["hip", "knee", "ankle"], ROBOTS)
     with use_host(host):
         host.play()
         host.arrays().position_targets[:] = np.linspace(-1, 1, 3 * ROBOTS)
@@ -112,14 +112,14 @@ import numpy as np, warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatorConfig, ArticulationActuators, ClampingMaxEffort, ControllerPID, Delay, use_host
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
 allocations, robots = ctypes.CDLL(None).allocations, int(sys.argv[1])
 full = lambda value, dtype=wp.float32: wp.full(robots, value, dtype=dtype, device="cpu")
 names = ["hip", "knee", "ankle"]
 pid = [ControllerPID(full(10), full(1), full(1), full(1)) for _ in names]
 limits, delays = [ClampingMaxEffort(full(8)) for _ in names], [Delay(full(2, wp.int32), 3) for _ in names]
-host = MemoryHost(names, robots)
+host = ArraysHost(names, robots)
 with use_host(host):
     host.play()
     configs = [ActuatorConfig(law, [limit], lag) for law, limit, lag in zip(pid, limits, delays)]

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 
 import laws_header
+import public_names
+import python_api
 
 # each has a function `outputs`, which returns text by path
-PIECES = (laws_header,)
+PIECES = (laws_header, public_names, python_api)
 
 
 def stale() -> dict[Path, str]:

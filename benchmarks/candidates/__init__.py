@@ -80,8 +80,8 @@ ENGINES = (
     Known("NumPy", "numpy_vectorised", "NumpyVectorised", "a restatement in vectorised NumPy; one lag for all robots"),
 )
 
-MEMORY_TICKS = (
-    Known(Known.OURS, "ticks", "MemoryTick", "ArticulationActuators.step_actuators on arrays"),
+ARRAYS_TICKS = (
+    Known(Known.OURS, "ticks", "ArraysTick", "ArticulationActuators.step_actuators on arrays"),
     Known(
         "Isaac Sim per joint",
         "isaac_tick",
@@ -104,7 +104,7 @@ MUJOCO_TICKS = (
 
 SECTIONS = {
     "engine": ("Engine: one step on arrays", ENGINES),
-    "memory": ("Wrapper: one tick on arrays", MEMORY_TICKS),
+    "arrays": ("Wrapper: one tick on arrays", ARRAYS_TICKS),
     "mujoco": ("Wrapper: one tick on MuJoCo, without its physics", MUJOCO_TICKS),
 }
 """Title and candidates of each part of a run."""

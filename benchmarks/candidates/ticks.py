@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, use_host
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
 from ..problem import DT, INPUTS, Problem
 from ..stage import ROOT, joint_names, make_stage
@@ -47,17 +47,18 @@ class OurTick(Candidate):
         self.actuators.close()
 
 
-class MemoryTick(OurTick):
+class ArraysTick(OurTick):
     """The tick on a host of arrays."""
 
     def __init__(self, problem: Problem) -> None:
         stage = None if problem.per_robot else make_stage(problem)
-        host = MemoryHost(joint_names(problem), problem.num_robots, path=ROOT, stage=stage)
+        host = ArraysHost(joint_names(problem), problem.num_robots, path=ROOT, stage=stage)
         super().__init__(problem, host)
 
     def memory(self) -> int:
         """Bytes that the wrapper holds beyond the articulation's arrays: engine and feedforward."""
-        feedforward = [self.actuators._feedforward, self.actuators._feedforward_on_device.numpy()]
+        attached = self.actuators._attachment
+        feedforward = [attached.feedforward, attached.feedforward_on_device.numpy()]
         if np.shares_memory(*feedforward):
             feedforward.pop()
         engine = sum(part._core.memory for _, part in self.actuators._engine._parts)

@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators.graphs import (
     load_graphs,
     register_node_type,
 )
-from isaacsim.core.experimental.actuators.nodes.ogn_types import ExecutionAttributeState
+from isaacsim.core.experimental.actuators.omnigraph.ogn_types import ExecutionAttributeState
 
 RECORD, PURE = "test.Record", "test.Pure"
 SEQUENCE = "omni.graph.action.Sequence"

@@ -22,7 +22,7 @@ from graph_stages import (
     wire,
 )
 from isaacsim.core.experimental.actuators.graphs import Graph, GraphError, load_graphs
-from isaacsim.core.experimental.actuators.nodes.ogn_types import parse_type
+from isaacsim.core.experimental.actuators.omnigraph.ogn_types import parse_type
 
 CONSTANT = "omni.graph.nodes.ConstantDouble"
 PURE, RECORD = "test.Pure", "test.Record"

@@ -1,4 +1,4 @@
-"""The articulation over arrays, on the memory host: selection, getters, setters, buffers."""
+"""The articulation over arrays, on the host of arrays: selection, getters, setters, buffers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pytest
 import warp as wp
+from calls import calls
 from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.articulation import ArrayArticulation, DofArrays, Robot
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 4
@@ -38,9 +39,9 @@ INDICES = [
 
 
 @pytest.fixture
-def host() -> MemoryHost:
+def host() -> ArraysHost:
     """Four robots of three joints, every number in the arrays different."""
-    made = MemoryHost(NAMES, ROBOTS)
+    made = ArraysHost(NAMES, ROBOTS)
     made.play()
     for start, array in enumerate(vars(made.arrays()).values()):
         array[:] = 100 * start + np.arange(array.size)
@@ -48,12 +49,12 @@ def host() -> MemoryHost:
 
 
 @pytest.fixture
-def legs(host: MemoryHost) -> ArrayArticulation:
+def legs(host: ArraysHost) -> ArrayArticulation:
     """All four robots."""
     return host.articulation("/Robot_.*")
 
 
-def grid(host: MemoryHost, name: str) -> np.ndarray:
+def grid(host: ArraysHost, name: str) -> np.ndarray:
     """A flat array as (robots, joints), copied."""
     return getattr(host.arrays(), name).reshape(ROBOTS, len(NAMES)).copy()
 
@@ -74,7 +75,7 @@ def grid(host: MemoryHost, name: str) -> np.ndarray:
         ("/Robot_1/", [1]),
     ],
 )
-def test_paths_select_robots(host: MemoryHost, paths: str | list[str], expected: list[int]) -> None:
+def test_paths_select_robots(host: ArraysHost, paths: str | list[str], expected: list[int]) -> None:
     """In the order of the patterns, each robot once; the prototype's path means all of its copies."""
     assert host.articulation(paths).paths == [f"/Robot_{i}" for i in expected]
 
@@ -87,12 +88,27 @@ def test_paths_select_robots(host: MemoryHost, paths: str | list[str], expected:
         ("/Robot_1/knee", "matches none"),
         (["/Robot_0", "/Nobody"], "'/Nobody' matches none"),
         ("/Robot_[", "no regular expression"),
+        ([], "articulation paths are empty"),
     ],
 )
-def test_path_without_a_robot_is_refused(host: MemoryHost, paths: str | list[str], message: str) -> None:
+def test_path_without_a_robot_is_refused(host: ArraysHost, paths: str | list[str], message: str) -> None:
     """The message names the pattern."""
     with pytest.raises(ValueError, match=message):
         host.articulation(paths)
+
+
+@pytest.mark.parametrize("path", ["/Robot_{}", "/World/envs/env_{}/Robot"])
+def test_a_list_of_paths_costs_as_much_as_it_is_long(path: str) -> None:
+    """Four times as many robots, named one by one, take four times the calls."""
+
+    def select(count: int) -> int:
+        robots = [Robot(path.format(i), (), (), ("/World/Robot", ()), env=i, offset=0) for i in range(count)]
+        host = Mixed()
+        host.robots = lambda: robots
+        return calls(ArrayArticulation, host, [robot.path for robot in robots])
+
+    select(16)
+    assert select(256) < 5 * select(64)
 
 
 class Mixed:
@@ -125,7 +141,7 @@ def test_length_is_the_number_of_robots(legs: ArrayArticulation) -> None:
 
 def test_names_and_counts_are_known_before_play() -> None:
     """Only state needs physics."""
-    robots = MemoryHost(NAMES, ROBOTS).articulation("/Robot_.*")
+    robots = ArraysHost(NAMES, ROBOTS).articulation("/Robot_.*")
     assert (robots.dof_names, robots.num_dofs, robots.device) == (NAMES, 3, "cpu")
 
 
@@ -148,7 +164,7 @@ def test_unknown_joint_lists_the_known_ones(legs: ArrayArticulation) -> None:
 
 
 @pytest.mark.parametrize(("env_ids", "rows"), [([2], [1]), ([0, 3], [0]), ([1], []), ([], [])])
-def test_environments_become_rows(host: MemoryHost, env_ids: list[int], rows: list[int]) -> None:
+def test_environments_become_rows(host: ArraysHost, env_ids: list[int], rows: list[int]) -> None:
     """Only of the robots selected."""
     assert host.articulation(["/Robot_0", "/Robot_2"]).envs_to_rows(env_ids) == rows
 
@@ -159,7 +175,7 @@ def test_environments_become_rows(host: MemoryHost, env_ids: list[int], rows: li
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 @pytest.mark.parametrize(("indices", "dof_indices", "rows", "columns"), INDICES)
 def test_getter_returns_the_rows_and_columns_asked_for(
-    host: MemoryHost, legs: ArrayArticulation, setter, getter, name, indices, dof_indices, rows, columns
+    host: ArraysHost, legs: ArrayArticulation, setter, getter, name, indices, dof_indices, rows, columns
 ) -> None:
     """Every way of writing an index."""
     got = getattr(legs, getter)(indices=indices, dof_indices=dof_indices).numpy()
@@ -169,7 +185,7 @@ def test_getter_returns_the_rows_and_columns_asked_for(
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 @pytest.mark.parametrize(("indices", "dof_indices", "rows", "columns"), INDICES)
 def test_setter_writes_those_and_no_others(
-    host: MemoryHost, legs: ArrayArticulation, setter, getter, name, indices, dof_indices, rows, columns
+    host: ArraysHost, legs: ArrayArticulation, setter, getter, name, indices, dof_indices, rows, columns
 ) -> None:
     """The rest of the array keeps its numbers."""
     expected = grid(host, name)
@@ -180,7 +196,7 @@ def test_setter_writes_those_and_no_others(
 
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 def test_setter_places_rows_in_the_order_of_indices(
-    host: MemoryHost, legs: ArrayArticulation, setter, getter, name
+    host: ArraysHost, legs: ArrayArticulation, setter, getter, name
 ) -> None:
     """Descending indices too."""
     getattr(legs, setter)([[1, 2], [3, 4]], indices=[3, 0], dof_indices=[2, 1])
@@ -188,7 +204,7 @@ def test_setter_places_rows_in_the_order_of_indices(
 
 
 @pytest.mark.parametrize(("name", "also"), MOVED_ALONG.items())
-def test_setting_state_moves_its_targets_along(host: MemoryHost, legs: ArrayArticulation, name: str, also: str) -> None:
+def test_setting_state_moves_its_targets_along(host: ArraysHost, legs: ArrayArticulation, name: str, also: str) -> None:
     """As Isaac Sim does, so that drives do not pull back; for what was set only."""
     expected = grid(host, also)
     expected[2, 1] = 0.25
@@ -198,7 +214,7 @@ def test_setting_state_moves_its_targets_along(host: MemoryHost, legs: ArrayArti
 
 @pytest.mark.parametrize(("setter", "getter", "name"), STATE)
 def test_setter_touches_no_other_quantity(
-    host: MemoryHost, legs: ArrayArticulation, setter: str, getter: str, name: str
+    host: ArraysHost, legs: ArrayArticulation, setter: str, getter: str, name: str
 ) -> None:
     """But for the targets that go with positions and velocities."""
     moved = (name, MOVED_ALONG.get(name))
@@ -209,7 +225,7 @@ def test_setter_touches_no_other_quantity(
 
 
 @pytest.mark.parametrize("getter", GETTERS)
-def test_getter_returns_a_copy(host: MemoryHost, legs: ArrayArticulation, getter: str) -> None:
+def test_getter_returns_a_copy(host: ArraysHost, legs: ArrayArticulation, getter: str) -> None:
     """Writing into it changes nothing."""
     before = {name: grid(host, name) for name in vars(host.arrays())}
     getattr(legs, getter)().fill_(-1.0)
@@ -238,7 +254,7 @@ def test_getter_returns_float32_on_the_cpu(legs: ArrayArticulation, getter: str)
     ],
 )
 def test_wrong_arguments_change_nothing(
-    host: MemoryHost, legs: ArrayArticulation, setter: str, values: object, arguments: dict, message: str
+    host: ArraysHost, legs: ArrayArticulation, setter: str, values: object, arguments: dict, message: str
 ) -> None:
     """They are refused before anything is written."""
     before = {name: grid(host, name) for name in vars(host.arrays())}
@@ -270,7 +286,7 @@ def test_getter_refuses_indices_out_of_range(legs: ArrayArticulation, getter: st
     ],
 )
 def test_gains_are_set_as_far_as_given(
-    host: MemoryHost, legs: ArrayArticulation, given: dict, expected: tuple[float | None, float | None]
+    host: ArraysHost, legs: ArrayArticulation, given: dict, expected: tuple[float | None, float | None]
 ) -> None:
     """None leaves a gain as it is."""
     wanted = [grid(host, "stiffnesses"), grid(host, "dampings")]
@@ -289,7 +305,7 @@ def test_gains_are_read_back_bit_equal(legs: ArrayArticulation, rng: np.random.G
 
 
 @pytest.mark.parametrize("bad", [np.nan, [1.0, 2.0]])
-def test_wrong_damping_leaves_the_stiffness_alone(host: MemoryHost, legs: ArrayArticulation, bad: object) -> None:
+def test_wrong_damping_leaves_the_stiffness_alone(host: ArraysHost, legs: ArrayArticulation, bad: object) -> None:
     """Both are set, or none."""
     before = grid(host, "stiffnesses")
     with pytest.raises(ValueError, match="dampings"):
@@ -304,7 +320,7 @@ def test_wrong_damping_leaves_the_stiffness_alone(host: MemoryHost, legs: ArrayA
     "paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]", "/Robot_[13]", ["/Robot_3", "/Robot_0"], "/Robot_[013]"]
 )
 @pytest.mark.parametrize("name", ["positions", "velocities", "position_targets", "velocity_targets"])
-def test_buffers_hold_the_rows_after_refresh(host: MemoryHost, paths: str | list[str], name: str) -> None:
+def test_buffers_hold_the_rows_after_refresh(host: ArraysHost, paths: str | list[str], name: str) -> None:
     """Evenly spaced or not, in any order."""
     robots = host.articulation(paths)
     buffers = robots.buffers()
@@ -314,7 +330,7 @@ def test_buffers_hold_the_rows_after_refresh(host: MemoryHost, paths: str | list
 
 
 @pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]", ["/Robot_3", "/Robot_0"], "/Robot_[013]"])
-def test_efforts_written_to_buffers_arrive_after_commit(host: MemoryHost, paths: str | list[str]) -> None:
+def test_efforts_written_to_buffers_arrive_after_commit(host: ArraysHost, paths: str | list[str]) -> None:
     """In the rows of these robots and no others."""
     robots = host.articulation(paths)
     expected = grid(host, "efforts")
@@ -327,7 +343,7 @@ def test_efforts_written_to_buffers_arrive_after_commit(host: MemoryHost, paths:
     np.testing.assert_array_equal(grid(host, "efforts"), expected)
 
 
-def test_efforts_of_others_survive_the_round_trip(host: MemoryHost) -> None:
+def test_efforts_of_others_survive_the_round_trip(host: ArraysHost) -> None:
     """What was set after play on a joint nobody writes stays, with rows that must be copied too."""
     buffers = host.articulation("/Robot_[013]").buffers()
     host.arrays().efforts[:] = 7.0
@@ -338,13 +354,13 @@ def test_efforts_of_others_survive_the_round_trip(host: MemoryHost) -> None:
 
 
 @pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]"])
-def test_evenly_spaced_rows_are_the_hosts_memory(host: MemoryHost, paths: str) -> None:
+def test_evenly_spaced_rows_are_the_hosts_memory(host: ArraysHost, paths: str) -> None:
     """No copy in the hot path."""
     assert np.shares_memory(host.articulation(paths).buffers().positions, host.arrays().positions)
 
 
 @pytest.mark.parametrize("paths", [list(order) for order in itertools.permutations(["/Robot_0", "/Robot_1"])])
-def test_buffers_are_in_the_order_of_the_paths(host: MemoryHost, paths: list[str]) -> None:
+def test_buffers_are_in_the_order_of_the_paths(host: ArraysHost, paths: list[str]) -> None:
     """Rows are the articulation's."""
     first = host.articulation(paths).buffers().positions[:, 0]
     assert first.tolist() == [3.0 * int(path[-1]) for path in paths]
@@ -352,7 +368,7 @@ def test_buffers_are_in_the_order_of_the_paths(host: MemoryHost, paths: list[str
 
 def test_buffers_of_robots_without_joints_are_empty() -> None:
     """A wrapper on them finds nothing to do."""
-    host = MemoryHost([], 2)
+    host = ArraysHost([], 2)
     host.play()
     assert host.articulation("/Robot_.*").buffers().positions.shape == (2, 0)
 
@@ -366,7 +382,7 @@ CALLS = [*((getter, ()) for getter in [*GETTERS, "get_dof_gains", "buffers"]), *
 @pytest.mark.parametrize("stopped", [False, True])
 def test_state_needs_running_physics(method: str, arguments: tuple, stopped: bool) -> None:
     """Before play and after stop."""
-    host = MemoryHost(NAMES)
+    host = ArraysHost(NAMES)
     if stopped:
         host.play()
         host.stop()
@@ -376,7 +392,7 @@ def test_state_needs_running_physics(method: str, arguments: tuple, stopped: boo
 
 def test_articulation_made_before_play_works_after() -> None:
     """And again after the next one."""
-    host = MemoryHost(NAMES)
+    host = ArraysHost(NAMES)
     robots = host.articulation("/Robot")
     host.play()
     host.stop()
@@ -385,12 +401,12 @@ def test_articulation_made_before_play_works_after() -> None:
     assert host.arrays().positions.tolist() == [0.5] * 3
 
 
-class Growing(MemoryHost):
+class Growing(ArraysHost):
     """A host whose robots change between two plays."""
 
     def grow(self) -> None:
         """Give the robot another joint."""
-        self._robots = MemoryHost([*NAMES, "toe"]).robots()
+        self._robots = ArraysHost([*NAMES, "toe"]).robots()
 
 
 def test_articulation_follows_robots_made_anew() -> None:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 
 import pytest
-from isaacsim.core.experimental.actuators.hosts.bus import EventBus
+from isaacsim.core.experimental.actuators.hosts.bus import EventBus, weakly
 
 # event: how to subscribe, how to emit, what arrives
 EVENTS = {
@@ -272,3 +272,20 @@ def test_reset_of_everything_tells_none(bus: EventBus) -> None:
     bus.on_reset(heard.append)
     bus.emit_reset(None)
     assert heard == [None]
+
+
+def test_weak_function_ends_with_its_object() -> None:
+    """It calls the method while the object lives, and nothing after."""
+    heard: list[int] = []
+
+    class Listener:
+        def hear(self, value: int) -> None:
+            heard.append(value)
+
+    listener = Listener()
+    call = weakly(listener.hear)
+    call(1)
+    del listener
+    gc.collect()
+    call(2)
+    assert heard == [1]

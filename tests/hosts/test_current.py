@@ -10,6 +10,7 @@ import pytest
 from fakes.kit_world import ISAAC, KINDS, KitWorld
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host, use_stage
 from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
 from isaacsim.core.experimental.actuators.hosts.current import (
     Articulation,
@@ -19,14 +20,13 @@ from isaacsim.core.experimental.actuators.hosts.current import (
     enter,
     leave,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from pxr import Usd
 from stages import stage_of
 
 
-def host(path: str = "/Robot", **arguments: object) -> MemoryHost:
+def host(path: str = "/Robot", **arguments: object) -> ArraysHost:
     """A host with one robot of one joint."""
-    return MemoryHost(["hinge"], path=path, **arguments)
+    return ArraysHost(["hinge"], path=path, **arguments)
 
 
 def test_no_host_says_how_to_open_one() -> None:
@@ -393,8 +393,8 @@ def test_kit_without_an_application_is_none(monkeypatch: pytest.MonkeyPatch) -> 
 def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyPatch) -> None:
     """An import that fails inside our host is shown, not taken for a Kit without Isaac Sim."""
     with KitWorld("isaac-physx"):
-        monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.hosts.kit_events", None)
-        with pytest.raises(ModuleNotFoundError, match="kit_events") as caught:
+        monkeypatch.setitem(sys.modules, "isaacsim.core.experimental.actuators.hosts.kit.events", None)
+        with pytest.raises(ModuleNotFoundError, match=r"kit\.events") as caught:
             current_host()
         # nothing else was tried after it
         assert caught.value.__context__ is None

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 
 N, DT, NAMES = 3, 0.01, ["hip", "knee", "ankle"]
 

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from isaacsim.core.experimental.actuators.pipeline.fault import FAULT_INPUTS, Fault
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
@@ -165,7 +165,7 @@ def trial(
                 for name, values in zip(ARRAYS, now, strict=False):
                     getattr(memory, name)[:] = values.ravel()
                 # the setter refuses what is not finite
-                wrapper._feedforward_on_device.assign(now[4])
+                wrapper._attachment.feedforward_on_device.assign(now[4])
                 host.step(DT)
                 found.efforts[step] = memory.efforts.reshape(ROBOTS, -1)
                 if step == BROKEN:

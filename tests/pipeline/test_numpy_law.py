@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, Controller, use_host
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 
 
 class Sign(Controller):

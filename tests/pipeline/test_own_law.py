@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators import (
     register_actuator_component,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from isaacsim.core.experimental.actuators.pipeline.engine import Engine
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from pxr import Sdf

@@ -13,7 +13,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from pxr import Usd, UsdPhysics
 
 pytestmark = pytest.mark.usefixtures("engine_kind")

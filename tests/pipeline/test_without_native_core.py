@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD, use_host
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from isaacsim.core.experimental.actuators.pipeline import engine
 
 

@@ -10,7 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from peers import newton_actuator
 from pxr import Usd
 

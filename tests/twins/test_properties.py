@@ -36,7 +36,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
 from pxr import Usd, UsdPhysics
 
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4

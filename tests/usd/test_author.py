@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.authoring import add_actuator
 from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.current import use_host, use_stage
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
     DCMotorClampingConfig,
@@ -363,12 +363,12 @@ def test_overwrite_is_free_to_find_nothing(stage):
 
 def test_uses_the_current_stage(stage):
     """Author on the stage of the current host when none is given."""
-    with use_host(MemoryHost(["hip"], path=ROOT, stage=stage)):
+    with use_host(ArraysHost(["hip"], path=ROOT, stage=stage)):
         add_actuator(ROOT, "hip", "act", PD)
     assert actuator_paths(stage) == [PATH]
 
 
-@pytest.mark.parametrize("host", [nullcontext(), use_host(MemoryHost(["hip"]))], ids=["no host", "host without stage"])
+@pytest.mark.parametrize("host", [nullcontext(), use_host(ArraysHost(["hip"]))], ids=["no host", "host without stage"])
 def test_needs_a_stage(host):
     """Say what to do when there is no stage."""
     with host, pytest.raises(HostError, match=r"`stage=\.\.\.`.*use_stage\(.*Simulation\(.*use_host\("):

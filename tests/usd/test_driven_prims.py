@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.memory import MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from pxr import Sdf, Usd, UsdPhysics
 
 ROBOT, HIP, KNEE = "/World/Robot", "/World/Robot/joints/hip", "/World/Robot/joints/knee"
@@ -31,7 +31,7 @@ def robot_stage(root: str = ROBOT) -> Usd.Stage:
 
 def efforts(stage: Usd.Stage, root: str = ROBOT, joints: tuple[str, str] = (HIP, KNEE), steps: int = 1) -> list:
     """Efforts of each step, hip then knee, while both targets grow by 1 rad a step."""
-    host = MemoryHost(["hip", "knee"], path=root, stage=stage, dof_paths=joints)
+    host = ArraysHost(["hip", "knee"], path=root, stage=stage, dof_paths=joints)
     seen = []
     with use_host(host):
         wrapper = ArticulationActuators(root)
@@ -100,7 +100,7 @@ def test_robots_share_the_prims_of_the_first():
     for number in range(2):
         Sdf.CopySpec(stage.GetRootLayer(), ROBOT, stage.GetRootLayer(), f"{ROBOT}_{number}")
     stage.GetPrimAtPath(f"{ROBOT}_1/Actuators/act").GetAttribute("newton:kp").Set(99.0)
-    host = MemoryHost(["hip", "knee"], 2, path=ROBOT, stage=stage)
+    host = ArraysHost(["hip", "knee"], 2, path=ROBOT, stage=stage)
     with use_host(host):
         wrapper = ArticulationActuators(f"{ROBOT}_.*")
         host.play()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -12,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 import warp as wp
 
+from .attachment import Attachment
 from .components.quiet_warp import quiet_warp
-from .errors import HostError
-from .hosts.binding import Binding, subscribe, weakly
+from .errors import no_copy
+from .hosts.binding import Binding
 from .hosts.current import current_host
-from .hosts.port import ArticulationPort, Buffers, Host, Subscription
-from .hosts.values import broadcast, resolve_indices
-from .lifecycle import forget_drives, release_drives, take_drives
+from .hosts.port import ArticulationPort, Host
+from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.engine import Engine
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_config, entry_from_spec
@@ -79,7 +78,7 @@ class ArticulationActuators:
             with quiet_warp():
                 entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
             axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
-        self._attach(host, robots, entries, axes, auto_step_pre_physics, device)
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device)
 
     @classmethod
     def from_actuators(
@@ -116,7 +115,7 @@ class ArticulationActuators:
         built = [entry_from_config(config, name) for config, name in ordered]
         axes = [(robots.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
         self = cls.__new__(cls)
-        self._attach(host, robots, built, axes, auto_step_pre_physics, device)
+        self._build(host, robots, built, axes, auto_step_pre_physics, device)
         return self
 
     # what it consists of
@@ -134,7 +133,7 @@ class ArticulationActuators:
     @property
     def actuated_dof_indices(self) -> list[int]:
         """Columns of the actuated joints, ascending."""
-        return sorted(self._columns)
+        return self._attachment.driven
 
     @property
     def faults(self) -> list[Fault]:
@@ -142,7 +141,8 @@ class ArticulationActuators:
 
         Such a joint gets effort 0 for the step; no other joint is affected.
         """
-        return [dataclasses.replace(fault, robot_path=self._paths[fault.robot]) for fault in self._engine.faults()]
+        paths = self._attachment.paths
+        return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._engine.faults()]
 
     @property
     def engine(self) -> str:
@@ -176,13 +176,11 @@ class ArticulationActuators:
 
     def enable_auto_step_pre_physics(self) -> None:
         """Step before every physics step from now on; while an error stops stepping, from the next `reset` on."""
-        self._auto_step = True
-        self._subscribe_step()
+        self._attachment.set_auto_step(True)
 
     def disable_auto_step_pre_physics(self) -> None:
         """Step only when `step_actuators` is called."""
-        self._auto_step = False
-        self._unsubscribe_step()
+        self._attachment.set_auto_step(False)
 
     def step_actuators(self, step_dt: float, context: Any = None) -> None:
         """Compute the efforts of the coming physics step and hand them to the articulation.
@@ -198,25 +196,7 @@ class ArticulationActuators:
             ValueError: `step_dt` is not a finite number > 0.
             Exception: What stopped automatic stepping, until `reset`.
         """
-        if self._error is not None:
-            raise self._error
-        if not self._axes:
-            return
-        if self._closed:
-            raise HostError(f"{self!r} is closed. Make a new one.")
-        if (buffers := self._buffers) is None:
-            raise self._not_running()
-        try:
-            if not (math.isfinite(step_dt) and step_dt > 0):
-                raise ValueError(f"step_dt = {step_dt}: must be a finite number of seconds > 0.")
-            buffers.refresh()
-            self._engine.step(step_dt)
-            buffers.commit()
-        except Exception as error:
-            if (lost := self._lost()) is not None:
-                raise lost from error
-            self._clear_efforts(error)
-            raise
+        self._attachment.step(step_dt)
 
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
@@ -228,13 +208,10 @@ class ArticulationActuators:
         Raises:
             ValueError: An index is out of range.
         """
-        if indices is not None:
+        if indices is None:
+            self._attachment.resume()
+        else:
             self._engine.reset(self._chosen(indices))
-            return
-        self._error = None
-        self._engine.reset()
-        if self._auto_step:
-            self._subscribe_step()
 
     def draw_delays(self, low: int, high: int, *, seed: int) -> None:
         """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
@@ -284,30 +261,18 @@ class ArticulationActuators:
         Raises:
             ValueError: An index is out of range, the shape does not fit, or a value is not finite.
         """
-        rows = resolve_indices(indices, self._num_robots, "robot")
-        columns = resolve_indices(dof_indices, self._feedforward.shape[1], "DOF")
-        values = broadcast(target_feedforward_efforts, (len(rows), len(columns)), "target_feedforward_efforts")
-        self._feedforward[np.ix_(rows, columns)] = values
-        if not wp.get_device(self._robots.device).is_cpu:
-            self._feedforward_on_device.assign(self._feedforward)
+        self._attachment.set_feedforward(target_feedforward_efforts, indices, dof_indices)
 
     # end of life
 
     def close(self) -> None:
         """Detach: clear the efforts and restore the drive gains that were set to zero, as far as physics runs.
 
-        Calling it again does nothing.
+        Calling it again does nothing, unless a part of it failed: the others are done, the error is raised, and the
+        next call tries again what failed.
         """
-        if self._closed:
-            return
-        self._closed = True
+        self._attachment.close()
         _open.discard(self)
-        self._unsubscribe_step()
-        for subscription in self._subscriptions:
-            subscription.close()
-        attached, self._buffers = self._buffers is not None, None
-        if attached and self._columns and self._are_robots_there():
-            release_drives(self, self._bus, self.articulation, self.actuated_dof_indices)
 
     def __enter__(self) -> Self:
         return self
@@ -320,14 +285,15 @@ class ArticulationActuators:
         with contextlib.suppress(Exception):
             self.close()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise no_copy(self, "Hand the wrapper itself on, or use save_state() and restore_state().")
+
     def __repr__(self) -> str:
-        first, last = self._paths[0], self._paths[-1]
-        where = first if self._num_robots == 1 else f"{first} … {last}"
-        return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {self._num_robots} robots>"
+        return repr(self._attachment)
 
     # inside
 
-    def _attach(
+    def _build(
         self,
         host: Host,
         robots: Binding,
@@ -336,36 +302,24 @@ class ArticulationActuators:
         auto_step: bool,
         device: Any,
     ) -> None:
-        """Build everything, then attach to physics and register with the bus; an error leaves nothing of it behind.
+        """Build everything, then attach to physics; an error leaves nothing of it behind.
 
         `axes` names the driven joint of each slot: its path on the prototype, and its name.
         """
-        self._closed = self._observing = False
-        # physics lives as long as the wrapper
-        self._host, self._bus, self._robots = host, host.bus, robots
-        self._auto_step = auto_step
-        self._axes = axes
-        self._num_robots, self._paths = robots.num_robots, list(robots.articulation.paths)
-        self._columns = self._find_columns()
-        self._error: BaseException | None = None
-        self._buffers: Buffers | None = None
-        self._step_subscription: Subscription | None = None
-        self._subscriptions: list[Subscription] = []
-        self._feedforward = np.zeros((self._num_robots, robots.articulation.num_dofs), np.float32)
-        _open.add(self)
+        # the host lives as long as the wrapper, and physics with it
+        self._host, self._robots = host, robots
+        self._observing = False
         with quiet_warp():
             if device is not None and wp.get_device(device) != wp.get_device(robots.device):
                 raise ValueError(
                     f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
                 )
-            self._engine = Engine(entries, self._num_robots, robots.device, self._columns)
-            self._engine.place(self._columns, self.articulation.num_dofs)
-            self._feedforward_on_device = self._on_device(self._feedforward)
+            self._attachment = Attachment(self, host.bus, robots, axes, auto_step)
+            self._engine = Engine(entries, robots.num_robots, robots.device, self._attachment.columns)
+            self._engine.place(self._attachment.columns, self.articulation.num_dofs)
+        _open.add(self)
         try:
-            if self._bus.ready:
-                self._on_ready()
-            for one in subscribe(self._bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
-                self._subscriptions.append(one)
+            self._attachment.open(self._engine)
         except BaseException:
             # the error that counts is the first
             with contextlib.suppress(Exception):
@@ -374,125 +328,13 @@ class ArticulationActuators:
 
     def _chosen(self, indices: Any) -> Any:
         """Robots to reset: indices, or the mask itself where it lies on the articulation's GPU."""
-        device = wp.get_device(self._robots.device)
-        if isinstance(indices, wp.array) and indices.dtype is wp.bool and indices.shape == (self._num_robots,):
+        device, count = wp.get_device(self._robots.device), self._attachment.num_robots
+        if isinstance(indices, wp.array) and indices.dtype is wp.bool and indices.shape == (count,):
             if indices.device == device and not device.is_cpu:
                 return indices
-        return resolve_indices(indices, self._num_robots, "robot").tolist()
+        return resolve_indices(indices, count, "robot").tolist()
 
     def _observed(self, which: int) -> np.ndarray:
         if not self._observing:
             raise RuntimeError(f"{self!r} does not observe its efforts. Call observe_efforts() before the step.")
-        return self._engine.observed()[which][:, np.argsort(self._columns)]
-
-    def _on_device(self, feedforward: np.ndarray) -> wp.array:
-        """The feedforward where actuators read it; on the CPU that is the same memory."""
-        device = wp.get_device(self._robots.device)
-        return wp.array(feedforward, dtype=wp.float32, device=device, copy=not device.is_cpu)
-
-    def _find_columns(self) -> list[int]:
-        """Column of each slot in the articulation as it is now.
-
-        Raises:
-            HostError: A joint is gone.
-        """
-        there = list(zip(self._robots.prototype_dof_paths, self.articulation.dof_names, strict=True))
-        if missing := [path for path, name in self._axes if (path, name) not in there]:
-            raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
-        return [there.index(axis) for axis in self._axes]
-
-    def _on_ready(self) -> None:
-        """Physics runs: attach to it; an error is kept, for some simulators pass none on."""
-        # physics may be initialised again in mid-session; the arrays of before are void
-        self._unsubscribe_step()
-        self._buffers = None
-        try:
-            self._bind()
-        except Exception as error:
-            self._error = error
-            raise
-
-    def _bind(self) -> None:
-        """Bind to the arrays of physics, take the drives, start stepping."""
-        if not self._are_robots_there():
-            raise self._robots_gone()
-        try:
-            paths = list(self.articulation.paths)
-        except ValueError as error:
-            raise self._robots_gone() from error
-        if len(paths) != self._num_robots:
-            raise HostError(
-                f"{self!r} was made for {self._num_robots} robots and its paths match {len(paths)} now. "
-                "Close it and make a new one."
-            )
-        columns = self._find_columns()
-        feedforward = np.zeros((self._num_robots, self.articulation.num_dofs), np.float32)
-        # joints may have come or gone, and stand elsewhere
-        feedforward[:, columns] = self._feedforward[:, self._columns]
-        self._paths, self._columns, self._feedforward = paths, columns, feedforward
-        buffers = self._robots.buffers(self._columns)
-        inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)
-        with quiet_warp():
-            self._feedforward_on_device = self._on_device(feedforward)
-            self._engine.bind(self._columns, (*inputs, self._feedforward_on_device), buffers.efforts)
-            self._engine.reset()
-        self._buffers = buffers
-        self._error = None
-        take_drives(self, self._bus, self.articulation, self.actuated_dof_indices)
-        if self._auto_step:
-            self._subscribe_step()
-
-    def _on_stop(self) -> None:
-        """Physics is gone, and with it arrays and gains."""
-        self._unsubscribe_step()
-        self._buffers = None
-        forget_drives(self._bus)
-
-    def _on_reset(self, env_ids: Sequence[int] | None) -> None:
-        """Environments start over: so does the state of their actuators."""
-        self.reset(indices=None if env_ids is None else self._robots.envs_to_rows(env_ids))
-
-    def _on_pre_step(self, dt: float, context: Any) -> None:
-        """Step; on an error stop stepping and pass the error on."""
-        try:
-            self.step_actuators(dt, context)
-        except Exception as error:
-            self._error = error
-            self._unsubscribe_step()
-            raise
-
-    def _are_robots_there(self) -> bool:
-        """Whether the robots are on the stage, as far as their articulation can tell."""
-        return getattr(self.articulation, "valid", True)
-
-    def _robots_gone(self) -> HostError:
-        return HostError(f"{self!r}: its robots are no longer there. Close it and make a new one.")
-
-    def _not_running(self) -> HostError:
-        return HostError(
-            f"{self!r}: physics is not running. Call play() before step_actuators(); when another simulation was "
-            "opened instead, make a new wrapper there."
-        )
-
-    def _lost(self) -> HostError | None:
-        """What to say of an error while there is nothing any more to read or write."""
-        if not self._are_robots_there():
-            return self._robots_gone()
-        return None if self._bus.ready else self._not_running()
-
-    def _clear_efforts(self, error: Exception) -> None:
-        """Leave no effort behind after an error, which stays the one to report."""
-        try:
-            self.articulation.set_dof_efforts(0.0, dof_indices=self.actuated_dof_indices)
-        except Exception as other:
-            error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
-
-    def _subscribe_step(self) -> None:
-        """Step from now on, unless an error stopped stepping; without physics there is nothing to step yet."""
-        if self._step_subscription is None and self._buffers is not None and self._error is None:
-            self._step_subscription = self._bus.on_pre_step(weakly(self._on_pre_step))
-
-    def _unsubscribe_step(self) -> None:
-        if self._step_subscription is not None:
-            self._step_subscription.close()
-            self._step_subscription = None
+        return self._engine.observed()[which][:, np.argsort(self._attachment.columns)]

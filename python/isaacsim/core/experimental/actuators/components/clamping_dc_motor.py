@@ -45,7 +45,7 @@ def dc_motor_clamp(
     share = velocity * speed_factor
     lower = within(stall * (-1.0 - share), -peak, peak)
     upper = within(stall * (1.0 - share), -peak, peak)
-    return bounded(effort, lower, upper) if wp.isfinite(velocity) else wp.nan
+    return bounded(effort, lower, upper)
 
 
 class ClampingDCMotor(Clamping):
@@ -77,7 +77,7 @@ class ClampingDCMotor(Clamping):
     def corner_velocity(self) -> wp.array:
         """Speed [rad/s or m/s] from which on the motor brakes with its peak effort, shape `(N,)`.
 
-        Computed anew from the parameters whenever it is read; the no-load speed where there is no stall effort or no curve.
+        Computed anew from the parameters whenever it is read; the no-load speed where stall effort is zero or inf.
         """
         stall, no_load_velocity, peak = (self.read(name) for name in self.PARAMETERS)
         # an array that the component still has says on which device it is

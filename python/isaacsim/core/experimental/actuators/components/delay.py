@@ -132,7 +132,7 @@ class Delay(Component):
     PARAMETERS: ClassVar[tuple[str, ...]] = ("delay_steps",)
 
     @dataclass
-    class State:
+    class State(Component.State):
         """Commands of the last steps, `(depth, N)`; how many each actuator has seen, `(N,)`; the row written last."""
 
         buffer_pos: wp.array

@@ -6,16 +6,16 @@ import logging
 from collections.abc import Iterable
 from typing import Any
 
-from ..nodes.database import Severity
+from ..omnigraph.database import Severity
 from .clock import Clock
 from .error import GraphError, did_you_mean
 from .node import GraphNode
-from .variables import Variables
+from .scope import Scope
 
 _log = logging.getLogger(__name__)
 
 
-class Graph:
+class Graph(Scope):
     """The nodes of one `OmniGraph` prim and the wires between them; `load_graphs` makes it.
 
     An evaluation asks each event whether it happened. An event that did starts a pulse, which follows the wires between
@@ -28,11 +28,9 @@ class Graph:
     """
 
     def __init__(self, path: str, on_demand: bool = False) -> None:
-        self.path = path
+        super().__init__(path)
         self.on_demand = on_demand
         self.nodes: dict[str, GraphNode] = {}
-        self.variables = Variables(path)
-        self.clock = Clock()
         self.evaluations = 0
         self.pulses = 0
         # distinct messages of nodes that failed, in order

@@ -7,18 +7,15 @@ import re
 import warnings
 from typing import Any
 
-# USD learns of newton's schemas only before the first stage of the process is opened
-import newton_usd_schemas  # noqa: F401
-
-from ..nodes.database import Database, make_database
-from ..nodes.ogn_file import NodeDescription, Port
-from ..nodes.ogn_types import parse_type
+from ..omnigraph.database import Database, make_database
+from ..omnigraph.node_ports import NodePorts
+from ..omnigraph.ogn_file import NodeDescription, Port
+from ..omnigraph.ogn_types import parse_type
 from ..usd.graph import GraphPrim, NodePrim, read_graphs
 from ..usd.stage import open_stage
 from .error import GraphError, did_you_mean
 from .graph import Graph
 from .node import GraphNode
-from .node_ports import NodePorts
 from .registry import database_of, known_node_types
 from .wiring import put_in_order, wire
 

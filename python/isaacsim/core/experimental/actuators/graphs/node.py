@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from ..nodes.database import Database, Node, Severity
-from ..nodes.ogn_types import ExecutionAttributeState
-
-if TYPE_CHECKING:
-    from .graph import Graph
+from ..omnigraph.database import Database, Node, Severity
+from ..omnigraph.ogn_types import ExecutionAttributeState
+from .scope import Scope
 
 
 class GraphNode(Node):
@@ -18,10 +15,10 @@ class GraphNode(Node):
     Args:
         path: Prim path.
         database: Of its node type.
-        graph: Which it belongs to.
+        graph: What it sees of the graph it belongs to.
     """
 
-    def __init__(self, path: str, database: type[Database], graph: Graph) -> None:
+    def __init__(self, path: str, database: type[Database], graph: Scope) -> None:
         super().__init__(path)
         self.graph = graph
         self.db = database(self)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..nodes.database import Database, make_database, node_database
 from ..nodes.OgnArticulationActuators import OgnArticulationActuators
-from .neighbours import NEIGHBOURS
-from .node_ports import NodePorts
+from ..omnigraph.database import Database, make_database, node_database
+from ..omnigraph.node_ports import NodePorts
+from .kit_nodes import KIT_NODES
 
 _databases: dict[str, type[Database]] = {}
 
@@ -66,6 +66,6 @@ def _database(name: str, node_class: type) -> type[Database]:
 
 _SHIPPED = {
     "isaacsim.core.experimental.actuators.ArticulationActuators": OgnArticulationActuators,
-    **NEIGHBOURS,
+    **KIT_NODES,
 }
 _databases.update({name: _database(name, node_class) for name, node_class in _SHIPPED.items()})

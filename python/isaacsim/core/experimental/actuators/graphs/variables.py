@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..nodes.ogn_types import OgnType
+from ..omnigraph.ogn_types import OgnType
 
 
 class Variables:

@@ -1,12 +1,17 @@
-"""The physics bus of the hosts written here."""
+"""Physics events: the bus of the hosts written here, and how to listen to anybody's without being kept alive by it."""
 
 from __future__ import annotations
 
 import inspect
 import itertools
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from .port import PhysicsBus, Subscription
+
+# the articulation's own handlers run at order 0
+_AFTER_ARTICULATION = 1
 
 
 class _Subscription:
@@ -104,3 +109,28 @@ def _emit(entries: list[_Subscription], *args: Any) -> None:
     finally:
         # an error that this frame held would hold this frame, and with it who was called
         del first
+
+
+def subscribe(
+    bus: PhysicsBus,
+    *,
+    ready: Callable[[], None],
+    stop: Callable[[], None],
+    reset: Callable[[Sequence[int] | None], None],
+) -> Iterator[Subscription]:
+    """Register methods one by one for the events in a simulation's life, the stop first; resets need not be there."""
+    yield bus.on_stop(weakly(stop))
+    yield bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION)
+    if (on_reset := getattr(bus, "on_reset", None)) is not None:
+        yield on_reset(weakly(reset), order=_AFTER_ARTICULATION)
+
+
+def weakly(method: Callable[..., None]) -> Callable[..., None]:
+    """Return a function that calls a bound method while its object lives, and does not keep it alive."""
+    reference = weakref.WeakMethod(method)
+
+    def call(*args: Any) -> None:
+        if (living := reference()) is not None:
+            living(*args)
+
+    return call

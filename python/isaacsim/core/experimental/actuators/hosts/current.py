@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import HostError
-from .port import ArticulationPort, Host, PhysicsBus
+from .port import ArticulationPort, Host, require_host
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,7 @@ def use_host(host: Host) -> Iterator[Host]:
     Raises:
         HostError: It lacks a member of `Host`, or its bus one of `PhysicsBus`.
     """
-    require_members(host, Host)
-    bus = host.bus
-    require_members(bus, PhysicsBus)
-    _require_key(bus)
-    if host.bus is not bus:
-        raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
+    require_host(host)
     with _held(host):
         yield host
 
@@ -123,12 +118,12 @@ def close_kit_host() -> None:
 def _kit_host() -> Host | None:
     if not _kit and _is_kit():
         try:
-            from .isaac_sim import IsaacSimHost as KitHost
+            from .kit.isaac_sim import IsaacSimHost as KitHost
         except ModuleNotFoundError as error:
             # a Kit without Isaac Sim, or with its extensions switched off
             if error.name not in ("isaacsim.core.simulation_manager", "isaacsim.core.experimental.prims"):
                 raise
-            from .kit import KitHost
+            from .kit.plain_kit import KitHost
         _kit.append(KitHost())
     return _kit[0] if _kit else None
 
@@ -141,32 +136,6 @@ def _is_kit() -> bool:
     except RuntimeError:
         # the module is there, the application is not
         return False
-
-
-def require_members(offered: Any, protocol: type) -> None:
-    """Refuse an object of somebody's simulator that lacks members of `protocol`.
-
-    Raises:
-        HostError: Naming them all.
-    """
-    members = [name for name in vars(protocol) if not name.startswith("_")]
-    if missing := [name for name in members if not hasattr(offered, name)]:
-        raise HostError(
-            f"{type(offered).__name__} has no {', '.join(missing)}: a simulator given to use_host must offer "
-            f"{', '.join(members)} there, see {protocol.__name__}. Add what is missing."
-        )
-
-
-def _require_key(bus: PhysicsBus) -> None:
-    """Refuse a bus that notes cannot be kept by."""
-    try:
-        hash(bus)
-        weakref.ref(bus)
-    except TypeError as error:
-        raise HostError(
-            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
-            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
-        ) from error
 
 
 @contextlib.contextmanager

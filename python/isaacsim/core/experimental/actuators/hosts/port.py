@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from ..errors import HostError
 
 
 @dataclass(frozen=True)
@@ -192,3 +195,43 @@ class Host(Protocol):
     def articulation(self, paths: str | Sequence[str]) -> ArticulationPort:
         """The robots at `paths`; each path segment may be a regular expression."""
         ...
+
+
+def require_host(host: Any) -> None:
+    """Refuse a simulator that does not keep the contract of `Host`, or whose bus does not keep that of `PhysicsBus`.
+
+    Raises:
+        HostError: Naming what is missing.
+    """
+    require_members(host, Host)
+    bus = host.bus
+    require_members(bus, PhysicsBus)
+    _require_key(bus)
+    if host.bus is not bus:
+        raise HostError(f"{type(host).__name__}.bus: must be the same object each time. Make it once and keep it.")
+
+
+def require_members(offered: Any, protocol: type) -> None:
+    """Refuse an object of somebody's simulator that lacks members of `protocol`.
+
+    Raises:
+        HostError: Naming them all.
+    """
+    members = [name for name in vars(protocol) if not name.startswith("_")]
+    if missing := [name for name in members if not hasattr(offered, name)]:
+        raise HostError(
+            f"{type(offered).__name__} has no {', '.join(missing)}: a simulator given to use_host must offer "
+            f"{', '.join(members)} there, see {protocol.__name__}. Add what is missing."
+        )
+
+
+def _require_key(bus: PhysicsBus) -> None:
+    """Refuse a bus that notes cannot be kept by."""
+    try:
+        hash(bus)
+        weakref.ref(bus)
+    except TypeError as error:
+        raise HostError(
+            f"{error}: the bus of a simulator given to use_host must have a hash and take weak references. Make "
+            f"{type(bus).__name__} an ordinary class: no __eq__ without __hash__, no __slots__ without __weakref__."
+        ) from error

@@ -135,7 +135,7 @@ def _database() -> Any:
     try:
         return importlib.import_module(GENERATED).OgnArticulationActuatorsDatabase
     except ModuleNotFoundError:
-        from .database import node_database
+        from ..omnigraph.database import node_database
 
         return node_database(OgnArticulationActuators)
 
@@ -144,7 +144,7 @@ def _enabled() -> Any:
     """Return the value of an execution attribute that is pulsed, OmniGraph's where it runs."""
     if (omni_graph := sys.modules.get("omni.graph.core")) is not None:
         return omni_graph.ExecutionAttributeState.ENABLED
-    from .ogn_types import ExecutionAttributeState
+    from ..omnigraph.ogn_types import ExecutionAttributeState
 
     return ExecutionAttributeState.ENABLED
 

@@ -1,1 +1,1 @@
-"""The OmniGraph node, and what it needs where there is no OmniGraph."""
+"""The OmniGraph node, as Kit loads it."""

@@ -29,15 +29,15 @@ class NodeActuators(ArticulationActuators):
         """Efforts of the last step [N·m or N], shape `(robots, actuated DOFs)`; zero before the first."""
         columns = self.actuated_dof_indices
         if self._applied is None:
-            return np.zeros((self._num_robots, len(columns)), np.float32)
+            return np.zeros((self._attachment.num_robots, len(columns)), np.float32)
         return as_numpy(self._applied)[:, columns]
 
     def step_actuators(self, step_dt: float, context: Any = None) -> None:
         """Step, and keep the efforts."""
         super().step_actuators(step_dt, context)
-        if self._buffers is None:
+        if (buffers := self._attachment.buffers) is None:
             return
-        efforts = self._buffers.efforts
+        efforts = buffers.efforts
         if self._applied is None or self._applied.shape != efforts.shape:
             self._applied = wp.clone(efforts) if isinstance(efforts, wp.array) else efforts.copy()
         elif isinstance(efforts, wp.array):
@@ -51,8 +51,8 @@ class NodeActuators(ArticulationActuators):
         Raises:
             HostError: Naming the robot, the error and the remedy.
         """
-        if self._error is not None:
-            what = f"{type(self._error).__name__}: {self._error}"
+        if (error := self._attachment.error) is not None:
+            what = f"{type(error).__name__}: {error}"
             raise HostError(
                 f"{self!r} stopped stepping on {what} Correct that, then pulse resetIn or play again."
-            ) from self._error
+            ) from error

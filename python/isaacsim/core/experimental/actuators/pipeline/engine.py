@@ -202,7 +202,8 @@ class Engine:
             view = wp.array(rows.ravel(), dtype=array.dtype, device=array.device)
             self._mirrors.append((array, shown, view))
             self._choose_step()
-        setattr(component, attribute, view)
+        # as an assignment it would come back here
+        vars(component)[attribute] = view
         return view
 
     def read_parameter(self, component: Any, attribute: str) -> np.ndarray:

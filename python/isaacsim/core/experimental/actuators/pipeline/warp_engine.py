@@ -7,6 +7,7 @@ other slot sees it. The kernel is generated for the controllers and stages of th
 
 # Warp structs and kernels are no Python types
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false
+# pyright: reportOperatorIssue=false, reportReturnType=false
 
 from __future__ import annotations
 

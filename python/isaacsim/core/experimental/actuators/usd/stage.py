@@ -7,6 +7,8 @@ import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
+# USD learns of newton's schemas only before the first stage of the process is opened
+import newton_usd_schemas  # noqa: F401
 from pxr import Sdf, Tf, Usd, UsdGeom
 
 from ..errors import UnsupportedSceneError

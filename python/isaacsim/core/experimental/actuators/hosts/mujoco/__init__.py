@@ -4,9 +4,6 @@ import ctypes
 import os
 import sys
 
-# USD learns of newton's schemas only before the first stage of the process is opened
-import newton_usd_schemas  # noqa: F401
-
 
 def _has_egl() -> bool:
     try:

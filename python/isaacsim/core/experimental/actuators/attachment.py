@@ -1,0 +1,299 @@
+"""Attach the actuators of one wrapper to physics: ready, step, reset and stop events, and what goes wrong in them.
+
+Physics comes and goes while the wrapper lives. With every ready event its arrays are bound, the drives taken and
+stepping resumed; with every stop all of that is void.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import warp as wp
+
+from .components.quiet_warp import quiet_warp
+from .drives import forget_drives, release_drives, take_drives
+from .errors import HostError, do_all
+from .hosts.binding import Binding
+from .hosts.bus import subscribe, weakly
+from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
+from .hosts.values import broadcast, resolve_indices
+from .pipeline.engine import Engine
+
+_INFINITY = float("inf")
+
+
+class Steppable(Protocol):
+    """Whose actuators are attached: physics calls these methods, so that a subclass's own are the ones that run."""
+
+    def step_actuators(self, step_dt: float, context: Any = None) -> None:
+        """Step before a physics step."""
+        ...
+
+    def reset(self, *, indices: Any = None) -> None:
+        """Forget the state of some robots, or of all."""
+        ...
+
+
+class Attachment:
+    """The tie between a wrapper and physics.
+
+    The wrapper holds it and not the other way round: a wrapper that nobody holds closes itself.
+
+    Args:
+        owner: The wrapper; held weakly.
+        bus: Physics events.
+        robots: The articulation.
+        axes: The driven joint of each slot: its path on the prototype, and its name.
+        auto_step: Whether to step before every physics step.
+
+    Raises:
+        HostError: A joint is not in the articulation.
+    """
+
+    def __init__(
+        self, owner: Steppable, bus: PhysicsBus, robots: Binding, axes: list[tuple[str, str]], auto_step: bool
+    ) -> None:
+        self._owner = weakref.ref(owner)
+        self._bus, self._robots = bus, robots
+        self._axes, self._auto_step = axes, auto_step
+        self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
+        self.columns = self._find_columns()
+        self.closed = False
+        self.error: BaseException | None = None
+        self.buffers: Buffers | None = None
+        self.feedforward = np.zeros((self.num_robots, robots.articulation.num_dofs), np.float32)
+        self.feedforward_on_device = self._on_device(self.feedforward)
+        self._engine: Engine
+        self._step_subscription: Subscription | None = None
+        self._subscriptions: list[Subscription] = []
+        self._holds_drives = False
+
+    @property
+    def articulation(self) -> ArticulationPort:
+        """The robots."""
+        return self._robots.articulation
+
+    @property
+    def driven(self) -> list[int]:
+        """Columns of the actuated joints, ascending."""
+        return sorted(self.columns)
+
+    def __repr__(self) -> str:
+        # messages speak of the wrapper, which is what users know
+        first, last = self.paths[0], self.paths[-1]
+        where = first if self.num_robots == 1 else f"{first} … {last}"
+        return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {self.num_robots} robots>"
+
+    # life
+
+    def open(self, engine: Engine) -> None:
+        """Attach `engine` to physics, at once when it runs and from now on whenever it does; close after an error."""
+        self._engine = engine
+        if self._bus.ready:
+            self._on_ready()
+        # the stop comes first
+        for one in subscribe(self._bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
+            self._subscriptions.append(one)
+
+    def close(self) -> None:
+        """Detach for good: clear the efforts and give the drives back, as far as physics runs.
+
+        A part that fails keeps no other from being done; the next call tries it again.
+        """
+        self.closed, self.buffers = True, None
+        # drives that could not be given back decide which events are still heard
+        ends = [functools.partial(self._hear_no_more, subscription) for subscription in self._subscriptions]
+        do_all([self._unsubscribe_step, self._give_drives_back, *ends])
+
+    # stepping
+
+    def set_auto_step(self, on: bool) -> None:
+        """Step before every physics step from now on, or no longer."""
+        self._auto_step = on
+        if on:
+            self._subscribe_step()
+        else:
+            self._unsubscribe_step()
+
+    def step(self, dt: float) -> None:
+        """Compute the efforts of the coming physics step and hand them over; see `step_actuators`."""
+        if (buffers := self.buffers) is None or self.error is not None or not self._axes:
+            return self._require_nothing_to_step()
+        try:
+            # NaN is not less than anything
+            if not 0.0 < dt < _INFINITY:
+                raise ValueError(f"step_dt = {dt}: must be a finite number of seconds > 0.")
+            buffers.refresh()
+            self._engine.step(dt)
+            buffers.commit()
+        except BaseException as error:
+            # an interrupt too leaves no effort behind, and is passed on as it is
+            lost = self._lost()
+            if lost is None:
+                self._clear_efforts(error)
+            elif isinstance(error, Exception):
+                raise lost from error
+            raise
+
+    def resume(self) -> None:
+        """Forget the error that stopped stepping, and step again where that was asked for."""
+        self.error = None
+        self._engine.reset()
+        if self._auto_step:
+            self._subscribe_step()
+
+    # feedforward
+
+    def set_feedforward(self, values: Any, indices: Any, dof_indices: Any) -> None:
+        """Overwrite feedforward efforts, which outlive physics; see `set_dof_feedforward_effort_targets`."""
+        rows = resolve_indices(indices, self.num_robots, "robot")
+        columns = resolve_indices(dof_indices, self.feedforward.shape[1], "DOF")
+        efforts = broadcast(values, (len(rows), len(columns)), "target_feedforward_efforts")
+        self.feedforward[np.ix_(rows, columns)] = efforts
+        if not wp.get_device(self._robots.device).is_cpu:
+            self.feedforward_on_device.assign(self.feedforward)
+
+    def _on_device(self, feedforward: np.ndarray) -> wp.array:
+        """The feedforward where actuators read it; on the CPU that is the same memory."""
+        device = wp.get_device(self._robots.device)
+        return wp.array(feedforward, dtype=wp.float32, device=device, copy=not device.is_cpu)
+
+    # events
+
+    def _on_ready(self) -> None:
+        """Physics runs: attach to it; an error is kept, for some simulators pass none on."""
+        # physics may be initialised again in mid-session; the arrays of before are void
+        self._unsubscribe_step()
+        self.buffers, self._holds_drives = None, False
+        try:
+            self._bind()
+        except Exception as error:
+            self.error = error
+            raise
+
+    def _on_pre_step(self, dt: float, context: Any) -> None:
+        """Step; on an error stop stepping and pass the error on."""
+        if (owner := self._owner()) is None:
+            return
+        try:
+            owner.step_actuators(dt, context)
+        except Exception as error:
+            self.error = error
+            self._unsubscribe_step()
+            raise
+
+    def _on_reset(self, env_ids: Sequence[int] | None) -> None:
+        """Environments start over: so does the state of their actuators."""
+        if (owner := self._owner()) is not None:
+            owner.reset(indices=None if env_ids is None else self._robots.envs_to_rows(env_ids))
+
+    def _on_stop(self) -> None:
+        """Physics is gone, and with it arrays and gains."""
+        self._unsubscribe_step()
+        self.buffers, self._holds_drives = None, False
+        forget_drives(self._bus)
+
+    # inside
+
+    def _bind(self) -> None:
+        """Bind to the arrays of physics, take the drives, start stepping."""
+        if not self._are_robots_there():
+            raise self._robots_gone()
+        try:
+            paths = list(self.articulation.paths)
+        except ValueError as error:
+            raise self._robots_gone() from error
+        if len(paths) != self.num_robots:
+            raise HostError(
+                f"{self!r} was made for {self.num_robots} robots and its paths match {len(paths)} now. "
+                "Close it and make a new one."
+            )
+        columns = self._find_columns()
+        feedforward = np.zeros((self.num_robots, self.articulation.num_dofs), np.float32)
+        # joints may have come or gone, and stand elsewhere
+        feedforward[:, columns] = self.feedforward[:, self.columns]
+        self.paths, self.columns, self.feedforward = paths, columns, feedforward
+        buffers = self._robots.buffers(columns)
+        inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)
+        with quiet_warp():
+            self.feedforward_on_device = self._on_device(feedforward)
+            self._engine.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
+            self._engine.reset()
+        self.buffers, self._holds_drives = buffers, True
+        self.error = None
+        take_drives(self, self._bus, self.articulation, self.driven)
+        if self._auto_step:
+            self._subscribe_step()
+
+    def _give_drives_back(self) -> None:
+        """Clear the efforts and restore the gains, if they were taken and physics was not stopped since."""
+        if self._holds_drives and self.columns and self._are_robots_there():
+            release_drives(self, self._bus, self.articulation, self.driven)
+        self._holds_drives = False
+
+    def _hear_no_more(self, subscription: Subscription) -> None:
+        """Take a callback out; that of the stop, which makes drives void, not before they are given back."""
+        if not (self._holds_drives and subscription is self._subscriptions[0]):
+            subscription.close()
+            self._subscriptions = [other for other in self._subscriptions if other is not subscription]
+
+    def _find_columns(self) -> list[int]:
+        """Column of each slot in the articulation as it is now.
+
+        Raises:
+            HostError: A joint is gone.
+        """
+        there = list(zip(self._robots.prototype_dof_paths, self.articulation.dof_names, strict=True))
+        if missing := [path for path, name in self._axes if (path, name) not in there]:
+            raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
+        return [there.index(axis) for axis in self._axes]
+
+    def _require_nothing_to_step(self) -> None:
+        """Raise what keeps the actuators from stepping; where there are none, nothing does but an error of before."""
+        if self.error is not None:
+            raise self.error
+        if not self._axes:
+            return
+        if self.closed:
+            raise HostError(f"{self!r} is closed. Make a new one.")
+        raise self._not_running()
+
+    def _are_robots_there(self) -> bool:
+        """Whether the robots are on the stage, as far as their articulation can tell."""
+        return getattr(self.articulation, "valid", True)
+
+    def _robots_gone(self) -> HostError:
+        return HostError(f"{self!r}: its robots are no longer there. Close it and make a new one.")
+
+    def _not_running(self) -> HostError:
+        return HostError(
+            f"{self!r}: physics is not running. Call play() before step_actuators(); when another simulation was "
+            "opened instead, make a new wrapper there."
+        )
+
+    def _lost(self) -> HostError | None:
+        """What to say of an error while there is nothing any more to read or write."""
+        if not self._are_robots_there():
+            return self._robots_gone()
+        return None if self._bus.ready else self._not_running()
+
+    def _clear_efforts(self, error: BaseException) -> None:
+        """Leave no effort behind after an error, which stays the one to report."""
+        try:
+            self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
+        except Exception as other:
+            error.add_note(f"Besides, the efforts could not be cleared: {other!r}")
+
+    def _subscribe_step(self) -> None:
+        """Step from now on, unless an error stopped stepping; without physics there is nothing to step yet."""
+        if self._step_subscription is None and self.buffers is not None and self.error is None:
+            self._step_subscription = self._bus.on_pre_step(weakly(self._on_pre_step))
+
+    def _unsubscribe_step(self) -> None:
+        if self._step_subscription is not None:
+            self._step_subscription.close()
+            self._step_subscription = None

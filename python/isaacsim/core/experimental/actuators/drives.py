@@ -1,0 +1,123 @@
+"""Take joint drives over while actuators are attached, and give them back.
+
+Several wrappers may drive one joint. The first to come notes the drive's gains, the last to leave restores them. Notes
+are kept per physics bus and forgotten when physics stops: play reads the gains from the stage again.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+import weakref
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import do_all
+from .hosts.port import ArticulationPort, PhysicsBus
+from .hosts.values import as_numpy
+
+
+@dataclass
+class _Drive:
+    """One joint's drive as it was before anybody took it over."""
+
+    stiffness: np.float32
+    damping: np.float32
+    owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+
+
+_taken: weakref.WeakKeyDictionary[PhysicsBus, dict[str, _Drive]] = weakref.WeakKeyDictionary()
+
+
+def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+    """Set the drive gains of the given columns to zero, in all rows, and note what they were."""
+    if not columns:
+        return
+    drives = _taken.setdefault(bus, {})
+    stiffnesses, dampings = (as_numpy(gains) for gains in articulation.get_dof_gains())
+    shared: dict[str, Any] = {}
+    for row, paths in enumerate(_axis_paths(articulation)):
+        for column in columns:
+            stiffness, damping = stiffnesses[row, column], dampings[row, column]
+            drive = drives.get(paths[column])
+            if drive is None:
+                drive = drives[paths[column]] = _Drive(stiffness, damping)
+            elif stiffness or damping:
+                # somebody gave the drive new gains since: those are the ones to restore
+                drive.stiffness, drive.damping = stiffness, damping
+            for other in drive.owners:
+                if other is not owner:
+                    shared[paths[column]] = other
+            drive.owners.add(owner)
+    if shared:
+        joint, other = next(iter(shared.items()))
+        warnings.warn(
+            f"{len(shared)} joints, <{joint}> for one, are driven by two actuator wrappers, {other!r} and {owner!r}: "
+            "the one that steps last wins. Close one of them or give them different joints.",
+            # where the wrapper is made
+            stacklevel=7,
+        )
+    articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
+
+
+def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+    """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero.
+
+    Each of the two is done though the other fails; the notes are kept then, for another try.
+    """
+    if not bus.ready:
+        # physics is just stopping, and others were told before the owner
+        return forget_drives(bus)
+    notes = _taken.get(bus, {})
+    paths = _axis_paths(articulation)
+    freed: dict[tuple[int, int], _Drive] = {}
+    for row, column in itertools.product(range(len(paths)), columns):
+        if (drive := notes.get(paths[row][column])) is None:
+            continue
+        drive.owners.discard(owner)
+        if not drive.owners:
+            freed[row, column] = drive
+    do_all([lambda: _clear_efforts(articulation, freed), lambda: _restore_gains(articulation, columns, freed)])
+    for row, column in freed:
+        notes.pop(paths[row][column], None)
+
+
+def _clear_efforts(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:
+    """Set the efforts of some joints to zero."""
+    joints_of: dict[int, list[int]] = {}
+    for row, column in freed:
+        joints_of.setdefault(row, []).append(column)
+    # rows with the same joints go together, mostly all of them
+    rows_with: dict[tuple[int, ...], list[int]] = {}
+    for row, joints in joints_of.items():
+        rows_with.setdefault(tuple(joints), []).append(row)
+    do_all(
+        functools.partial(articulation.set_dof_efforts, 0.0, indices=np.array(rows), dof_indices=np.array(joints))
+        for joints, rows in rows_with.items()
+    )
+
+
+def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Mapping[tuple[int, int], _Drive]) -> None:
+    """Give drives the gains they had, where these are still zero; others were set by somebody who wants them."""
+    stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
+    for at, drive in freed.items():
+        if stiffnesses[at] == 0 and dampings[at] == 0:
+            stiffnesses[at], dampings[at] = drive.stiffness, drive.damping
+    articulation.set_dof_gains(
+        stiffnesses[:, columns], dampings[:, columns], dof_indices=columns, update_default_gains=False
+    )
+
+
+def forget_drives(bus: PhysicsBus) -> None:
+    """Physics has stopped: the notes of this bus are void."""
+    _taken.pop(bus, None)
+
+
+def _axis_paths(articulation: ArticulationPort) -> list[list[str]]:
+    """One unique text per row and axis; the axes of one joint share its path."""
+    names = articulation.dof_names
+    return [[f"{path}:{name}" for path, name in zip(row, names, strict=True)] for row in articulation.dof_paths]

@@ -1,0 +1,43 @@
+"""Sets what joints are to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...omnigraph.node_ports import NodePorts
+from .robots import SELECTION, selected_joints
+
+
+class IsaacArticulationController:
+    """Sets position targets, velocity targets and efforts of joints; what has no command stays as it is.
+
+    Efforts act in the coming physics step and are gone after it.
+    """
+
+    PORTS = NodePorts(
+        inputs={
+            "execIn": "execution",
+            **SELECTION,
+            "positionCommand": "double[]",
+            "velocityCommand": "double[]",
+            "effortCommand": "double[]",
+        }
+    )
+
+    @staticmethod
+    def compute(db: Any) -> bool:
+        """Pass the commands on."""
+        robots, joints = selected_joints(db)
+        for command, setter in (
+            ("positionCommand", robots.set_dof_position_targets),
+            ("velocityCommand", robots.set_dof_velocity_targets),
+            ("effortCommand", robots.set_dof_efforts),
+        ):
+            if len(values := getattr(db.inputs, command)):
+                if len(values) != len(joints):
+                    raise ValueError(
+                        f"{command} has {len(values)} values for {len(joints)} joints: must have one each. "
+                        "Give as many, or name the joints."
+                    )
+                setter(values, dof_indices=joints)
+        return True

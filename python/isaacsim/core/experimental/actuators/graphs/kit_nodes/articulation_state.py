@@ -1,0 +1,29 @@
+"""Shows what joints do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...omnigraph.node_ports import NodePorts
+from .robots import SELECTION, selected_joints
+
+
+class IsaacArticulationState:
+    """Positions [rad or m] and velocities [rad/s or m/s] of joints, robot after robot.
+
+    What Isaac Sim measures besides, efforts, forces and torques, is not there.
+    """
+
+    PORTS = NodePorts(
+        inputs={"execIn": "execution", **SELECTION},
+        outputs={"jointNames": "token[]", "jointPositions": "double[]", "jointVelocities": "double[]"},
+    )
+
+    @staticmethod
+    def compute(db: Any) -> bool:
+        """Read them."""
+        robots, joints = selected_joints(db)
+        db.outputs.jointPositions = robots.get_dof_positions(dof_indices=joints).numpy().ravel()
+        db.outputs.jointVelocities = robots.get_dof_velocities(dof_indices=joints).numpy().ravel()
+        db.outputs.jointNames = [robots.dof_names[joint] for joint in joints]
+        return True

@@ -1,0 +1,19 @@
+"""What nodes see of the graph they are in."""
+
+from __future__ import annotations
+
+from .clock import Clock
+from .variables import Variables
+
+
+class Scope:
+    """The path, the variables and the time of a graph.
+
+    Args:
+        path: Prim path of the graph.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.variables = Variables(path)
+        self.clock = Clock()

@@ -1,0 +1,235 @@
+"""Kit without Isaac Sim: steps of `omni.physics.core` or `omni.physx`, robots of `omni.physics.tensors`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import omni.physics.tensors  # pyright: ignore[reportMissingImports]
+import omni.timeline  # pyright: ignore[reportMissingImports]
+import warp as wp
+
+from ...errors import HostError
+from ...usd.articulation import match_roots
+from ...usd.joint_order import joint_orders
+from ..bus import weakly
+from ..dof_access import DofAccess
+from ..values import broadcast, resolve_indices
+from .events import KitBus, current_roots, current_stage, on_stage_change
+
+# whoever is told of the stop meets actuators that know
+_BEFORE_OTHERS = -1000
+
+
+class KitHost:
+    """The simulation of a Kit application. Physics is ready with the first step after play."""
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.view: Any = None
+        self.bus = KitBus(lambda: self.view is not None, _listen_to_steps)
+        timeline, kinds = omni.timeline.get_timeline_interface(), omni.timeline.TimelineEventType
+        stream = timeline.get_timeline_event_stream()
+        self._subscriptions = [
+            stream.create_subscription_to_pop_by_type(int(kinds.PLAY), weakly(self._on_play)),
+            stream.create_subscription_to_pop_by_type(int(kinds.STOP), weakly(self._on_stop), _BEFORE_OTHERS),
+            *on_stage_change(weakly(self._on_stop)),
+        ]
+        if timeline.is_playing():
+            self._on_play()
+
+    @property
+    def stage(self) -> Any:
+        """The stage that Kit has open, or None."""
+        return current_stage()
+
+    def articulation(self, paths: str | Sequence[str]) -> KitArticulation:
+        """The robots at `paths`.
+
+        Raises:
+            ValueError: Nothing matches, or the robots differ in their joints.
+        """
+        return KitArticulation(self, paths)
+
+    def close(self) -> None:
+        """Take all callbacks out."""
+        self._subscriptions.clear()
+        self._on_stop()
+
+    def _on_play(self, _event: Any = None) -> None:
+        # play after a pause too
+        if self.view is None:
+            self.bus.begin_with_next_step(self._begin)
+
+    def _begin(self) -> None:
+        self.view = omni.physics.tensors.create_simulation_view("warp")
+        self.generation += 1
+        self.bus.emit_ready()
+
+    def _on_stop(self, _event: Any = None) -> None:
+        """Physics has stopped, or the stage has gone and physics with it."""
+        self.view = None
+        self.generation += 1
+        self.bus.emit_stop()
+
+
+class KitArticulation(DofAccess):
+    """Robots of a Kit application; see `Articulation`.
+
+    Before play, joints are known from the stage; while physics runs, they are those of the simulator, in its order.
+    """
+
+    def __init__(self, host: KitHost, paths: str | Sequence[str]) -> None:
+        self._host, self._patterns = host, paths
+        self._resolve()
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def paths(self) -> list[str]:
+        """Articulation root of each row."""
+        self._resolve_again()
+        return list(self._paths)
+
+    @property
+    def valid(self) -> bool:
+        """Whether the robots are on the stage."""
+        stage = self._host.stage
+        return stage is not None and all(stage.GetPrimAtPath(path) for path in self._paths)
+
+    @property
+    def dof_paths(self) -> list[list[str]]:
+        """Joint path of each axis of each row."""
+        self._resolve_again()
+        return [list(row) for row in self._dof_paths]
+
+    @property
+    def dof_names(self) -> list[str]:
+        """Names of the joint axes."""
+        self._resolve_again()
+        return list(self._dof_names)
+
+    @property
+    def num_dofs(self) -> int:
+        """Number of joint axes per row."""
+        return len(self.dof_names)
+
+    @property
+    def device(self) -> str:
+        """Where physics computes; the CPU until it runs."""
+        self._resolve_again()
+        return "cpu" if self._view is None else str(self._view.get_dof_positions().device)
+
+    # efforts and drives
+
+    def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Efforts set last [N·m or N]."""
+        return self._get("actuation_forces", indices, dof_indices)
+
+    def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Set efforts [N·m or N]; they act until they are set again."""
+        self._set("actuation_forces", efforts, indices, dof_indices)
+
+    def set_dof_gains(
+        self,
+        stiffnesses: Any = None,
+        dampings: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+        update_default_gains: bool = True,
+    ) -> None:
+        """Set stiffnesses, dampings or both of the joint drives; there are no stored defaults to update."""
+        for name, values in (("stiffnesses", stiffnesses), ("dampings", dampings)):
+            if values is not None:
+                self._set(name, values, indices, dof_indices)
+
+    # inside
+
+    def _resolve_again(self) -> None:
+        """Robots and joints may have changed with play and stop."""
+        if self._generation != self._host.generation:
+            self._resolve()
+
+    def _resolve(self) -> None:
+        """Find robots and joints as they are now."""
+        stage, generation, roots = self._host.stage, self._host.generation, current_roots()
+        paths = [roots[hit] for hit in match_roots(self._patterns, roots)]
+        view = None if self._host.view is None else self._host.view.create_articulation_view(paths)
+        if view is not None and view.count != len(paths):
+            raise ValueError(
+                f"articulation paths {self._patterns!r}: physics runs without some of {paths}. Play again."
+            )
+        if view is None:
+            dof_paths = joint_orders(stage, paths)
+            names = [[joint.rsplit("/", 1)[1] for joint in row] for row in dof_paths]
+        else:
+            # a view is as wide as the widest robot needs
+            names = [list(view.shared_metatype.dof_names)] * len(paths) if view.is_homogeneous else [[], [""]]
+            dof_paths = [list(row)[: len(names[0])] for row in view.dof_paths]
+        for row in names[1:]:
+            if row != names[0]:
+                raise ValueError(
+                    f"articulation paths {self._patterns!r}: the robots have different joints, those of one "
+                    "articulation must have the same. Select them apart."
+                )
+        self._paths, self._dof_paths, self._dof_names, self._view = paths, dof_paths, names[0], view
+        self._generation = generation
+
+    def _live(self) -> Any:
+        self._resolve_again()
+        if self._view is None:
+            raise HostError(
+                "physics is not running: joints are read and written from the first physics step after play until stop."
+            )
+        return self._view
+
+    def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
+        full = getattr(self._live(), f"get_dof_{name}")()
+        if indices is None and dof_indices is None:
+            return full[:, : len(self._dof_names)]
+        rows, columns = self._grid(indices, dof_indices, full.device)
+        picked = wp.zeros((len(rows), len(columns)), dtype=wp.float32, device=full.device)
+        # Warp copies views of picked rows and columns, which its types do not say
+        grid: Any = wp.indexedarray(full, [rows, columns])
+        wp.copy(picked, grid)
+        return picked
+
+    def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
+        view = self._live()
+        full = getattr(view, f"get_dof_{name}")()
+        rows, columns = self._grid(indices, dof_indices, full.device)
+        shape = (len(rows), len(columns))
+        # what is there already is not read back from a GPU
+        if not (isinstance(values, wp.array) and values.device == full.device and tuple(values.shape) == shape):
+            values = wp.array(broadcast(values, shape, name), dtype=wp.float32, device=full.device)
+        grid: Any = wp.indexedarray(full, [rows, columns])
+        wp.copy(grid, values)
+        getattr(view, f"set_dof_{name}")(full, rows)
+
+    def _grid(self, indices: Any, dof_indices: Any, device: Any) -> list[wp.array]:
+        picked = (
+            resolve_indices(indices, len(self._paths), "robot"),
+            resolve_indices(dof_indices, len(self._dof_names), "DOF"),
+        )
+        return [wp.array(axis.astype(np.int32), dtype=wp.int32, device=device) for axis in picked]
+
+
+def _listen_to_steps(callback: Callable[..., None]) -> Callable[[], None]:
+    """Call `callback` before every physics step, with the step and from newer Kits a context."""
+    try:
+        from omni.physics.core import get_physics_simulation_interface  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError:
+        from omni.physx import get_physx_interface  # pyright: ignore[reportMissingImports]
+
+        held = [get_physx_interface().subscribe_physics_on_step_events(callback, True, 0)]
+    else:
+        held = [
+            get_physics_simulation_interface().subscribe_physics_on_step_events(
+                on_update=callback, pre_step=True, order=0
+            )
+        ]
+    # dropping it unsubscribes
+    return held.clear

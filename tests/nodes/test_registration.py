@@ -1,0 +1,184 @@
+"""Registering the node where Kit did not find it, and letting go of it; with OmniGraph's documented surface."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fakes import omni_graph
+from fakes.kit_world import KitWorld
+from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.nodes import registration
+from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import GENERATED, OgnArticulationActuators
+from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE, register_if_missing, release_all
+from isaacsim.core.experimental.actuators.omnigraph.database import Node, Severity, node_database
+from places import REPOSITORY
+from pxr import Usd, UsdPhysics
+
+EXT_ID = "isaacsim.core.experimental.actuators-0.2.0"
+
+
+@pytest.fixture
+def graph(monkeypatch: pytest.MonkeyPatch):
+    """OmniGraph, and nothing of ours left in it."""
+    made = omni_graph.install(monkeypatch)
+    yield made
+    release_all()
+    assert made.registered == {} and GENERATED not in sys.modules
+
+
+@pytest.fixture
+def host():
+    """A playing robot of one joint with an actuator."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/World/Leg", "Xform"))
+    UsdPhysics.RevoluteJoint.Define(stage, "/World/Leg/joints/knee")
+    add_actuator("/World/Leg", "knee", "knee", PDControlConfig(10.0, 0.0), stage=stage)
+    made = ArraysHost(["knee"], path="/World/Leg", stage=stage)
+    with use_host(made):
+        made.play()
+        made.arrays().stiffnesses[:] = 7.0
+        yield made
+
+
+def test_without_omni_graph_nothing_happens() -> None:
+    """Outside Kit, and in a Kit without OmniGraph."""
+    assert register_if_missing(EXT_ID) == "no OmniGraph"
+
+
+def test_missing_node_is_registered_once(graph: omni_graph.OmniGraph) -> None:
+    """A second call finds it; the fake refuses to register twice."""
+    assert [register_if_missing(EXT_ID), register_if_missing(EXT_ID)] == ["registered", "found"]
+    assert graph.get_registered_nodes() == [NODE_TYPE]
+
+
+def test_node_found_by_kit_stays_kits(graph: omni_graph.OmniGraph) -> None:
+    """It is not registered again, and not taken back at shutdown."""
+    graph.registered[NODE_TYPE] = object()
+    assert register_if_missing(EXT_ID) == "found"
+    release_all()
+    assert graph.registered.pop(NODE_TYPE) is not None
+
+
+def test_extension_may_come_back(graph: omni_graph.OmniGraph) -> None:
+    """Disabled and enabled again, the node is there again."""
+    register_if_missing(EXT_ID)
+    release_all()
+    assert graph.registered == {} and register_if_missing(EXT_ID) == "registered"
+
+
+def test_type_name_does_not_depend_on_the_folder(graph: omni_graph.OmniGraph) -> None:
+    """A clone called otherwise still serves graphs that name the documented type."""
+    register_if_missing("my-clone-1.0.0")
+    assert graph.get_registered_nodes() == [NODE_TYPE]
+
+
+def test_registered_text_has_its_category(graph: omni_graph.OmniGraph) -> None:
+    """Without a file, the label of the category comes along; everything else is as in the file."""
+    register_if_missing(EXT_ID)
+    keys = graph.registered[NODE_TYPE].DESCRIPTION.keys
+    assert keys["categories"] == {"newtonActuators": "Newton Actuators"}
+    file = Path(importlib.import_module(OgnArticulationActuators.__module__).__file__).with_suffix(".ogn")
+    (original,) = json.loads(file.read_text("utf-8")).values()
+    others = original.keys() - {"categories", "categoryDefinitions", "icon"}
+    assert keys.keys() == others | {"categories"} and all(keys[name] == original[name] for name in others)
+
+
+def test_registered_node_runs(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
+    """With Kit's execution states, path objects and arrays of text."""
+    register_if_missing(EXT_ID)
+    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    for name, value in {"targetPrim": ["/World/Leg"], "feedforwardCommand": [2.0], "dofNames": ["knee"]}.items():
+        db.write(f"inputs:{name}", value)
+    assert db.evaluate("execIn"), db.node.get_compute_messages(Severity.ERROR)
+    host.step(0.01)
+    db.evaluate("execIn")
+    assert db.outputs.appliedEfforts.tolist() == [2.0] and list(db.outputs.dofNames) == ["knee"]
+    assert db.outputs.execOut is omni_graph.ExecutionAttributeState.ENABLED
+
+
+def test_deleted_node_is_found_in_kits_database(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
+    """Its state is looked up where OmniGraph keeps it, not in ours."""
+    register_if_missing(EXT_ID)
+    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db.write("inputs:robotPath", "/World/Leg")
+    db.evaluate("execIn")
+    assert host.arrays().stiffnesses[0] == 0.0
+    # held here, so that nothing but the hook can release it
+    state = db.per_instance_state
+    db.release_instance(db.node)
+    assert host.arrays().stiffnesses[0] == 7.0 and not state.initialized
+
+
+def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
+    """No callback of a node stays; its state is released, not lost."""
+    register_if_missing(EXT_ID)
+    db = graph.registered[NODE_TYPE](Node("/World/Graph/node"))
+    db.write("inputs:robotPath", "/World/Leg")
+    assert db.evaluate("execIn") and host.arrays().stiffnesses[0] == 0.0
+    release_all()
+    assert host.arrays().stiffnesses[0] == 7.0 and host.bus._pre_step == []
+    assert not db.per_instance_state.initialized
+
+
+def test_kit_has_its_turn_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kit registers nodes after `on_startup`: ours looks an update later, and finds Kit's."""
+    with KitWorld("isaac-physx") as world:
+        graph = omni_graph.install(monkeypatch)
+        registration.register_after_startup(EXT_ID)
+        graph.registered[NODE_TYPE] = kits = object()
+        for _ in range(3):
+            world.app.update()
+        assert graph.registered == {NODE_TYPE: kits}
+        release_all()
+
+
+def test_node_that_kit_did_not_find_is_there_after_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not before, so that Kit can; an extension disabled at once registers nothing."""
+    with KitWorld("isaac-physx") as world:
+        graph, counts = omni_graph.install(monkeypatch), []
+        for disabled in (True, False):
+            registration.register_after_startup(EXT_ID)
+            world.app.loop.run_until_complete(_nothing())
+            counts.append(len(graph.registered))
+            if disabled:
+                release_all()
+            for _ in range(3):
+                world.app.update()
+            counts.append(len(graph.registered))
+        release_all()
+        assert counts == [0, 0, 0, 1]
+
+
+async def _nothing() -> None:
+    """Let tasks that wait for nothing run."""
+
+
+# the example
+
+
+def test_example_graph_fits_the_node(tmp_path: Path) -> None:
+    """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
+    script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
+    subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, check=True)
+    stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
+    graph = stage.GetPrimAtPath("/World/ActionGraph")
+    ports = node_database(OgnArticulationActuators).DESCRIPTION.ports
+    usd_types = {"execution": "uint"}
+    for attribute in graph.GetChild("ArticulationActuators").GetAttributes():
+        if not attribute.GetName().startswith("node:"):
+            declared = ports[attribute.GetName()].type.text
+            assert attribute.GetTypeName() == usd_types.get(declared, declared)
+    wires = [
+        (attribute, stage.GetAttributeAtPath(source))
+        for node in graph.GetChildren()
+        for attribute in node.GetAttributes()
+        for source in attribute.GetConnections()
+    ]
+    assert len(wires) == 4
+    assert all(sink.GetTypeName() == source.GetTypeName() for sink, source in wires)

@@ -1,0 +1,325 @@
+"""Database classes made from `.ogn` files: types, defaults, read-only inputs, state, messages."""
+
+from __future__ import annotations
+
+import gc
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import OgnArticulationActuators
+from isaacsim.core.experimental.actuators.omnigraph.database import (
+    Database,
+    Node,
+    ReadOnlyError,
+    Severity,
+    make_database,
+    node_database,
+)
+from isaacsim.core.experimental.actuators.omnigraph.ogn_file import parse_ogn
+from isaacsim.core.experimental.actuators.omnigraph.ogn_types import ExecutionAttributeState, parse_type
+
+INT32 = 2**31
+
+# type, value given, value seen
+VALUES: list[tuple[str, Any, Any]] = [
+    ("bool", True, True),
+    ("int", 7, 7),
+    ("int", np.int64(7), 7),
+    ("uint64", 2**64 - 1, 2**64 - 1),
+    ("double", 3, 3.0),
+    ("float", 0.1, float(np.float32(0.1))),
+    ("float", math.inf, math.inf),
+    ("token", "knee", "knee"),
+    ("string", "", ""),
+    ("execution", True, ExecutionAttributeState.ENABLED),
+    ("execution", ExecutionAttributeState.LATENT_PUSH, ExecutionAttributeState.LATENT_PUSH),
+    ("target", ["/A", "/B"], ("/A", "/B")),
+    ("target", "/A", ("/A",)),
+    ("int[]", [], []),
+    ("int[]", (1, 2), [1, 2]),
+    ("double[]", np.arange(3), [0.0, 1.0, 2.0]),
+    ("token[]", ["hip", "knee"], ["hip", "knee"]),
+    ("float[3]", [1, 2, 3], [1.0, 2.0, 3.0]),
+    ("double[3][]", [[1, 2, 3]], [[1.0, 2.0, 3.0]]),
+    ("matrixd[4]", np.eye(4), np.eye(4).tolist()),
+    ("any", {"what": "ever"}, {"what": "ever"}),
+]
+
+# type, value given, what the message asks for
+REFUSED: list[tuple[str, Any, str]] = [
+    ("bool", 1, "Give booleans"),
+    ("int", 1.0, "Give integers"),
+    ("int", True, "Give integers"),
+    ("int", INT32, "Give numbers in -2147483648 … 2147483647"),
+    ("uint", -1, "Give numbers in 0 … 4294967295"),
+    ("double", "1", "Give numbers"),
+    ("double", [1.0], "Give shape ()"),
+    ("token", 3, "Give strings"),
+    ("token[]", "knee", "Give strings"),
+    ("token[]", ["knee", 3], "Give strings"),
+    ("float[]", 1.0, "Give shape ('n',)"),
+    ("float[]", [[1.0], [2.0]], "Give shape ('n',)"),
+    ("float[]", [[1.0], [2.0, 3.0]], "Give rows of one length"),
+    ("float[3]", [1, 2], "Give shape (3,)"),
+    ("int[]", [1, INT32], "Give numbers in"),
+    ("float", 1e39, "Give numbers in -3.4028"),
+    ("half[]", [1e5], "Give numbers in -65504.0 … 65504.0"),
+]
+
+UNKNOWN_TYPES = ["real", "float[5]", "float[3", "union", "floats[]", ""]
+
+
+class Recorder:
+    """A node class that does what its test says, and remembers that it ended."""
+
+    ended: list[tuple[Any, int]]
+
+    @staticmethod
+    def internal_state() -> list[str]:
+        return []
+
+    @staticmethod
+    def compute(db: Any) -> bool:
+        return True
+
+
+@pytest.fixture
+def recorder() -> type[Database]:
+    """The database class of a node with two ports of each group."""
+    text = """{"x.Recorder": {"$comment": "is left out", "description": "Records.",
+        "inputs": {"execIn": {"type": "execution", "description": "pulse"},
+                   "values": {"type": "float[]", "default": [1, 2], "description": "numbers", "$note": 3}},
+        "outputs": {"execOut": {"type": "execution", "description": "pulse"},
+                    "sums": {"type": "double[]", "description": "numbers"},
+                    "names": {"type": "token[]", "description": "texts"}},
+        "state": {"count": {"type": "int", "default": 5, "description": "a number"}}}}"""
+    made = make_database("RecorderDatabase", parse_ogn(text, "recorder.ogn"))
+    made.register(type("Recorder", (Recorder,), {"ended": []}))
+    return made
+
+
+# types
+
+
+@pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
+def test_value_is_seen_as_its_type(declared: str, given: Any, seen: Any) -> None:
+    """Scalars become Python's, arrays NumPy's of the declared precision."""
+    converted = parse_type(declared).convert(given)
+    if isinstance(converted, np.ndarray):
+        converted = converted.tolist()
+    assert converted == seen and type(converted) is type(seen)
+
+
+@pytest.mark.parametrize(("declared", "given", "remedy"), REFUSED)
+def test_value_of_another_type_is_refused(declared: str, given: Any, remedy: str) -> None:
+    """The message names value, type and what to give."""
+    with pytest.raises(ValueError, match=re.escape(f": must be {declared}. {remedy}")):
+        parse_type(declared).convert(given)
+
+
+@pytest.mark.parametrize(("declared", "given", "seen"), VALUES)
+def test_default_is_a_value_of_the_type(declared: str, given: Any, seen: Any) -> None:
+    """What nobody set converts to itself."""
+    kind = parse_type(declared)
+    np.testing.assert_equal(kind.convert(kind.default()), kind.default())
+
+
+@pytest.mark.parametrize("declared", UNKNOWN_TYPES)
+def test_unknown_type_is_refused(declared: str) -> None:
+    """What OmniGraph does not know is not guessed."""
+    with pytest.raises(ValueError, match="must be a type of OmniGraph"):
+        parse_type(declared)
+
+
+def test_arrays_are_copies() -> None:
+    """What a node does to a value it gave out changes nothing."""
+    given = np.zeros(2)
+    converted = parse_type("double[]").convert(given)
+    given[:] = 1.0
+    assert converted.tolist() == [0.0, 0.0]
+
+
+# files
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a.A": {"description": "a"}, "a.B": {"description": "b"}}', "a.ogn: 2 nodes: must hold exactly one"),
+        ('{"a.A": {"description": "a", "inputs": {"x": {"description": "x"}}}}', "a.ogn: inputs:x: 'type'"),
+        (
+            '{"a.A": {"description": "a", "inputs": {"x": {"type": "int", "default": "1", "description": "x"}}}}',
+            "a.ogn: inputs:x: '1': must be int",
+        ),
+    ],
+)
+def test_wrong_file_is_refused_with_the_place(text: str, message: str) -> None:
+    """The message names the file and the port."""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse_ogn(text, "a.ogn")
+
+
+def test_comments_are_left_out(recorder: type[Database]) -> None:
+    """Keys that begin with a dollar sign are nobody's."""
+    assert "$" not in str(recorder.DESCRIPTION)
+
+
+def test_database_class_is_made_once() -> None:
+    """State survives asking for it again."""
+    assert node_database(OgnArticulationActuators) is node_database(OgnArticulationActuators)
+
+
+# inputs and outputs
+
+
+def test_inputs_have_their_defaults(recorder: type[Database]) -> None:
+    """Before anybody sets them."""
+    db = recorder(Node("/G/n"))
+    assert db.inputs.values.tolist() == [1.0, 2.0] and db.inputs.values.dtype == np.float32
+    assert db.state.count == 5 and db.outputs.sums.size == 0
+
+
+def test_input_arrays_are_read_only(recorder: type[Database]) -> None:
+    """Writing an element raises, as in Kit."""
+    with pytest.raises(ValueError, match="read-only"):
+        recorder(Node("/G/n")).inputs.values[0] = 3.0
+
+
+def test_inputs_are_read_only(recorder: type[Database]) -> None:
+    """Assigning raises, and names the node and the port."""
+    with pytest.raises(ReadOnlyError, match=re.escape("</G/n>.inputs:values: a node cannot set its inputs")):
+        recorder(Node("/G/n")).inputs.values = [3.0]
+
+
+def test_outputs_are_assigned_or_sized_and_filled(recorder: type[Database]) -> None:
+    """Both ways of writing an array."""
+    db = recorder(Node("/G/n"))
+    db.outputs.names = ["hip"]
+    db.outputs.sums_size = 2
+    db.outputs.sums[:] = [1, 2]
+    assert db.outputs.names_size == 1 and db.read("outputs:sums").tolist() == [1.0, 2.0]
+    db.outputs.names_size = 2
+    db.outputs.names[:] = ["a long name", "b"]
+    assert list(db.outputs.names) == ["a long name", "b"]
+
+
+def test_state_is_kept_between_runs(recorder: type[Database]) -> None:
+    """State ports are written and read."""
+    db = recorder(Node("/G/n"))
+    db.state.count = db.state.count + 1
+    db.evaluate()
+    assert db.state.count == 6
+
+
+@pytest.mark.parametrize("name", ["vlues", "values_length", "execIn_size"])
+def test_unknown_port_is_refused_with_a_list(recorder: type[Database], name: str) -> None:
+    """A slip of the pen in a node is found at once."""
+    with pytest.raises(AttributeError, match=re.escape("no such port. Available: ['execIn', 'values']")):
+        getattr(recorder(Node("/G/n")).inputs, name)
+
+
+def test_wrong_value_names_node_and_port(recorder: type[Database]) -> None:
+    """An output of the wrong type does not go unnoticed."""
+    with pytest.raises(ValueError, match=re.escape("</G/n>.outputs:sums = 'x': must be double[].")):
+        recorder(Node("/G/n")).outputs.sums = "x"
+
+
+# runs
+
+
+def test_pulse_lasts_for_one_run(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An execution input is enabled in the run it caused, an output until the next run."""
+    db, seen = recorder(Node("/G/n")), []
+
+    def compute(db: Any) -> bool:
+        seen.append((db.inputs.execIn, db.outputs.execOut))
+        db.outputs.execOut = ExecutionAttributeState.ENABLED
+        return True
+
+    monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(compute))
+    assert db.evaluate("execIn") and db.evaluate()
+    assert seen == [(1, 0), (0, 0)] and db.node.get_compute_count() == 2
+
+
+def test_exception_in_a_node_is_its_error(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph goes on; the node says where it failed."""
+    db = recorder(Node("/G/n"))
+    monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "compute", staticmethod(lambda db: 1 / 0))
+    assert not db.evaluate("execIn")
+    (message,) = db.node.get_compute_messages(Severity.ERROR)
+    assert message.startswith("</G/n>: compute raised:") and "ZeroDivisionError" in message
+
+
+@pytest.mark.parametrize(
+    ("method", "severity"),
+    [
+        ("log_error", Severity.ERROR),
+        ("log_warn", Severity.WARNING),
+        ("log_warning", Severity.WARNING),
+        ("log_info", Severity.INFO),
+    ],
+)
+def test_messages_have_their_severity(recorder: type[Database], method: str, severity: Severity) -> None:
+    """With the node's path in front unless that is not wanted."""
+    db = recorder(Node("/G/n"))
+    getattr(db, method)("hot")
+    getattr(db, method)("cold", add_context=False)
+    assert db.node.get_compute_messages(severity) == ["</G/n>: hot", "cold"]
+
+
+def test_messages_are_those_of_the_last_run(recorder: type[Database]) -> None:
+    """A run that says nothing leaves nothing; a repeated message is known as such."""
+    node = Node("/G/n")
+    assert not node.log_compute_message(Severity.ERROR, "hot")
+    assert node.log_compute_message(Severity.ERROR, "hot")
+    node.begin_compute()
+    assert node.get_compute_messages(Severity.ERROR) == [] and node.log_compute_message(Severity.ERROR, "hot")
+    node.begin_compute()
+    node.begin_compute()
+    assert not node.log_compute_message(Severity.ERROR, "hot")
+
+
+# what nodes remember
+
+
+def test_state_belongs_to_node_and_instance(recorder: type[Database]) -> None:
+    """Each has its own, made by the node class; all ways to it lead to the same."""
+    node, other = Node("/G/n"), Node("/G/n")
+    db = recorder(node)
+    db.per_instance_state.append("mine")
+    assert recorder.get_internal_state(node, 0) == recorder.per_instance_internal_state(node) == ["mine"]
+    assert db.internal_state == ["mine"] and db.shared_state == recorder.shared_internal_state(node) == []
+    assert recorder(other).per_instance_state == [] and recorder(node, 1).per_instance_state == []
+
+
+def test_two_node_types_share_no_state(recorder: type[Database]) -> None:
+    """A class of its own for each type."""
+    node = Node("/G/n")
+    recorder.get_internal_state(node, 0).append("mine")
+    assert not node_database(OgnArticulationActuators).get_internal_state(node, 0).initialized
+
+
+def test_hook_runs_before_the_state_is_dropped(recorder: type[Database], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node can ask for its state when it is deleted; afterwards the state is a new one."""
+    node, last = Node("/G/n"), []
+    recorder.get_internal_state(node, 0).append("mine")
+
+    def release_instance(node: Any, graph_instance_id: int) -> None:
+        last.append(list(recorder.get_internal_state(node, graph_instance_id)))
+
+    monkeypatch.setattr(recorder.NODE_TYPE_CLASS, "release_instance", staticmethod(release_instance), raising=False)
+    recorder.release_instance(node)
+    assert last == [["mine"]] and recorder.get_internal_state(node, 0) == []
+
+
+def test_state_goes_with_its_node(recorder: type[Database]) -> None:
+    """A node that nobody holds any more leaves nothing behind."""
+    node = Node("/G/n")
+    recorder.get_internal_state(node, 0)
+    before = len(recorder._memory)
+    del node
+    gc.collect()
+    assert (before, len(recorder._memory)) == (1, 0)

@@ -1,0 +1,216 @@
+"""A Kit application in miniature: the modules a Kit process has, and the frames, stages and buttons of one."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+import types
+from typing import Any
+
+from fakes import carb, omni_physics_tensors, omni_timeline, omni_usd, physics
+from fakes.isaac_articulation import Articulation
+from fakes.omni_physics_tensors import SimulationView
+from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
+from pxr import Usd
+
+PACKAGE = "isaacsim.core.experimental.actuators"
+ISAAC = ("isaac-physx", "isaac-newton")
+PLAIN = ("kit-physx", "kit-core")
+KINDS = (*ISAAC, *PLAIN)
+
+# what imports Kit's modules
+_OURS = ("extension", "hosts.kit.events", "hosts.kit.plain_kit", "hosts.kit.isaac_sim")
+
+
+class App:
+    """`omni.kit.app.get_app()`."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def next_update_async(self) -> None:
+        self._waiting.append(self.loop.create_future())
+        await self._waiting[-1]
+
+    def update(self) -> None:
+        """One frame of the user interface."""
+        waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)
+        self.loop.run_until_complete(asyncio.sleep(0))
+
+
+class KitWorld:
+    """One process.
+
+    Args:
+        kind: `isaac-physx` and `isaac-newton` are Isaac Sim on an engine. `kit-physx` is a Kit before 107, without
+            event dispatcher and omni.physics.core; `kit-core` is one with both.
+        has_deprecated_view: Whether Isaac Sim creates its deprecated view too.
+    """
+
+    def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:
+        self.kind, self.is_isaac = kind, kind in ISAAC
+        self.has_deprecated_view = has_deprecated_view
+        self.log, self.dispatcher, self.app = carb.Log(), carb.EventDispatcher(), App()
+        self.timeline = omni_timeline.Timeline(self.dispatcher)
+        self.usd_context = omni_usd.UsdContext(self.dispatcher)
+        self.physics = physics.Physics(self.log)
+        self.physics.engine = "newton" if kind == "isaac-newton" else "physx"
+        self.core = physics.PhysicsSimulationInterface(self.physics)
+        stop, stream = int(omni_timeline.TimelineEventType.STOP), self.timeline.get_timeline_event_stream()
+        self._stop_begins = stream.create_subscription_to_pop_by_type(stop, lambda _: self._stopping(True), -10_000)
+        self._stop_ends = stream.create_subscription_to_pop_by_type(stop, lambda _: self._stopping(False), 10_000)
+        self.simulation_manager = SimulationManager.of(self) if self.is_isaac else None
+        if not self.is_isaac:
+            self._physx_plays = stream.create_subscription_to_pop_by_type(
+                int(omni_timeline.TimelineEventType.PLAY), lambda _: self._load()
+            )
+            self._physx_stops = stream.create_subscription_to_pop_by_type(stop, lambda _: self.physics.unload())
+        self._replaced: dict[str, types.ModuleType | None] = {}
+
+    # the process
+
+    def __enter__(self) -> KitWorld:
+        made = self.modules()
+        self._replaced = {name: sys.modules.get(name) for name in made}
+        _forget_ours()
+        sys.modules.update(made)
+        asyncio.set_event_loop(self.app.loop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        importlib.import_module(f"{PACKAGE}.hosts.current").close_kit_host()
+        _forget_ours()
+        for name, module in self._replaced.items():
+            sys.modules.pop(name)
+            if module is not None:
+                sys.modules[name] = module
+        self.app.update()
+        asyncio.set_event_loop(None)
+        self.app.loop.close()
+
+    def modules(self) -> dict[str, types.ModuleType]:
+        """What can be imported in the process."""
+        log = self.log
+        made = {
+            "carb": _module("carb", log_info=log.log_info, log_warn=log.log_warn, log_error=log.log_error),
+            "omni": _module("omni"),
+            "omni.ext": _module("omni.ext", IExt=type("IExt", (), {})),
+            "omni.kit": _module("omni.kit"),
+            "omni.kit.app": _module("omni.kit.app", get_app=lambda: self.app),
+            "omni.physics": _module("omni.physics"),
+            "omni.physics.tensors": _module(
+                "omni.physics.tensors",
+                DofType=omni_physics_tensors.DofType,
+                create_simulation_view=lambda frontend_name, stage_id=-1, backend="physx": self._create_view(
+                    frontend_name
+                ),
+            ),
+            "omni.timeline": _module(
+                "omni.timeline",
+                TimelineEventType=omni_timeline.TimelineEventType,
+                GLOBAL_EVENT_PLAY=omni_timeline.GLOBAL_EVENT_PLAY,
+                GLOBAL_EVENT_STOP=omni_timeline.GLOBAL_EVENT_STOP,
+                get_timeline_interface=lambda: self.timeline,
+            ),
+            "omni.usd": _module(
+                "omni.usd", StageEventType=omni_usd.StageEventType, get_context=lambda: self.usd_context
+            ),
+        }
+        if self.kind == "kit-physx":
+            interface = physics.PhysxInterface(self.physics)
+            made["omni.physx"] = _module("omni.physx", get_physx_interface=lambda: interface)
+        else:
+            made["carb.eventdispatcher"] = _module("carb.eventdispatcher", get_eventdispatcher=lambda: self.dispatcher)
+            made["omni.physics.core"] = _module(
+                "omni.physics.core",
+                PhysicsStepContext=physics.PhysicsStepContext,
+                get_physics_simulation_interface=lambda: self.core,
+            )
+        for name, module in made.items():
+            above, _, last = name.rpartition(".")
+            if above:
+                setattr(made[above], last, module)
+        if self.is_isaac:
+            made["isaacsim.core.simulation_manager"] = _module(
+                "isaacsim.core.simulation_manager",
+                SimulationManager=self.simulation_manager,
+                SimulationEvent=SimulationEvent,
+                IsaacEvents=IsaacEvents,
+            )
+            self.articulation_class = Articulation.of(self)
+            made["isaacsim.core.experimental.prims"] = _module(
+                "isaacsim.core.experimental.prims", Articulation=self.articulation_class
+            )
+        return made
+
+    # what a user does
+
+    def open(self, stage: Usd.Stage) -> None:
+        """Open a stage, abruptly when the timeline plays."""
+        self._end_of_stage()
+        self.usd_context.open(stage)
+
+    def close(self) -> None:
+        """Close the stage."""
+        self._end_of_stage()
+        self.usd_context.close()
+
+    def play(self) -> None:
+        if self.usd_context.get_stage() is not None:
+            self.timeline.play()
+
+    def pause(self) -> None:
+        self.timeline.pause()
+
+    def stop(self) -> None:
+        self.timeline.stop()
+
+    def update(self, steps: int = 1, dt: float = 0.01) -> None:
+        """A frame of the application, with so many physics steps if the timeline plays."""
+        self.app.update()
+        if self.timeline.is_playing() and self.physics.is_loaded:
+            for _ in range(steps):
+                self.physics.simulate(dt)
+
+    def delete(self, path: str) -> None:
+        """Delete a prim, the robot of a running simulation too."""
+        self.usd_context.get_stage().RemovePrim(path)
+        self.physics.delete(path)
+        if self.simulation_manager is not None:
+            self.simulation_manager.prim_deleted(path)
+
+    # inside
+
+    def _load(self) -> None:
+        if not self.physics.is_loaded:
+            self.physics.load(self.usd_context.get_stage())
+
+    def _end_of_stage(self) -> None:
+        # without an event: the stage may go before the timeline notices
+        self.timeline.state = omni_timeline.TimelineEventType.STOP
+        self.physics.unload()
+
+    def _stopping(self, begins: bool) -> None:
+        self.physics.is_stopping = begins
+
+    def _create_view(self, frontend_name: str) -> SimulationView:
+        if frontend_name != "warp":
+            raise ValueError(f"this world knows Warp only, not {frontend_name}")
+        return SimulationView(self.physics, spare_dofs=1)
+
+
+def _module(name: str, **members: Any) -> types.ModuleType:
+    module = types.ModuleType(name)
+    vars(module).update(members)
+    return module
+
+
+def _forget_ours() -> None:
+    """Let our modules import Kit's anew."""
+    for name in _OURS:
+        sys.modules.pop(f"{PACKAGE}.{name}", None)

@@ -1,0 +1,154 @@
+"""OmniGraph as far as the node meets it: execution states, the registry of node types, and its code generator.
+
+Where Kit's Python differs from plain values, so does this: execution states compare with nothing but themselves,
+targets are path objects, arrays of tokens are NumPy arrays of text, and a node type can be registered once only.
+"""
+
+from __future__ import annotations
+
+import enum
+import sys
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.omnigraph import database
+from isaacsim.core.experimental.actuators.omnigraph.ogn_file import NodeDescription, parse_ogn
+
+
+class ExecutionAttributeState(enum.Enum):
+    """As bound from C++: no integers."""
+
+    DISABLED = 0
+    ENABLED = 1
+    ENABLED_AND_PUSH = 2
+    LATENT_PUSH = 3
+    LATENT_FINISH = 4
+
+
+class UsdrtPath:
+    """A target as `usdrt.Sdf.Path`: text only through its getter."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def GetString(self) -> str:
+        """The path as text."""
+        return self._text
+
+
+class KitDatabase(database.Database):
+    """Base of the generated database classes."""
+
+    omni_graph: OmniGraph
+
+    @classmethod
+    def register(cls, node_class: type) -> None:
+        """Make the node type known."""
+        super().register(node_class)
+        if cls.DESCRIPTION.name in cls.omni_graph.registered:
+            raise AssertionError(f"{cls.DESCRIPTION.name} is registered twice")
+        cls.omni_graph.registered[cls.DESCRIPTION.name] = cls
+
+    @classmethod
+    def deregister(cls) -> None:
+        """Forget the node type."""
+        del cls.omni_graph.registered[cls.DESCRIPTION.name]
+
+    def read(self, name: str) -> Any:
+        """Return values as Kit's Python has them."""
+        value, kind = super().read(name), self.DESCRIPTION.ports[name].type
+        if kind.base == "execution":
+            return ExecutionAttributeState(value)
+        if kind.base == "target":
+            return [UsdrtPath(path) for path in value]
+        return np.array(value, str) if kind.is_array and kind.base == "token" else value
+
+    def write(self, name: str, value: Any) -> None:
+        """Take execution states of OmniGraph only; the runner's booleans are pulses."""
+        if isinstance(value, ExecutionAttributeState):
+            value = value.value
+        elif self.DESCRIPTION.ports[name].type.base == "execution" and isinstance(value, enum.Enum):
+            assert value.value == 0, f"{value!r}: must be an ExecutionAttributeState of omni.graph.core"
+        super().write(name, value)
+
+
+class NodeInterfaceWrapper:
+    """A parsed `.ogn` text. There is no file, hence no folder that other files could be found in."""
+
+    def __init__(self, text: str, extension: str) -> None:
+        self.node_interface = parse_ogn(text, extension)
+        assert {"categoryDefinitions", "icon"}.isdisjoint(self.node_interface.keys)
+
+
+@dataclass
+class GeneratorConfiguration:
+    """What to generate from."""
+
+    node_file_path: str | None
+    node_interface: NodeDescription
+    extension: str
+    module: str
+    base_name: str
+    destination_directory: str | None
+
+
+@dataclass
+class OmniGraph:
+    """The modules `omni.graph.core` and `omni.graph.tools.ogn`, and what they know."""
+
+    registered: dict[str, Any] = field(default_factory=dict)
+    interfaces: dict[str, NodeDescription] = field(default_factory=dict)
+
+    def get_registered_nodes(self) -> list[str]:
+        """Names of the node types."""
+        return list(self.registered)
+
+    def generate_python(self, configuration: GeneratorConfiguration) -> str:
+        """Return the source of a database class."""
+        assert configuration.node_file_path is None and configuration.destination_directory is None
+        name = f"{configuration.base_name}Database"
+        self.interfaces[name] = configuration.node_interface
+        return f"import omni.graph.core as og\n{name} = og.make_database({name!r})\n"
+
+    def make_database(self, name: str) -> type:
+        """What the generated source builds on."""
+        made: Any = database.make_database(name, self.interfaces[name], KitDatabase)
+        made.omni_graph = self
+        return made
+
+    def modules(self) -> dict[str, types.ModuleType]:
+        """The modules by name, packages first."""
+        core = {
+            "ExecutionAttributeState": ExecutionAttributeState,
+            "Severity": database.Severity,
+            "ReadOnlyError": database.ReadOnlyError,
+            "get_registered_nodes": self.get_registered_nodes,
+            "make_database": self.make_database,
+        }
+        tools = {
+            "NodeInterfaceWrapper": NodeInterfaceWrapper,
+            "GeneratorConfiguration": GeneratorConfiguration,
+            "generate_python": self.generate_python,
+        }
+        contents = {"omni": {}, "omni.graph": {}, "omni.graph.core": core, "omni.graph.tools": {}}
+        made = {}
+        for name, members in {**contents, "omni.graph.tools.ogn": tools}.items():
+            made[name] = types.ModuleType(name)
+            vars(made[name]).update(members, __path__=[])
+        return made
+
+
+def install(monkeypatch: pytest.MonkeyPatch) -> OmniGraph:
+    """Put the fake where `import omni.graph.core` finds it, beside whatever else of `omni` is there."""
+    fake = OmniGraph()
+    for name, module in fake.modules().items():
+        if name == "omni" and name in sys.modules:
+            continue
+        monkeypatch.setitem(sys.modules, name, module)
+        parent, _, child = name.rpartition(".")
+        if parent:
+            monkeypatch.setattr(sys.modules[parent], child, module, raising=False)
+    return fake

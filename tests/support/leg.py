@@ -1,0 +1,37 @@
+"""A robot of arrays whose drives have gains."""
+
+from __future__ import annotations
+
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    ControllerPD,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+
+NAMES = ["hip", "knee", "ankle"]
+
+
+class Leg:
+    """One robot on the host of arrays whose drives have gains."""
+
+    def __init__(self) -> None:
+        self.host = ArraysHost(NAMES)
+        self.host.bus.on_ready(self.give_gains, order=-1)
+
+    def give_gains(self) -> None:
+        """What the stage authors, at every play."""
+        self.host.arrays().stiffnesses[:] = [1.1, 2.2, 3.3]
+        self.host.arrays().dampings[:] = [0.1, 0.2, 0.3]
+
+    def gains(self) -> list[float]:
+        return [round(float(gain), 3) for gain in self.host.arrays().stiffnesses]
+
+    def pairs(self, *joints: str) -> list[tuple[ActuatorConfig, str]]:
+        """A PD law with gains 1 for each joint."""
+        one = wp.ones(1, dtype=wp.float32, device="cpu")
+        return [(ActuatorConfig(ControllerPD(one, one)), joint) for joint in joints]
+
+    def wrap(self, *joints: str) -> ArticulationActuators:
+        return ArticulationActuators.from_actuators("/Robot", self.pairs(*joints))

@@ -1,0 +1,154 @@
+"""The extension as Kit starts and stops it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from fakes.contract import ROBOTS, our_callbacks, stage_with_robots
+from fakes.kit_world import KINDS, PACKAGE, KitWorld
+from isaacsim.core.experimental.actuators import ArticulationActuators, __version__
+from places import REPOSITORY
+
+EXT_ID = f"{PACKAGE}-{__version__}"
+
+
+@pytest.fixture(params=KINDS)
+def world(request: pytest.FixtureRequest) -> Iterator[KitWorld]:
+    with KitWorld(request.param) as made:
+        made.open(stage_with_robots())
+        yield made
+
+
+@pytest.fixture
+def extension(world: KitWorld) -> Iterator[Any]:
+    """Started; stopped at the end, which does no harm a second time."""
+    made = importlib.import_module(f"{PACKAGE}.extension").Extension()
+    made.on_startup(EXT_ID)
+    yield made
+    made.on_shutdown()
+
+
+def gains(world: KitWorld) -> np.ndarray:
+    return np.stack([world.physics.arrays[name] for name in ("stiffnesses", "dampings")])
+
+
+def test_extension_is_one_of_kits(world: KitWorld, extension: Any) -> None:
+    """Derive from the class by which Kit finds entry points."""
+    assert isinstance(extension, sys.modules["omni.ext"].IExt)
+
+
+def test_start_says_which_version_runs(world: KitWorld, extension: Any) -> None:
+    """Log one line: the version, what it replaces, and how to have that instead."""
+    (line,) = world.log.info
+    assert line.startswith(f"{PACKAGE} {__version__} runs, in place of the 0.1.x that Isaac Sim bundles.")
+    assert f'"{PACKAGE}" = {{ version = "0.1.2", exact = true }} under [dependencies]' in line
+    assert "\n" not in line and world.log.warn == world.log.error == []
+
+
+def test_documentation_shows_the_same_pin() -> None:
+    """Keep the page that tells of the bundled extension and the log line together."""
+    text = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
+    assert f'"{PACKAGE}" = {{ version = "0.1.2", exact = true }}' in text
+
+
+def test_shutdown_gives_everything_back(world: KitWorld, extension: Any) -> None:
+    """Restore every gain bit for bit while physics runs, clear efforts, and leave no callback."""
+    world.play()
+    world.update()
+    before = gains(world)
+    wrappers = [ArticulationActuators("/World/Robot_0"), ArticulationActuators("/World/Robot_1")]
+    world.update()
+    assert (gains(world) != before).any()
+    wrappers[0].set_dof_feedforward_effort_targets(3.0)
+    world.update()
+    extension.on_shutdown()
+    np.testing.assert_array_equal(gains(world), before)
+    assert not world.physics.arrays["actuation_forces"].any()
+    assert our_callbacks(world) == []
+
+
+def test_shutdown_without_use_does_nothing(world: KitWorld, extension: Any) -> None:
+    """Leave nothing to do when nobody made a wrapper."""
+    extension.on_shutdown()
+    assert our_callbacks(world) == []
+    assert world.log.error == []
+
+
+def test_shutdown_closes_the_others_when_one_cannot_close(world: KitWorld, extension: Any) -> None:
+    """Show the error after everything else was given back."""
+    world.play()
+    world.update()
+    first, second = ArticulationActuators("/World/Robot_0"), ArticulationActuators("/World/Robot_1")
+    world.update()
+
+    def fail(**_: object) -> None:
+        raise ArithmeticError("no gains today")
+
+    first.articulation.get_dof_gains = fail
+    with pytest.raises(ArithmeticError, match="no gains today"):
+        extension.on_shutdown()
+    knee = second.articulation.dof_names.index("knee")
+    assert gains(world)[0, 1, knee] > 0
+    assert our_callbacks(world) == []
+
+
+def test_reload_starts_afresh(world: KitWorld, extension: Any) -> None:
+    """Drive robots again after the extension was switched off and on."""
+    ArticulationActuators(ROBOTS)
+    extension.on_shutdown()
+    extension.on_startup(EXT_ID)
+    wrapper = ArticulationActuators(ROBOTS)
+    wrapper.set_dof_feedforward_effort_targets(3.0)
+    world.play()
+    world.update()
+    assert world.physics.arrays["actuation_forces"].any()
+
+
+def test_nodes_are_seen_to_after_start_up(world: KitWorld, extension: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give Kit an update of its own to find the node, then look."""
+    from isaacsim.core.experimental.actuators.nodes import registration
+
+    asked: list[str] = []
+    monkeypatch.setattr(registration, "register_if_missing", asked.append)
+    assert asked == []
+    world.update()
+    world.update()
+    assert asked == [EXT_ID]
+
+
+IN_KIT = """
+import sys
+sys.modules["mujoco"] = sys.modules["newton"] = None
+from fakes.contract import ROBOTS, stage_with_robots
+from fakes.kit_world import KitWorld
+with KitWorld(sys.argv[1]) as world:
+    from isaacsim.core.experimental.actuators import *
+    from isaacsim.core.experimental.actuators import extension
+    running = extension.Extension()
+    running.on_startup("isaacsim.core.experimental.actuators-0.2.0")
+    world.open(stage_with_robots())
+    wrapper = ArticulationActuators(ROBOTS)
+    wrapper.set_dof_feedforward_effort_targets(3.0)
+    world.play()
+    world.update(steps=10)
+    assert world.physics.arrays["positions"].any(), "the robots moved"
+    running.on_shutdown()
+    print("driven:", wrapper.actuated_dof_indices)
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kit_needs_neither_mujoco_nor_newton(kind: str) -> None:
+    """Start, drive a robot and stop in a process that can import neither."""
+    folders = [str(REPOSITORY / "tests" / "support"), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+    command = [sys.executable, "-W", "error", "-c", IN_KIT, kind]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.stdout.splitlines()[-1:] == ["driven: [0, 1]"], done.stderr

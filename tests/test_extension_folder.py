@@ -1,0 +1,287 @@
+"""The extension folder as Kit and its build tools read it: manifest, pictures, build files, namespaces."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import re
+import struct
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "isaacsim.core.experimental.actuators"
+
+# section order and keys of the manifest that Kit repositories validate
+SECTIONS = ["package", "core", "dependencies", "python", "fswatcher", "settings", "native", "test", "documentation"]
+PACKAGE_KEYS = {
+    *("version", "title", "description", "category", "keywords", "authors", "repository", "changelog", "readme"),
+    *("preview_image", "icon", "support_level", "python", "writeTarget", "target", "toggleable", "feature"),
+}
+CHANGELOG_HEADINGS = {"Added", "Changed", "Fixed", "Removed", "Deprecated", "Security"}
+APACHE_2_0_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+
+
+@pytest.fixture(scope="module")
+def manifest() -> dict[str, Any]:
+    return _read_toml("config/extension.toml")
+
+
+# manifest
+
+
+def test_sections_are_known_and_in_order(manifest):
+    """Keep the section order that Kit's validators expect."""
+    assert list(manifest) == [section for section in SECTIONS if section in manifest]
+
+
+def test_package_keys_are_known(manifest):
+    """Name no key that Kit would silently ignore."""
+    assert set(manifest["package"]) <= PACKAGE_KEYS
+
+
+@pytest.mark.parametrize("key", ["version", "title", "description", "category", "keywords", "authors"])
+def test_package_says_who_it_is(manifest, key):
+    """Fill every field that the extension manager shows."""
+    value = manifest["package"][key]
+    assert value and all(part.strip() for part in ([value] if isinstance(value, str) else value))
+
+
+def test_description_disclaims_affiliation(manifest):
+    """Say wherever the name is shown that the project is a separate one."""
+    assert "not affiliated with NVIDIA" in manifest["package"]["description"].replace("Not", "not")
+
+
+def test_version_is_the_same_everywhere(manifest):
+    """Agree on one version in manifest, changelog, distribution and package."""
+    versions = {"manifest": manifest["package"]["version"], "changelog": _changelog_entries()[0][0]}
+    if (ROOT / "pyproject.toml").exists():
+        project = _read_toml("pyproject.toml")["project"]
+        if "version" not in project.get("dynamic", []):
+            versions["pyproject"] = project["version"]
+    for source in _package_folder().glob("*.py"):
+        if found := re.search(r'^__version__\s*(?::[^=]+)?=\s*"([^"]+)"', source.read_text("utf-8"), re.MULTILINE):
+            versions[source.name] = found.group(1)
+    assert set(versions.values()) == {versions["manifest"]}, versions
+
+
+def test_version_is_above_the_bundled_one(manifest):
+    """Stay above the 0.1.x of the bundled extension of the same name."""
+    assert tuple(int(part) for part in manifest["package"]["version"].split(".")) >= (0, 2, 0)
+
+
+@pytest.mark.parametrize("key", ["changelog", "readme", "preview_image", "icon"])
+def test_package_files_exist(manifest, key):
+    """Name only files that are there."""
+    assert (ROOT / manifest["package"][key]).is_file()
+
+
+def test_documentation_pages_exist(manifest):
+    """Name only pages that are there."""
+    pages = manifest["documentation"]["pages"]
+    assert pages and [page for page in pages if not (ROOT / page).is_file()] == []
+
+
+def test_python_modules_resolve(manifest):
+    """Find package and entry point under the import roots that the manifest gives."""
+    modules = manifest["python"]["module"]
+    assert [module["name"] for module in modules] == [PACKAGE, f"{PACKAGE}.extension"]
+    for module in modules:
+        place = (ROOT / module["path"]).joinpath(*module["name"].split("."))
+        assert (place / "__init__.py").is_file() or place.with_suffix(".py").is_file(), module
+
+
+def test_plain_kit_can_load_it(manifest):
+    """Require no other extension."""
+    required = [name for name, options in manifest["dependencies"].items() if options.get("optional") is not True]
+    assert manifest["dependencies"] and required == []
+
+
+def test_kit_installs_nothing(manifest):
+    """Use Kit's own USD, Warp and Newton instead of installing second copies."""
+    assert "pipapi" not in manifest["python"]
+
+
+def test_generated_node_databases_are_not_watched(manifest):
+    """Reload on edited nodes, never on what Kit generates from them."""
+    patterns = manifest["fswatcher"]["patterns"]
+    assert "*.ogn" in patterns["include"] and "Ogn*Database.py" in patterns["exclude"]
+
+
+# changelog, licence, pictures
+
+
+def test_changelog_keeps_its_form():
+    """Use the headings of Keep a Changelog, newest version first."""
+    entries = _changelog_entries()
+    assert entries == sorted(entries, key=lambda entry: [int(part) for part in entry[0].split(".")], reverse=True)
+    assert [date for _, date in entries] == sorted((date for _, date in entries), reverse=True)
+    headings = re.findall(r"^### (.+)$", _read_text("docs/CHANGELOG.md"), re.MULTILINE)
+    assert headings and set(headings) <= CHANGELOG_HEADINGS
+
+
+def test_licence_is_verbatim():
+    """Ship the text of Apache-2.0 unchanged."""
+    # line endings are the checkout's business
+    text = (ROOT / "LICENSE").read_bytes().replace(b"\r\n", b"\n")
+    assert hashlib.sha256(text).hexdigest() == APACHE_2_0_SHA256
+
+
+def test_icon_has_the_size_kit_shows(manifest):
+    """Give the extension manager a 256 x 256 icon."""
+    assert _png_size(manifest["package"]["icon"]) == (256, 256)
+
+
+def test_preview_is_a_wide_picture(manifest):
+    """Give the extension manager a banner that is large enough to read."""
+    width, height = _png_size(manifest["package"]["preview_image"])
+    assert width >= 800 and 1.5 <= width / height <= 2.0
+
+
+def test_icon_source_is_what_the_script_draws():
+    """Regenerate icon.svg from its script."""
+    spec = importlib.util.spec_from_file_location("draw_icon", ROOT / "tools" / "draw_icon.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    # dataclasses look their module up by name
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "draw_icon", script)
+        spec.loader.exec_module(script)
+        assert script.icon_svg() == _read_text("data/icon.svg"), "run python tools/draw_icon.py"
+
+
+# build files for NVIDIA's tools, which cannot run here
+
+
+def test_premake_names_only_paths_that_exist():
+    """Link and copy only what is in the repository."""
+    assert _missing(premake_paths(_read_text("premake5.lua"))) == []
+
+
+def test_repo_settings_name_only_paths_that_exist():
+    """Point the repo tools only at what is in the repository."""
+    assert _missing(repo_paths(_read_text("repo.toml"))) == []
+
+
+@pytest.mark.parametrize("name", ["premake5.lua", "repo.toml"])
+def test_build_file_says_that_it_was_not_run(name):
+    """Tell the reader in the header what could not be tried."""
+    assert "could not be run here" in _read_text(name)[:500]
+
+
+def test_premake_links_everything_the_manifest_names(manifest):
+    """Put every folder into the built extension that its manifest reads."""
+    named = [manifest["package"][key] for key in ("changelog", "readme", "preview_image", "icon")]
+    named += [module["path"] for module in manifest["python"]["module"]]
+    folders = {Path(path).parts[0] for path in named}
+    assert folders <= set(premake_paths(_read_text("premake5.lua")))
+
+
+def test_premake_reader_takes_sources_and_leaves_targets():
+    """Read the source of each pair; leave comments and the built extension's own folders."""
+    script = """
+    -- "comment"
+    repo_build.prebuild_link { { "data", ext.target_dir.."/data" }, { 'docs', ext.target_dir .. '/docs' } }
+    """
+    assert premake_paths(script) == ["data", "docs"]
+
+
+def test_repo_reader_takes_every_string_but_names():
+    """Read strings at any depth; leave names and what the repo tools fetch."""
+    text = """
+    [repo]
+    name = "x"
+    import_configs = ["${root}/_repo/deps/repo.toml", "${root}/tools/repo.toml"]
+    [a.b]
+    files = [["docs/*", "c"]]
+    """
+    assert repo_paths(text) == ["tools/repo.toml", "docs/*", "c"]
+
+
+@pytest.mark.parametrize("reader", ["premake", "repo"])
+def test_readers_refuse_a_file_without_paths(reader):
+    """Fail when nothing was found, so that a changed syntax is noticed."""
+    with pytest.raises(AssertionError, match="no path"):
+        premake_paths("project_ext(ext)") if reader == "premake" else repo_paths('[repo]\nname = "x"')
+
+
+def test_missing_paths_are_seen():
+    """Report a path or pattern that matches nothing."""
+    assert _missing(["data", "dota", "docs/*.md", "docs/*.mdx"]) == ["dota", "docs/*.mdx"]
+
+
+# namespaces
+
+
+@pytest.mark.parametrize("folder", ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"])
+def test_shared_namespaces_stay_open(folder):
+    """Leave the namespaces that other extensions share without an __init__.py."""
+    place = ROOT / "python" / folder
+    assert place.is_dir() and not (place / "__init__.py").exists()
+
+
+# readers
+
+
+def premake_paths(script: str) -> list[str]:
+    """Return every string of a premake script that is not appended to something: the paths in this repository."""
+    code = re.sub(r"--.*", "", script)
+    literals = re.finditer(r"""(?P<joined>\.\.\s*)?(?P<quote>["'])(?P<text>.*?)(?P=quote)""", code)
+    paths = [literal["text"] for literal in literals if not literal["joined"]]
+    assert paths, "premake script: no path found"
+    return paths
+
+
+def repo_paths(text: str) -> list[str]:
+    """Return every string of the repo settings, names and fetched files aside, relative to the repository."""
+    strings = [value for key, value in _strings(tomllib.loads(text)) if key not in ("name", "project")]
+    paths = [string.removeprefix("${root}/") for string in strings]
+    paths = [path for path in paths if not path.startswith("_repo/")]
+    assert paths, "repo settings: no path found"
+    return paths
+
+
+def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from _strings(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item, key)
+
+
+def _missing(paths: list[str]) -> list[str]:
+    return [path for path in paths if not any(ROOT.glob(path))]
+
+
+def _changelog_entries() -> list[tuple[str, str]]:
+    entries = re.findall(
+        r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", _read_text("docs/CHANGELOG.md"), re.MULTILINE
+    )
+    assert entries, "docs/CHANGELOG.md: no entry '## [x.y.z] - YYYY-MM-DD'"
+    return entries
+
+
+def _package_folder() -> Path:
+    return (ROOT / "python").joinpath(*PACKAGE.split("."))
+
+
+def _png_size(path: str) -> tuple[int, int]:
+    head = (ROOT / path).read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n" and head[12:16] == b"IHDR", f"{path}: not a PNG file"
+    return struct.unpack(">II", head[16:24])
+
+
+def _read_text(path: str) -> str:
+    return (ROOT / path).read_text("utf-8")
+
+
+def _read_toml(path: str) -> dict[str, Any]:
+    return tomllib.loads(_read_text(path))

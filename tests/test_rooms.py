@@ -1,0 +1,99 @@
+"""The rooms of the package: no circle among modules, libraries with their owners, tests where one looks for them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as package
+import pytest
+from places import REPOSITORY
+
+ROOT = Path(package.__path__[0])
+NAME = package.__name__
+TESTS = REPOSITORY / "tests"
+
+# who may import a library: a room, or a file at the top; what is not listed nobody may
+OWNERS = {
+    "carb": ["extension", "hosts.kit"],
+    "isaacsim": ["hosts.kit"],
+    "matplotlib": ["graphs"],
+    "mujoco": ["hosts.mujoco"],
+    "newton": ["hosts.mujoco"],
+    "newton_usd_schemas": ["usd"],
+    "numpy": [
+        *("articulation_actuators", "attachment", "drives", "components", "graphs", "hosts"),
+        *("nodes", "omnigraph", "pipeline", "usd"),
+    ],
+    "omni": ["extension", "hosts.kit", "nodes"],
+    "ovphysx": ["hosts.physx"],
+    "ovstage": ["hosts.physx"],
+    "pxr": ["usd"],
+    "rich": ["graphs"],
+    "warp": ["articulation_actuators", "attachment", "components", "hosts", "nodes", "pipeline"],
+}
+
+# what is named for type checkers there is let be: the package itself names everything, and two engines of the pipeline
+# the actuator that runs them
+TYPES_LET_BE = ["", "pipeline.component_engine", "pipeline.flat"]
+
+
+def module_name(path: Path) -> str:
+    """Name of a module inside the package, empty for the package itself."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imported(path: Path, *, for_types: bool = True) -> Iterator[str]:
+    """Full names of the modules that a module imports or takes something from, in functions and for types too."""
+    here = [*NAME.split("."), *path.relative_to(ROOT).parent.parts]
+    waiting: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, ast.Import):
+            yield from (alias.name for alias in item.names)
+        elif isinstance(item, ast.ImportFrom):
+            above = here[: len(here) + 1 - item.level] if item.level else []
+            base = ".".join([*above, *filter(None, [item.module])])
+            for alias in item.names:
+                inner = f"{base}.{alias.name}"
+                yield inner if inner.removeprefix(f"{NAME}.") in MODULES else base
+        elif for_types or not (isinstance(item, ast.If) and ast.unparse(item.test) == "TYPE_CHECKING"):
+            waiting += ast.iter_child_nodes(item)
+
+
+def inside(names: Iterator[str]) -> set[str]:
+    """Those of this package, by their name in it."""
+    return {name.removeprefix(NAME).removeprefix(".") for name in names if f"{name}.".startswith(f"{NAME}.")}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """An import in a function, or for a type, only hides a circle."""
+    assert set(TYPES_LET_BE) <= set(MODULES), "shorten the list"
+    needs = {
+        name: inside(imported(path, for_types=name not in TYPES_LET_BE)) - {name} for name, path in MODULES.items()
+    }
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports run in a circle: {' → '.join(reversed(error.args[1]))}")
+
+
+def test_every_library_has_its_owner() -> None:
+    """A library is imported in the rooms listed and nowhere else, and each room listed does import it."""
+    used: dict[str, set[str]] = {library: set() for library in OWNERS}
+    for name, path in MODULES.items():
+        for one in imported(path):
+            library = one.partition(".")[0]
+            if library in sys.stdlib_module_names or f"{one}.".startswith(f"{NAME}."):
+                continue
+            rooms = [room for room in OWNERS.get(library, []) if f"{name}.".startswith(f"{room}.")]
+            assert rooms, f"{name} imports {one}: {library} belongs to {OWNERS.get(library, 'nobody')}"
+            used[library].update(rooms)
+    assert used == {library: set(rooms) for library, rooms in OWNERS.items()}

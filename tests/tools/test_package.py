@@ -1,0 +1,409 @@
+"""The packaged extension: everything that Kit needs of it and that can be checked without Kit."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import zipfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from places import REPOSITORY
+
+NAME = "isaacsim.core.experimental.actuators"
+MODULE = Path(*NAME.split("."))
+PACKAGE_KEYS = [
+    *("version", "title", "description", "category", "keywords", "authors"),
+    *("changelog", "readme", "preview_image", "icon"),
+]
+FILE_KEYS = ["changelog", "readme", "preview_image", "icon"]
+# what must be there, besides what the manifest names
+FILES = [
+    *("LICENSE", "config/python_api.md", "ogn/nodes.json", "docs/Differences.md"),
+    *("data/robots/pendulum.usda", "data/robots/franka_panda.usda", "tests/conftest.py"),
+    f"standalone_examples/api/{NAME}/drive_from_usd.py",
+]
+NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
+LEFTOVERS = ["__pycache__", "*.pyc", "*.egg-info", "*.so.*", "*.o", "*.tmp", "*.orig", ".*", "MUJOCO_LOG.TXT", "*.log"]
+TEXTS = {".ini", ".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".usda", ""}
+
+# a PD step on arrays, with what Kit brings and without what it does not
+STEP = """
+import sys
+for name in ("mujoco", "newton"):
+    sys.modules[name] = None
+import numpy as np
+import warp as wp
+import isaacsim.core.experimental.actuators as ea
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+
+host = ArraysHost(["a", "b"], 2)
+with ea.use_host(host):
+    robots = ea.Articulation("/Robot_.*")
+    gains = [wp.array([value, value], dtype=wp.float32, device="cpu") for value in (10.0, 2.0)]
+    motor = ea.ActuatorConfig(ea.ControllerPD(*gains))
+    actuators = ea.ArticulationActuators.from_actuators("/Robot_.*", [(motor, "b")])
+    host.play()
+    robots.set_dof_velocities([[0.0, 1.0], [0.0, 0.0]])
+    robots.set_dof_position_targets([[0.0, 0.5], [0.0, -1.0]])
+    robots.set_dof_velocity_targets(0.0)
+    host.step(0.01)
+    assert ea.__file__.startswith(sys.argv[1]), ea.__file__
+    # 10 * 0.5 - 2 * 1 and 10 * -1
+    np.testing.assert_array_equal(robots.get_dof_efforts().numpy(), [[0, 3], [0, -10]])
+    print(actuators.engine)
+"""
+IMPORTS = """
+import importlib, pkgutil, sys
+import isaacsim.core.experimental.actuators as package
+
+# what Kit brings, and the PhysX wheel
+ABSENT = ("carb", "omni", "isaacsim.core.experimental.prims", "isaacsim.core.simulation_manager", "ovphysx")
+modules, for_others = [package], 0
+for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    try:
+        modules.append(importlib.import_module(name))
+    except ModuleNotFoundError as error:
+        assert error.name.startswith(ABSENT), error
+        for_others += 1
+print(for_others + sum(module.__file__.endswith(".py") for module in modules))
+print([module.__name__ for module in modules if not module.__file__.startswith(sys.argv[1])])
+"""
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("package_script", REPOSITORY / "tools" / "package.py")
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script that packages."""
+    return _script()
+
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The package, made as users make it, and what that printed."""
+    folder = tmp_path_factory.mktemp("packages")
+    command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    (path,) = folder.iterdir()
+    return path, done.stdout
+
+
+@pytest.fixture(scope="module")
+def root(packaged: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked extension."""
+    folder = tmp_path_factory.mktemp("exts")
+    with zipfile.ZipFile(packaged[0]) as archive:
+        archive.extractall(folder)
+    return folder / NAME
+
+
+@pytest.fixture(scope="module")
+def manifest(root: Path) -> dict:
+    """The packaged manifest."""
+    return tomllib.loads((root / "config" / "extension.toml").read_text("utf-8"))
+
+
+def run(root: Path, *arguments: str, on_path: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run Python with the extension's root as import root or not; without `site` there is no editable install."""
+    paths = [*([str(root)] if on_path else []), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-S", *arguments]
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=240, check=False)
+
+
+# the archive
+
+
+def test_one_folder_named_like_the_extension(packaged: tuple[Path, str]) -> None:
+    """Kit takes the name from the folder."""
+    with zipfile.ZipFile(packaged[0]) as archive:
+        assert {name.split("/")[0] for name in archive.namelist()} == {NAME}
+
+
+def test_same_files_give_the_same_bytes(packaged: tuple[Path, str], script: ModuleType, tmp_path: Path) -> None:
+    """Nothing in the archive depends on when or where it was made."""
+    assert script.package(tmp_path, script.native_core()).read_bytes() == packaged[0].read_bytes()
+
+
+def test_archive_is_named_after_its_version(packaged: tuple[Path, str], manifest: dict) -> None:
+    """The version in the manifest is that in the name."""
+    assert packaged[0].name.startswith(f"{NAME}-{manifest['package']['version']}-")
+
+
+def test_listing_names_every_folder_and_how_to_use_it(packaged: tuple[Path, str], root: Path) -> None:
+    """What is inside, and two commands with the real file name."""
+    path, printed = packaged
+    assert all(place.name in printed for place in root.iterdir())
+    unzip = re.search(rf"unzip -q (\S*{re.escape(path.name)}) -d (\S+)\n", printed)
+    assert unzip is not None and os.path.samefile(path, unzip[1])
+    assert f"kit --ext-folder {unzip[2]} --enable {NAME}\n" in printed
+
+
+def test_without_a_compiler_the_package_is_pure(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No core, a name that says so, and a line that says why."""
+    monkeypatch.setattr(script, "CORE", "core.other-python.so")
+    monkeypatch.setattr(script.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
+    monkeypatch.setattr(sys, "argv", ["package.py", "--folder", str(tmp_path)])
+    script.main()
+    (path,) = tmp_path.iterdir()
+    assert path.name.endswith("-pure.zip")
+    assert not any(name.endswith((".so", ".pyd")) for name in zipfile.ZipFile(path).namelist())
+    assert "No native core" in capsys.readouterr().out
+
+
+def test_core_is_taken_from_a_wheel_when_missing(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The core that pip builds is the one that is packaged."""
+
+    def build(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        folder = Path(command[command.index("--wheel-dir") + 1])
+        folder.mkdir(parents=True)
+        with zipfile.ZipFile(folder / "some.whl", "w") as wheel:
+            wheel.writestr(f"{MODULE.as_posix()}/native/{script.CORE}", b"built")
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    monkeypatch.setattr(script.subprocess, "run", build)
+    assert script.native_core() == b"built"
+
+
+# manifest
+
+
+@pytest.mark.parametrize("key", PACKAGE_KEYS)
+def test_manifest_has(manifest: dict, key: str) -> None:
+    """The keys that the extension manager shows and validators ask for."""
+    assert manifest["package"][key]
+
+
+@pytest.mark.parametrize("key", FILE_KEYS)
+def test_manifest_file_exists(root: Path, manifest: dict, key: str) -> None:
+    """Pages and pictures are where the manifest says."""
+    assert (root / manifest["package"][key]).is_file()
+
+
+def test_documentation_pages_exist(root: Path, manifest: dict) -> None:
+    """So are the pages of the documentation."""
+    assert [page for page in manifest["documentation"]["pages"] if not (root / page).is_file()] == []
+
+
+def test_version_is_that_of_the_changelog(root: Path, manifest: dict) -> None:
+    """The first `## [x.y.z] - date` is the version."""
+    newest = re.search(r"^## \[(.+?)\] - \d{4}-\d\d-\d\d$", (root / "docs/CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None and newest[1] == manifest["package"]["version"]
+
+
+def test_icon_is_square(root: Path, manifest: dict) -> None:
+    """256 x 256."""
+    head = (root / manifest["package"]["icon"]).read_bytes()[:24]
+    assert struct.unpack(">II", head[16:24]) == (256, 256)
+
+
+def test_modules_lie_under_the_root(root: Path, manifest: dict) -> None:
+    """The default layout: no `path`, and every module is found from the root."""
+    for module in manifest["python"]["module"]:
+        assert "path" not in module
+        place = root.joinpath(*module["name"].split("."))
+        assert (place / "__init__.py").is_file() or place.with_suffix(".py").is_file(), module
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file_is_packaged(root: Path, name: str) -> None:
+    """Licence, robots, examples, tests and the generated manifests."""
+    assert (root / name).is_file()
+
+
+@pytest.mark.parametrize("folder", NAMESPACES)
+def test_shared_namespace_stays_open(root: Path, folder: str) -> None:
+    """Other extensions put modules there too."""
+    assert (root / folder).is_dir() and not (root / folder / "__init__.py").exists()
+
+
+# nodes
+
+
+def _nodes(root: Path) -> list[tuple[Path, str, dict]]:
+    """File, name and description of each node type."""
+    files = sorted(root.rglob("*.ogn"))
+    return [
+        (file, *item) for file in files for item in json.loads(file.read_text("utf-8")).items() if item[0][0] != "$"
+    ]
+
+
+def test_node_type_has_its_full_name(root: Path) -> None:
+    """One node per file; its name does not depend on the folder's."""
+    assert [name for _, name, _ in _nodes(root)] == [f"{NAME}.ArticulationActuators"]
+
+
+def test_node_class_is_named_like_its_file(root: Path) -> None:
+    """Kit finds the implementation beside the `.ogn`, and in it the class, by name."""
+    for file, *_ in _nodes(root):
+        tree = ast.parse(file.with_suffix(".py").read_text("utf-8"))
+        assert file.stem in [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
+    assert _nodes(root)
+
+
+def test_node_lies_in_a_listed_module(root: Path, manifest: dict) -> None:
+    """Kit looks for nodes below the modules of the manifest."""
+    listed = [root.joinpath(*module["name"].split(".")) for module in manifest["python"]["module"]]
+    assert _nodes(root) and all(any(file.is_relative_to(place) for place in listed) for file, *_ in _nodes(root))
+
+
+def test_node_list_agrees_with_the_nodes(root: Path) -> None:
+    """`nodes.json` says what the `.ogn` files say."""
+    listed = json.loads((root / "ogn" / "nodes.json").read_text("utf-8"))["nodes"]
+    nodes = _nodes(root)
+    assert sorted(listed) == sorted(name for _, name, _ in nodes)
+    for _, name, node in nodes:
+        assert listed[name]["extension"] == NAME
+        shared = [key for key in ("description", "version", "uiName") if key in node]
+        assert [listed[name][key] for key in shared] == [node[key] for key in shared]
+        assert listed[name]["language"].lower() == node["language"].lower()
+
+
+# what does not belong in
+
+
+@pytest.mark.parametrize("pattern", LEFTOVERS)
+def test_no_leftovers(root: Path, pattern: str) -> None:
+    """No caches, build products, hidden files or logs."""
+    assert list(root.rglob(pattern)) == []
+
+
+def test_what_lies_around_is_left(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Caches, hidden files and the cores of other Pythons stay out, wherever they are."""
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    native = f"python/{MODULE.as_posix()}/native"
+    for name in ("robot.usda", ".swp", "__pycache__/a.py", ".cache/b.md", "c.pyc"):
+        (place := tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        place.touch()
+    (tmp_path / native).mkdir(parents=True)
+    (tmp_path / native / "core.cpython-999-some-linux.so").touch()
+    monkeypatch.setattr(script, "ROOT", tmp_path)
+    assert sorted(script.contents()) == ["data/robot.usda", "pytest.ini"]
+
+
+def test_only_the_core_is_not_in_git(root: Path, script: ModuleType) -> None:
+    """Every other file lies in the repository and is not ignored there."""
+    if not (REPOSITORY / ".git").exists():
+        pytest.skip("not a git checkout")
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    known = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.splitlines()
+    places = {re.sub(rf"^{source}(?=/|$)", place, path) for source, place in script.PLACES.items() for path in known}
+    there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
+    assert {Path(path).name for path in there - places} <= {"pytest.ini", script.CORE}
+
+
+def test_no_file_names_this_machine(root: Path) -> None:
+    """No path of the machine that packaged, in text or in the core."""
+    here = [f"{path}/".encode() for path in (REPOSITORY, sys.prefix, root.parent) if str(path) != "/usr"]
+    assert [
+        (path.name, one) for path in root.rglob("*") if path.is_file() for one in here if one in path.read_bytes()
+    ] == []
+
+
+def test_text_is_text(root: Path) -> None:
+    """Every file is a picture, the core, or UTF-8 with line feeds."""
+    binary = [path for path in root.rglob("*") if path.is_file() and path.suffix not in TEXTS]
+    assert {path.suffix for path in binary} <= {".png", ".so", ".pyd"}
+    for path in root.rglob("*"):
+        if path.is_file() and path.suffix in TEXTS:
+            assert b"\r" not in path.read_bytes().decode("utf-8").encode(), path
+
+
+def test_links_and_includes_resolve(root: Path) -> None:
+    """Relative links, pictures and included code of the pages are in the package."""
+    missing = []
+    for page in (root / "docs").rglob("*.md"):
+        text = page.read_text("utf-8")
+        targets = re.findall(r"\]\((?!\w+:)([^)#]+)\)|^```\{literalinclude\} (\S+)", text, re.MULTILINE)
+        missing += [(page.name, link or file) for link, file in targets if not (page.parent / (link or file)).exists()]
+    assert missing == []
+
+
+# it works from its root alone
+
+
+def test_every_module_is_imported_from_the_root(root: Path) -> None:
+    """With nothing but root and libraries on the path, each comes from the package, or asks for what is absent."""
+    done = run(root, "-c", IMPORTS, str(root))
+    assert done.returncode == 0, done.stderr
+    files = len(list((root / MODULE).rglob("*.py")))
+    assert done.stdout.splitlines()[-2:] == [str(files), "[]"]
+
+
+def test_step_gives_the_right_efforts(root: Path, packaged: tuple[Path, str]) -> None:
+    """A PD step without MuJoCo and newton, by the native core where the package has one."""
+    done = run(root, "-c", STEP, str(root))
+    assert done.returncode == 0, done.stderr
+    engine = "warp" if packaged[0].name.endswith("-pure.zip") else "native"
+    assert done.stdout.splitlines()[-1].startswith(engine)
+
+
+def test_example_runs_from_the_package(root: Path, tmp_path: Path) -> None:
+    """An example finds the packaged robots."""
+    example = root / "standalone_examples" / "api" / NAME / "drive_from_python.py"
+    done = run(root, str(example), "--plot", str(tmp_path / "picture.png"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_packaged_tests_run(root: Path) -> None:
+    """The tests find modules, helpers and robots by the settings in the package alone."""
+    done = run(root, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hosts/test_arrays.py", on_path=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# the command
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """`repo.sh` beside a `python.sh` that prints its arguments."""
+    shutil.copy(REPOSITORY / "repo.sh", tmp_path)
+    (tmp_path / "python.sh").write_text('#!/usr/bin/env bash\necho "$PWD: $*"\n')
+    (tmp_path / "python.sh").chmod(0o755)
+    return tmp_path
+
+
+def repo(repository: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(repository / "repo.sh"), *arguments]
+    return subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_repo_package_passes_arguments_on(repository: Path) -> None:
+    """From any folder, in the repository's."""
+    assert repo(repository, "package", "--folder", "x").stdout == f"{repository}: tools/package.py --folder x\n"
+
+
+def test_repo_docs_fails_on_warnings(repository: Path) -> None:
+    """Sphinx, strict."""
+    printed = repo(repository, "docs").stdout
+    assert "-m sphinx" in printed and "--fail-on-warning" in printed and "docs _build/docs" in printed
+
+
+@pytest.mark.parametrize("arguments", [[], ["build"]])
+def test_repo_lists_its_commands(repository: Path, arguments: list[str]) -> None:
+    """What it does not know ends with 2 and what it knows."""
+    done = repo(repository, *arguments)
+    assert done.returncode == 2 and "./repo.sh package" in done.stderr and "./repo.sh docs" in done.stderr
