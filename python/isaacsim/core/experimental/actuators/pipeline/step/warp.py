@@ -240,7 +240,7 @@ class WarpStep:
     def _launch(self, phase: str, dt: float) -> None:
         """Launch the kernel of a phase; its arguments are put together once per binding and pair of states."""
         binding = self._binding
-        if isinstance(binding, Indices):
+        if isinstance(binding, Indices) and phase != "limit":
             binding.check_indices()
         key = phase, binding, self._now, self._after
         launch = self._recorded(*key)
