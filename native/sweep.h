@@ -282,7 +282,9 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
         const auto result = limit_at<Limit>(efforts[i], in, own, i, k, States<Limit>{}, Taken<Limit>{});
-        found[k] = nan_unless(remember(result, finite(efforts[i]), own, k), result.at[0]);
+        const bool good = finite(efforts[i]) & finite(result.at[0]);
+        remember(result, good, own, k);
+        found[k] = nan_unless(good, result.at[0]);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }

@@ -55,7 +55,7 @@ def engine_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     from isaacsim.core.experimental.actuators.pipeline import assembly
     from isaacsim.core.experimental.actuators.pipeline.step import native
 
-    if request.param == "native" and not native_engine.is_native_there():
+    if request.param == "native" and not native.is_native_there():
         pytest.skip("the native core was not built")
-    monkeypatch.setattr(engine, "_use_native", lambda _device: request.param == "native")
+    monkeypatch.setattr(assembly, "_use_native", lambda _device: request.param == "native")
     return request.param

@@ -16,7 +16,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
-from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 
 from ..problem import DT, INPUTS, Problem
@@ -35,7 +35,7 @@ class OurEngine(Candidate):
             parts = made.controller, made.clamping, made.delay
             entries.append(ActuatorEntry(f"/{joint}", (str(joint),), *parts, shared=not problem.per_robot))
         columns = list(problem.robot.columns)
-        self.engine = Engine(entries, problem.num_robots, "cpu", columns)
+        self.engine = Assembly(entries, problem.num_robots, "cpu", columns)
         self.engine.bind(columns, [problem.inputs[name] for name in INPUTS], self.efforts)
         self.step = partial(self.engine.step, DT)
 

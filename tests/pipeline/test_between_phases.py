@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
-from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
@@ -55,7 +55,7 @@ def full(value: float, dtype: Any = wp.float32) -> wp.array:
     return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
 
 
-def engine_with(own: tuple[bool, ...]) -> Engine:
+def engine_with(own: tuple[bool, ...]) -> Assembly:
     """A knee with delay, PID, motor and limit, those named computed by methods, between two joints of another kind."""
     delay, controller, motor, limit = (
         mine if yes else known
@@ -75,10 +75,10 @@ def engine_with(own: tuple[bool, ...]) -> Engine:
         delay(steps, 3),
     )
     others = [ActuatorEntry(f"/A/{name}", (name,), ControllerPD(full(5), full(1)), [], None) for name in ("hip", "toe")]
-    return Engine([others[0], knee, others[1]], ROBOTS, "cpu")
+    return Assembly([others[0], knee, others[1]], ROBOTS, "cpu")
 
 
-def run(engine: Engine, faults: bool) -> tuple[np.ndarray, list[Any]]:
+def run(engine: Assembly, faults: bool) -> tuple[np.ndarray, list[Any]]:
     """Efforts of random steps with resets and, on request, inputs that are not finite; and what was recorded."""
     rng = np.random.default_rng(7)
     inputs, efforts = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)

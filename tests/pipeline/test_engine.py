@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
-from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.fault import FAULT_INPUTS
+from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUTS
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 
@@ -30,7 +30,7 @@ class Bench:
             ActuatorEntry("/A/hip", ("hip",), hip, [limit], None),
             ActuatorEntry("/A/knee", ("knee",), knee, [], delay),
         ]
-        self.engine = Engine(self.actuators, robots, "cpu")
+        self.engine = Assembly(self.actuators, robots, "cpu")
         self.inputs = [np.zeros((robots, 2), np.float32) for _ in range(5)]
         self.efforts = np.zeros((robots, 2), np.float32)
         self.engine.bind([0, 1], self.inputs, self.efforts)

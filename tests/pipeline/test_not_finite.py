@@ -22,7 +22,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
-from isaacsim.core.experimental.actuators.pipeline.fault import FAULT_INPUTS, Fault
+from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUTS, Fault
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
-from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from pxr import Sdf
 from small_stages import SmallStage
@@ -81,7 +81,7 @@ class Bench:
         own = own or ActuatorEntry("/A/own", ("own",), controller, [clamp, ClampingMaxEffort(array(5, 5, 5))], delay)
         known = ActuatorEntry("/A/known", ("known",), ControllerPD(array(1, 2, 3), array(4, 5, 6)), [], None)
         self.entries = [own, known]
-        self.engine = Engine(self.entries, ROBOTS, "cpu")
+        self.engine = Assembly(self.entries, ROBOTS, "cpu")
         self.inputs = [np.zeros((ROBOTS, 2), np.float32) for _ in range(5)]
         self.efforts = np.zeros((ROBOTS, 2), np.float32)
         self.engine.bind([0, 1], self.inputs, self.efforts)

@@ -18,7 +18,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
 )
 from isaacsim.core.experimental.actuators.components.delay import ring_row
-from isaacsim.core.experimental.actuators.pipeline.engine import Engine
+from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 
 TABLES = [
@@ -87,7 +87,7 @@ def test_plan_agrees_with_the_oracle(robots: int, rng: np.random.Generator) -> N
     width = slots + 4
     columns = rng.permutation(width)[:slots]
     reference = oracle.Pipeline(**{k: v.astype(np.float64) for k, v in parameters.items()})
-    engine = Engine(actuators, robots, "cpu")
+    engine = Assembly(actuators, robots, "cpu")
     arrays = [np.zeros((robots, width), np.float32) for _ in range(5)]
     efforts = np.full((robots, width), 777.0, np.float32)
     engine.bind(columns, arrays, efforts)
@@ -160,7 +160,7 @@ def test_plan_of_all_laws_agrees_with_the_oracle(seed: int) -> None:
         joints.append(
             [oracle.Joint(**t, delay_steps=int(g) if slot % 2 else 0) for t, g in zip(twins, lags, strict=True)]
         )
-    engine = Engine(actuators, robots, "cpu")
+    engine = Assembly(actuators, robots, "cpu")
     arrays = [np.zeros((robots, slots), np.float32) for _ in range(5)]
     efforts = np.zeros((robots, slots), np.float32)
     engine.bind(range(slots), arrays, efforts)
@@ -190,7 +190,7 @@ def test_limit_holds_whatever_stands_before_it(rng: np.random.Generator) -> None
         limits[:, slot] = last = rng.uniform(0, 50, robots).astype(np.float32)
         values["clamps"].append(("max", last))
         actuators.append(ActuatorEntry(f"a{slot}", (f"j{slot}",), *components_of(values), None))
-    engine = Engine(actuators, robots, "cpu")
+    engine = Assembly(actuators, robots, "cpu")
     arrays = [np.zeros((robots, slots), np.float32) for _ in range(5)]
     efforts = np.zeros((robots, slots), np.float32)
     engine.bind(range(slots), arrays, efforts)
@@ -216,7 +216,7 @@ def test_neutral_values_agree_with_an_absent_stage(rng: np.random.Generator) -> 
     inputs = [rng.normal(size=(3, 1)).astype(np.float32) for _ in range(5)]
     results = []
     for actuator in (bare, neutral):
-        engine = Engine([actuator], 3, "cpu")
+        engine = Assembly([actuator], 3, "cpu")
         efforts = np.zeros((3, 1), np.float32)
         engine.bind([0], inputs, efforts)
         engine.step(0.01)
