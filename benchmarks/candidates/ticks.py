@@ -61,7 +61,7 @@ class ArraysTick(OurTick):
         feedforward = [attached.feedforward, attached.feedforward_on_device.numpy()]
         if np.shares_memory(*feedforward):
             feedforward.pop()
-        engine = sum(part._core.memory for _, part in self.actuators._engine._parts)
+        engine = sum(step.bytes_held for _, step in self.actuators._assembly.parts)
         return engine + sum(array.nbytes for array in feedforward)
 
 
