@@ -31,6 +31,12 @@ inline float splat<float>(float x) {
     return x;
 }
 
+// As Warp has it: of zero there is no negative one.
+template <class V>
+inline V negative(V x) {
+    return splat<V>(0.0f) - x;
+}
+
 inline float magnitude(float x) {
     return std::fabs(x);
 }

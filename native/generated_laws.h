@@ -40,7 +40,7 @@ template <class V>
 inline Values<V, 2> pid_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
         V integral, V kp, V ki, V kd, V integral_max, V const_effort) {
     const V error = position_target - position;
-    const V integral_now = bounded(integral + error * dt, -integral_max, integral_max);
+    const V integral_now = bounded(integral + error * dt, negative(integral_max), integral_max);
     const V proportional = const_effort + feedforward + kp * error;
     return {{proportional + ki * integral_now + kd * (velocity_target - velocity), integral_now}};
 }
@@ -48,8 +48,8 @@ inline Values<V, 2> pid_effort(V position, V velocity, V position_target, V velo
 template <class V>
 inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
     const V share = velocity * speed_factor;
-    const V lower = within(stall * (splat<V>(-1.0f) - share), -peak, peak);
-    const V upper = within(stall * (splat<V>(1.0f) - share), -peak, peak);
+    const V lower = within(stall * (splat<V>(-1.0f) - share), negative(peak), peak);
+    const V upper = within(stall * (splat<V>(1.0f) - share), negative(peak), peak);
     return finite(velocity) ? bounded(effort, lower, upper) : splat<V>(kNaN);
 }
 
@@ -65,12 +65,12 @@ inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
 
 template <class V>
 inline V position_based_clamp(V effort, V position, V velocity, V limit) {
-    return bounded(effort, -limit, limit);
+    return bounded(effort, negative(limit), limit);
 }
 
 template <class V>
 inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
-    return bounded(effort, -max_effort, max_effort);
+    return bounded(effort, negative(max_effort), max_effort);
 }
 
 struct ControllerPD {

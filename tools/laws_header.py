@@ -49,7 +49,8 @@ _TAKEN = set(
     "V Values List auto bool break case catch char class const constexpr continue default delete do double else enum "
     "explicit export extern false finite float for friend goto if inline int long magnitude mutable namespace new "
     "operator private protected public register return short signed sizeof splat static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while kInfinity kMax kNaN".split()
+    "throw true try typedef typename union unsigned using virtual void volatile while "
+    "kInfinity kMax kNaN negative".split()
 )
 
 
@@ -112,7 +113,7 @@ class Translator:
         Raises:
             UnsupportedError: It says something that has no translation, or two functions share a name.
         """
-        name = function.key
+        name = function.func.__name__
         if self._sources.setdefault(name, function.func) is not function.func:
             raise UnsupportedError(
                 f"{_place(function.func)}: {name} is also a function of {_place(self._sources[name])}. Rename one."
@@ -213,9 +214,9 @@ class _Body:
             return self._literal(node, node.value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             if isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, float):
-                return self._literal(node, -node.operand.value)
+                return self._literal(node, 0.0 - node.operand.value)
             inner = self._number(node.operand)
-            return Expression(f"-{inner.within(_ATOM)}", _SIGN, inner.reads)
+            return Expression(f"negative({inner.text})", _ATOM, inner.reads)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self._condition(node.operand)
             return Expression(f"!{inner.within(_ATOM)}", _SIGN, inner.reads, is_condition=True)
