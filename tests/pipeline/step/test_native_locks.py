@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -81,6 +82,34 @@ print("done")
 """
 
 
+FORKED = """
+import os
+robots = 32768
+host, gain = ArraysHost(["a", "b", "c"], robots), wp.ones(robots, dtype=wp.float32, device="cpu")
+with use_host(host):
+    host.play()
+    config = ActuatorConfig(ControllerPID(gain, gain, gain, gain))
+    actuators = ArticulationActuators.from_actuators("/Robot_.*", [(config, name) for name in "abc"])
+
+def go_on():
+    for target in range(50):
+        host.arrays().position_targets[:] = target
+        host.step(0.01)
+    return host.arrays().efforts.sum()
+
+# its watch is a thread too, for which a child would wait
+faulthandler.cancel_dump_traceback_later()
+for _ in range(4):
+    # right after a step, when the second thread is just falling asleep
+    go_on()
+    if (child := os.fork()) == 0:
+        faulthandler.dump_traceback_later(20, exit=True)
+        os._exit(0 if go_on() > 0 else 3)
+    assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+
+
 def run(code: str, *arguments: str) -> None:
     """Run code in a process of its own, which ends itself when it blocks."""
     done = subprocess.run(
@@ -107,3 +136,10 @@ def test_a_step_amid_a_reading_does_not_block(who: str, what: str) -> None:
 def test_arrays_that_go_away_amid_binding_do_not_block() -> None:
     """Whoever is told that the arrays of before are gone may read what the actuators remember."""
     run(REPLACED)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_steps_without_the_second_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helper is a thread of its parent; nobody waits for it there."""
+    monkeypatch.setenv("ACTUATORS_HELPER", "1")
+    run(FORKED)
