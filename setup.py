@@ -51,7 +51,7 @@ setup(
         Pybind11Extension(
             "isaacsim.core.experimental.actuators.native.core",
             [str(NATIVE / "module.cpp")],
-            depends=[str(NATIVE / name) for name in ("core.h", "laws.h", "helper.h", "flat.h", "core.cpp")],
+            depends=[str(NATIVE / "core.cpp"), *(str(header) for header in sorted(NATIVE.glob("*.h")))],
             define_macros=[("ACTUATORS_X86", None)] if X86 else [],
             extra_compile_args=FLAGS,
             extra_link_args=LINK_FLAGS,

@@ -17,6 +17,7 @@
 
 #include "core.h"
 #include "helper.h"
+#include "laws_alone.h"
 
 namespace py = pybind11;
 using namespace actuators;
@@ -929,6 +930,7 @@ PYBIND11_MODULE(core, m) {
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
         .def("run", &Transfer::run);
     register_flat(m);
+    register_laws(m);
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));
     m.def("variants", [] {
         std::vector<std::string> names;

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -149,14 +152,47 @@ def test_feedforward_follows_the_joints_through_an_edit(robots: Path) -> None:
 # failures
 
 
+COPIES = [copy.copy, copy.deepcopy, pickle.dumps, lambda thing: copy.deepcopy({"held": [thing]})]
+
+
 class Broken(Exception):
     """What fails here."""
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+def test_a_wrapper_is_not_copied(leg: Leg, duplicate: Callable) -> None:
+    """The end of a copy would end the original, which goes on here."""
+    leg.host.play()
+    wrapper = leg.wrap("knee")
+    for thing in (wrapper, wrapper.articulation):
+        with pytest.raises(TypeError, match=rf"^{type(thing).__name__} cannot be copied or pickled: .*Hand the"):
+            duplicate(thing)
+    leg.host.arrays().position_targets[:] = 1.0
+    leg.host.step(DT)
+    assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
+    assert leg.gains() == [1.1, 0.0, 3.3]
+    wrapper.close()
+
+
+@pytest.mark.parametrize("duplicate", COPIES, ids=["copy", "deepcopy", "pickle", "inside"])
+def test_a_simulation_is_not_copied(robots: Path, duplicate: Callable) -> None:
+    """It goes on."""
+    with Simulation(robots / "pendulum.usda") as sim:
+        sim.play()
+        with pytest.raises(TypeError, match=r"^Simulation cannot be copied or pickled: .*open another one"):
+            duplicate(sim)
+        sim.step(2)
+
+
+def _fail(*_args: Any, **_named: Any) -> None:
+    raise Broken
 
 
 class Uses:
     """Counts how often something is used, and lets one use fail."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: type[BaseException] = Broken) -> None:
+        self.error = error
         self.restart()
 
     def restart(self, fails_at: int = 0) -> None:
@@ -168,7 +204,7 @@ class Uses:
         self.count += 1
         if self.count == self.fails_at:
             self.failed = what
-            raise Broken(what)
+            raise self.error(what)
 
 
 class Fragile:
@@ -239,6 +275,118 @@ def test_constructor_is_all_or_nothing(leg: Leg, playing: bool, copies: bool, la
                 assert not playing or leg.gains() == [1.1, 2.2, 3.3], uses.failed
                 assert not playing or not leg.host.arrays().efforts.any(), uses.failed
     assert total > (20 if playing else 10)
+
+
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interrupt_leaves_no_effort(leg: Leg, copies: bool, interrupt: type[BaseException]) -> None:
+    """Wherever in a step it comes; it is passed on as it is, and the next step goes on."""
+    uses = Uses(interrupt)
+    with use_host(FragileHost(leg.host, uses, copies=copies)):
+        wrapper = leg.wrap("knee")
+    leg.host.play()
+    leg.host.arrays().position_targets[:] = 1.0
+    uses.restart()
+    leg.host.step(DT)
+    for call in range(1, uses.count + 1):
+        assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
+        uses.restart(call)
+        with pytest.raises(interrupt):
+            leg.host.step(DT)
+        assert leg.host.arrays().efforts.tolist() == [0, 0, 0], uses.failed
+        leg.host.step(DT)
+    assert call == (5 if copies else 2)
+    wrapper.close()
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_close_that_failed_is_tried_again(leg: Leg, late: bool) -> None:
+    """Whatever use of the host fails in it, the error is raised, and the next close leaves all as it was found."""
+    leg.host.play()
+    uses = Uses()
+    before, call, failed = leg.host.bus.num_callbacks, 1, True
+    while failed:
+        with use_host(FragileHost(leg.host, uses, late=late)):
+            wrapper = leg.wrap("hip", "knee")
+        leg.host.arrays().efforts[:] = 5.0
+        uses.restart(call)
+        failed = False
+        try:
+            wrapper.close()
+        except Broken:
+            failed = True
+            with pytest.raises(HostError, match="is closed"):
+                wrapper.step_actuators(DT)
+        wrapper.close()
+        assert leg.host.bus.num_callbacks == before, uses.failed
+        assert leg.gains() == [1.1, 2.2, 3.3], uses.failed
+        assert leg.host.arrays().efforts.tolist() == [0, 0, 5], uses.failed
+        call += 1
+    assert call == 8
+
+
+@pytest.mark.parametrize("broken", ["set_dof_gains", "get_dof_gains", "set_dof_efforts"])
+def test_close_does_what_can_be_done(leg: Leg, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Efforts are cleared though gains cannot be restored, and the other way round; no step follows."""
+    leg.host.play()
+    wrapper = leg.wrap("hip", "knee")
+    leg.host.arrays().efforts[:] = 5.0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(wrapper.articulation), broken, _fail)
+        for _ in range(2):
+            with pytest.raises(Broken):
+                wrapper.close()
+    assert leg.host.arrays().efforts.tolist() == [5.0 if broken == "set_dof_efforts" else 0.0] * 2 + [5.0]
+    assert leg.gains() == ([1.1, 2.2, 3.3] if broken == "set_dof_efforts" else [0.0, 0.0, 3.3])
+    leg.host.step(DT)
+    wrapper.close()
+    assert leg.gains() == [1.1, 2.2, 3.3]
+
+
+def test_close_gives_back_though_the_bus_fails(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Callbacks that could not be taken out are taken out by the next close."""
+    before = leg.host.bus.num_callbacks
+    leg.host.play()
+    wrapper = leg.wrap("hip", "knee")
+    with monkeypatch.context() as patch, pytest.raises(Broken) as error:
+        patch.setattr(type(leg.host.bus.on_stop(leg.gains)), "close", _fail)
+        wrapper.close()
+    assert len(error.value.__notes__) == 3
+    assert leg.gains() == [1.1, 2.2, 3.3]
+    wrapper.close()
+    assert leg.host.bus.num_callbacks == before + 1
+
+
+def test_drives_that_were_not_given_back_are_void_after_a_stop(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play reads the gains anew; a close tried again then changes nothing."""
+    leg.host.play()
+    wrapper = leg.wrap("hip", "knee")
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr(type(wrapper.articulation), "set_dof_gains", _fail)
+        wrapper.close()
+    leg.host.stop()
+    leg.host.play()
+    leg.host.arrays().stiffnesses[:] = leg.host.arrays().dampings[:] = 0.0
+    leg.host.arrays().efforts[:] = 5.0
+    wrapper.close()
+    assert leg.gains() == [0.0, 0.0, 0.0]
+    assert leg.host.arrays().efforts.tolist() == [5.0, 5.0, 5.0]
+    assert leg.host.bus.num_callbacks == 1
+
+
+def test_next_owner_gives_back_what_the_one_before_could_not(leg: Leg, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gains of before either; a joint that was taken again is left alone by a close tried again."""
+    leg.host.play()
+    first = leg.wrap("hip", "knee")
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr(type(first.articulation), "set_dof_gains", _fail)
+        first.close()
+    second = leg.wrap("knee")
+    first.close()
+    assert leg.gains() == [1.1, 0.0, 3.3]
+    second.close()
+    assert leg.gains() == [1.1, 2.2, 3.3]
 
 
 def fragile(base: type, method: str, uses: Uses) -> Any:

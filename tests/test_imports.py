@@ -26,6 +26,11 @@ def modules_after(code: str) -> set[str]:
         ("from isaacsim.core.experimental.actuators import add_actuator", ["newton", "mujoco"]),
         ("from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation", ["newton", "mujoco"]),
         ("import isaacsim.core.experimental.actuators.extension", HEAVY),
+        ("import isaacsim.core.experimental.actuators.hosts", HEAVY),
+        ("import isaacsim.core.experimental.actuators.hosts.port", HEAVY),
+        ("import isaacsim.core.experimental.actuators.hosts.current", HEAVY),
+        ("import isaacsim.core.experimental.actuators.hosts.binding", ["pxr", "newton", "mujoco", "torch"]),
+        ("import isaacsim.core.experimental.actuators.hosts.arrays", ["newton", "mujoco", "torch"]),
     ],
 )
 def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import ClampingPositionBased, Controller
-from isaacsim.core.experimental.actuators.components.catalogue import CATALOGUE
+from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 
-SCALAR = [(config, component) for config, component in CATALOGUE.items() if component is not ClampingPositionBased]
+SCALAR = [(law.config, law.component) for law in catalogue.laws() if law.component is not ClampingPositionBased]
 each = pytest.mark.parametrize(("config", "component"), SCALAR, ids=lambda item: item.__name__)
 
 

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import warp as wp
+from calls import calls
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.articulation import ArrayArticulation, DofArrays, Robot
@@ -87,12 +88,27 @@ def test_paths_select_robots(host: ArraysHost, paths: str | list[str], expected:
         ("/Robot_1/knee", "matches none"),
         (["/Robot_0", "/Nobody"], "'/Nobody' matches none"),
         ("/Robot_[", "no regular expression"),
+        ([], "articulation paths are empty"),
     ],
 )
 def test_path_without_a_robot_is_refused(host: ArraysHost, paths: str | list[str], message: str) -> None:
     """The message names the pattern."""
     with pytest.raises(ValueError, match=message):
         host.articulation(paths)
+
+
+@pytest.mark.parametrize("path", ["/Robot_{}", "/World/envs/env_{}/Robot"])
+def test_a_list_of_paths_costs_as_much_as_it_is_long(path: str) -> None:
+    """Four times as many robots, named one by one, take four times the calls."""
+
+    def select(count: int) -> int:
+        robots = [Robot(path.format(i), (), (), ("/World/Robot", ()), env=i, offset=0) for i in range(count)]
+        host = Mixed()
+        host.robots = lambda: robots
+        return calls(ArrayArticulation, host, [robot.path for robot in robots])
+
+    select(16)
+    assert select(256) < 5 * select(64)
 
 
 class Mixed:

@@ -23,6 +23,8 @@ from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.binding import Binding
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
+from isaacsim.core.experimental.actuators.hosts.port import Buffers
+from isaacsim.core.experimental.actuators.hosts.values import as_numpy
 from pxr import Usd, UsdPhysics
 
 NAMES = ["hip", "knee", "ankle"]
@@ -321,6 +323,110 @@ def test_offers_of_the_articulation_come_first() -> None:
     assert (binding.prototype_path, binding.prototype_dof_paths) == ("/Robot", ["/Robot/a", "/Robot/b", "/Robot/c"])
     assert binding.envs_to_rows([1]) == [0]
     assert np.shares_memory(binding.buffers([0]).efforts, host.arrays().efforts)
+
+
+# buffers bound in place
+
+
+class BoundLegs(Legs):
+    """Legs that offer arrays of their own, of which one may be odd."""
+
+    def __init__(self, **odd: Any) -> None:
+        super().__init__()
+        self.arrays = {name: np.zeros((ROBOTS, 3), np.float32) for name in (*STATE, "efforts")} | odd
+
+    def buffers(self) -> Buffers:
+        return Buffers(**{"refresh": lambda: None, "commit": lambda: None} | self.arrays)
+
+
+def wide(pitch: int, start: int = 0, read_only: bool = False) -> np.ndarray:
+    """Three robots of three joints in bytes, rows `pitch` bytes apart."""
+    memory = np.zeros(256, np.uint8)
+    first = (-memory.ctypes.data) % 64 + start
+    made = np.ndarray((ROBOTS, 3), np.float32, memory.data, first, (pitch, 4))
+    made.flags.writeable = not read_only
+    return made
+
+
+@pytest.mark.parametrize("name", [*STATE, "efforts"])
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.zeros((ROBOTS, 3)), "has dtype float64: must be float32"),
+        (np.zeros((ROBOTS, 3), np.int32), "has dtype int32: must be float32"),
+        (np.zeros((ROBOTS, 3), ">f4"), "has dtype >f4: must be float32"),
+        (wp.zeros((ROBOTS, 3), dtype=wp.float64, device="cpu"), "has dtype float64: must be float32"),
+        (wp.zeros((ROBOTS, 3), dtype=wp.vec2, device="cpu"), "has dtype vec2f: must be float32"),
+        ([[0.0] * 3] * ROBOTS, "is a list: must be a NumPy or Warp array"),
+        (None, "is a NoneType: must be a NumPy or Warp array"),
+        (np.zeros(ROBOTS * 3, np.float32), "has shape (9,): must be (robots, DOFs) = (3, 3)"),
+        (np.zeros((ROBOTS, 4), np.float32), "has shape (3, 4): must be (robots, DOFs) = (3, 3)"),
+        (np.zeros((3, ROBOTS), np.float32).T, "has numbers 12 bytes apart within a row: must be 4"),
+        (np.zeros((ROBOTS, 6), np.float32)[:, ::2], "has numbers 8 bytes apart within a row: must be 4"),
+        (wide(16, start=2), "begins at an address that is no multiple of 4: must be aligned"),
+        (wide(14), "has rows 14 bytes apart: must be a multiple of 4"),
+        (np.zeros((ROBOTS, 3), np.float32)[::-1], "has rows -12 bytes apart: must be a multiple of 4"),
+    ],
+    ids=lambda value: value.split(":")[0] if isinstance(value, str) else "",
+)
+def test_buffers_that_cannot_be_read_in_place_are_refused(name: str, array: Any, words: str) -> None:
+    """They would be copied once and never again; the drives are left as they are."""
+    legs = BoundLegs(**{name: array})
+    host = LegHost(legs)
+    with use_host(host), pytest.raises(HostError) as error:
+        wrap("knee")
+    assert f"BoundLegs.buffers().{name} {words}" in str(error.value)
+    assert legs.gains[0].all()
+    assert host.bus.on == {"ready": [], "pre_step": [], "stop": []}
+
+
+@pytest.mark.parametrize(
+    ("efforts", "words"),
+    [
+        (wide(16, read_only=True), "is read-only: must be writable"),
+        (wide(8), "has rows of 12 bytes 8 bytes apart: must not overlap"),
+        (np.lib.stride_tricks.as_strided(np.zeros(3, np.float32), (ROBOTS, 3), (0, 4)), "0 bytes apart: must not"),
+    ],
+)
+def test_efforts_that_cannot_be_written_in_place_are_refused(efforts: np.ndarray, words: str) -> None:
+    """By name, with the drives left as they are."""
+    legs = BoundLegs(efforts=efforts)
+    with use_host(LegHost(legs)), pytest.raises(HostError) as error:
+        wrap("knee")
+    assert "BoundLegs.buffers().efforts" in str(error.value) and words in str(error.value)
+    assert legs.gains[0].all()
+
+
+@pytest.mark.parametrize("name", ["refresh", "commit"])
+def test_buffers_without_a_function_are_refused(name: str) -> None:
+    """Both are called in every step."""
+    with use_host(LegHost(BoundLegs(**{name: None}))), pytest.raises(HostError, match=f"{name} = None: must be a func"):
+        wrap("knee")
+
+
+def test_buffers_elsewhere_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays on the CPU are nothing for an articulation that computes on a GPU."""
+    legs = BoundLegs()
+    legs.device = "cuda:0"
+    monkeypatch.setattr(wp, "get_device", lambda device: device)
+    with pytest.raises(HostError, match=r"BoundLegs\.buffers\(\)\.positions is on cpu: must be on cuda:0"):
+        Binding(legs).buffers([0])
+
+
+@pytest.mark.parametrize("make", [np.asarray, single_warp, lambda array: wide(20)], ids=["numpy", "warp", "wide"])
+def test_buffers_are_read_at_every_step(make: Callable) -> None:
+    """NumPy or Warp, rows together or apart; targets may be read-only and one row for all robots."""
+    shared = np.zeros(3, np.float32)
+    targets = np.broadcast_to(shared, (ROBOTS, 3))
+    seen = []
+    legs = BoundLegs(position_targets=targets, efforts=make(np.zeros((ROBOTS, 3), np.float32)))
+    host = LegHost(legs)
+    with use_host(host), wrap("knee"):
+        for target in (1.0, 1.25, 1.375, 1.5):
+            shared[1] = target
+            host.bus.emit("pre_step", DT, None)
+            seen.append(as_numpy(legs.arrays["efforts"])[:, 1].tolist())
+    assert seen == [[10.0] * ROBOTS] * 3 + [[12.5] * ROBOTS]
 
 
 REQUIRED = [

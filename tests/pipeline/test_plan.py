@@ -26,6 +26,13 @@ def actuator(controller=None, clamping=(), delay=None, joints=("knee",)) -> Actu
     )
 
 
+def delay_written_later(*steps: int) -> Delay:
+    """A delay of at most 3 steps whose array is changed after its constructor has looked."""
+    made = Delay(array(*[0] * len(steps), dtype=wp.int32), 3)
+    made.delay_steps.assign(steps)
+    return made
+
+
 def test_no_actuators_make_an_empty_plan() -> None:
     """An articulation without actuators is legal."""
     assert compile_plan([], 3).num_slots == 0
@@ -106,8 +113,8 @@ def test_ring_holds_the_largest_delay() -> None:
         (actuator(clamping=[ClampingMaxEffort(array(5, -1))]), ["max_effort = -1", ">= 0"]),
         (actuator(clamping=[ClampingDCMotor(array(5, 5), array(1, 0), array(5, 5))]), ["velocity_limit = 0", "> 0"]),
         (actuator(ControllerPID(*[array(1, 1)] * 3, array(1, -1))), ["integral_max = -1", ">= 0"]),
-        (actuator(delay=Delay(array(0, 4, dtype=wp.int32), 3)), ["delay_steps = 4", "max_delay = 3"]),
-        (actuator(delay=Delay(array(-1, 0, dtype=wp.int32), 3)), ["delay_steps = -1"]),
+        (actuator(delay=delay_written_later(0, 4)), ["delay_steps = 4", "max_delay = 3"]),
+        (actuator(delay=delay_written_later(-1, 0)), ["delay_steps = -1"]),
     ],
 )
 def test_bad_parameters_are_refused_by_name(wrong: ActuatorEntry, words: list[str]) -> None:

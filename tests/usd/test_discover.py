@@ -1001,6 +1001,24 @@ def test_plugin_comparison_reads_specs_and_problems(readings):
     ]
 
 
+@pytest.mark.parametrize(
+    ("stall", "speed", "idle"),
+    [("inf", "8", True), ("inf", "inf", False), ("20", "8", False), ("20", "inf", False), (None, "8", True)],
+)
+def test_speed_limit_without_a_stall_effort_is_warned_of(stall: str | None, speed: str, idle: bool) -> None:
+    """An infinite stall effort, which is the fallback too, switches the speed curve off."""
+    values = [f"float newton:velocityLimit = {speed}"]
+    if stall is not None:
+        values.append(f"float newton:saturationEffort = {stall}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        discover(stage_of(actuator(*values, schemas=(PD, "NewtonDCMotorClampingAPI"))), ROOT, JOINTS)
+    assert [str(warning.message) for warning in caught] == [
+        f"<{ACT}>: newton:velocityLimit = 8 has no effect, for an infinite newton:saturationEffort switches the speed "
+        "curve off. Author the stall effort."
+    ] * idle
+
+
 def test_marker_schemas_are_ignored() -> None:
     """The base schemas that mark controls and clamps may be applied by hand; they carry nothing."""
     stage = Usd.Stage.CreateInMemory()

@@ -721,6 +721,16 @@ def test_reset_puts_targets_back_and_drops_efforts(arms) -> None:
     assert [values.numpy()[2].tolist() for values in read] == [[0, 0]] * 3
 
 
+def test_reset_drops_forces_applied_in_mujoco(arms) -> None:
+    """To the joints and to the bodies, of the environments named."""
+    host, _ = arms
+    forces = [host._batch.bind(name) for name in ("qfrc_applied", "xfrc_applied")]
+    for values in forces:
+        values[:] = 4.0
+    host.reset([2])
+    assert [[bool(row.any()) for row in values] for values in forces] == [[True, True, False]] * 2
+
+
 def test_reset_keeps_gains(arms) -> None:
     """They are no state: actuators keep their drives switched off."""
     host, robots = arms

@@ -13,6 +13,7 @@ import warp as wp
 
 from .attachment import Attachment
 from .components.quiet_warp import quiet_warp
+from .errors import no_copy
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
@@ -267,10 +268,11 @@ class ArticulationActuators:
     def close(self) -> None:
         """Detach: clear the efforts and restore the drive gains that were set to zero, as far as physics runs.
 
-        Calling it again does nothing.
+        Calling it again does nothing, unless a part of it failed: the others are done, the error is raised, and the
+        next call tries again what failed.
         """
-        _open.discard(self)
         self._attachment.close()
+        _open.discard(self)
 
     def __enter__(self) -> Self:
         return self
@@ -282,6 +284,9 @@ class ArticulationActuators:
         # the interpreter may be going down, the constructor may have failed
         with contextlib.suppress(Exception):
             self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise no_copy(self, "Hand the wrapper itself on, or use save_state() and restore_state().")
 
     def __repr__(self) -> str:
         return repr(self._attachment)

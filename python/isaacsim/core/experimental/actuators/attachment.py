@@ -6,6 +6,7 @@ stepping resumed; with every stop all of that is void.
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ import warp as wp
 
 from .components.quiet_warp import quiet_warp
 from .drives import forget_drives, release_drives, take_drives
-from .errors import HostError
+from .errors import HostError, do_all
 from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
@@ -69,6 +70,7 @@ class Attachment:
         self._engine: Engine
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
+        self._holds_drives = False
 
     @property
     def articulation(self) -> ArticulationPort:
@@ -93,20 +95,19 @@ class Attachment:
         self._engine = engine
         if self._bus.ready:
             self._on_ready()
+        # the stop comes first
         for one in subscribe(self._bus, ready=self._on_ready, stop=self._on_stop, reset=self._on_reset):
             self._subscriptions.append(one)
 
     def close(self) -> None:
-        """Detach for good: clear the efforts and give the drives back, as far as physics runs."""
-        if self.closed:
-            return
-        self.closed = True
-        self._unsubscribe_step()
-        for subscription in self._subscriptions:
-            subscription.close()
-        attached, self.buffers = self.buffers is not None, None
-        if attached and self.columns and self._are_robots_there():
-            release_drives(self, self._bus, self.articulation, self.driven)
+        """Detach for good: clear the efforts and give the drives back, as far as physics runs.
+
+        A part that fails keeps no other from being done; the next call tries it again.
+        """
+        self.closed, self.buffers = True, None
+        # drives that could not be given back decide which events are still heard
+        ends = [functools.partial(self._hear_no_more, subscription) for subscription in self._subscriptions]
+        do_all([self._unsubscribe_step, self._give_drives_back, *ends])
 
     # stepping
 
@@ -129,10 +130,13 @@ class Attachment:
             buffers.refresh()
             self._engine.step(dt)
             buffers.commit()
-        except Exception as error:
-            if (lost := self._lost()) is not None:
+        except BaseException as error:
+            # an interrupt too leaves no effort behind, and is passed on as it is
+            lost = self._lost()
+            if lost is None:
+                self._clear_efforts(error)
+            elif isinstance(error, Exception):
                 raise lost from error
-            self._clear_efforts(error)
             raise
 
     def resume(self) -> None:
@@ -164,7 +168,7 @@ class Attachment:
         """Physics runs: attach to it; an error is kept, for some simulators pass none on."""
         # physics may be initialised again in mid-session; the arrays of before are void
         self._unsubscribe_step()
-        self.buffers = None
+        self.buffers, self._holds_drives = None, False
         try:
             self._bind()
         except Exception as error:
@@ -190,7 +194,7 @@ class Attachment:
     def _on_stop(self) -> None:
         """Physics is gone, and with it arrays and gains."""
         self._unsubscribe_step()
-        self.buffers = None
+        self.buffers, self._holds_drives = None, False
         forget_drives(self._bus)
 
     # inside
@@ -219,11 +223,23 @@ class Attachment:
             self.feedforward_on_device = self._on_device(feedforward)
             self._engine.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
             self._engine.reset()
-        self.buffers = buffers
+        self.buffers, self._holds_drives = buffers, True
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)
         if self._auto_step:
             self._subscribe_step()
+
+    def _give_drives_back(self) -> None:
+        """Clear the efforts and restore the gains, if they were taken and physics was not stopped since."""
+        if self._holds_drives and self.columns and self._are_robots_there():
+            release_drives(self, self._bus, self.articulation, self.driven)
+        self._holds_drives = False
+
+    def _hear_no_more(self, subscription: Subscription) -> None:
+        """Take a callback out; that of the stop, which makes drives void, not before they are given back."""
+        if not (self._holds_drives and subscription is self._subscriptions[0]):
+            subscription.close()
+            self._subscriptions = [other for other in self._subscriptions if other is not subscription]
 
     def _find_columns(self) -> list[int]:
         """Column of each slot in the articulation as it is now.
@@ -265,7 +281,7 @@ class Attachment:
             return self._robots_gone()
         return None if self._bus.ready else self._not_running()
 
-    def _clear_efforts(self, error: Exception) -> None:
+    def _clear_efforts(self, error: BaseException) -> None:
         """Leave no effort behind after an error, which stays the one to report."""
         try:
             self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)

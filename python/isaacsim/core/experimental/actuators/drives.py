@@ -6,13 +6,17 @@ are kept per physics bus and forgotten when physics stops: play reads the gains 
 
 from __future__ import annotations
 
+import functools
+import itertools
 import warnings
 import weakref
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from .errors import do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .hosts.values import as_numpy
 
@@ -61,31 +65,48 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
 
 
 def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
-    """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero."""
+    """Clear efforts and restore gains of joints that nobody else drives and whose gains are still zero.
+
+    Each of the two is done though the other fails; the notes are kept then, for another try.
+    """
     if not bus.ready:
         # physics is just stopping, and others were told before the owner
         return forget_drives(bus)
-    drives = _taken.get(bus, {})
+    notes = _taken.get(bus, {})
+    paths = _axis_paths(articulation)
+    freed: dict[tuple[int, int], _Drive] = {}
+    for row, column in itertools.product(range(len(paths)), columns):
+        if (drive := notes.get(paths[row][column])) is None:
+            continue
+        drive.owners.discard(owner)
+        if not drive.owners:
+            freed[row, column] = drive
+    do_all([lambda: _clear_efforts(articulation, freed), lambda: _restore_gains(articulation, columns, freed)])
+    for row, column in freed:
+        notes.pop(paths[row][column], None)
+
+
+def _clear_efforts(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:
+    """Set the efforts of some joints to zero."""
+    joints_of: dict[int, list[int]] = {}
+    for row, column in freed:
+        joints_of.setdefault(row, []).append(column)
+    # rows with the same joints go together, mostly all of them
+    rows_with: dict[tuple[int, ...], list[int]] = {}
+    for row, joints in joints_of.items():
+        rows_with.setdefault(tuple(joints), []).append(row)
+    do_all(
+        functools.partial(articulation.set_dof_efforts, 0.0, indices=np.array(rows), dof_indices=np.array(joints))
+        for joints, rows in rows_with.items()
+    )
+
+
+def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Mapping[tuple[int, int], _Drive]) -> None:
+    """Give drives the gains they had, where these are still zero; others were set by somebody who wants them."""
     stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
-    freed = np.zeros(stiffnesses.shape, bool)
-    for row, paths in enumerate(_axis_paths(articulation)):
-        for column in columns:
-            drive = drives.get(paths[column])
-            if drive is None:
-                continue
-            drive.owners.discard(owner)
-            if drive.owners:
-                continue
-            drives.pop(paths[column], None)
-            freed[row, column] = True
-            # gains that are not zero any more were set by somebody who wants them
-            if stiffnesses[row, column] == 0 and dampings[row, column] == 0:
-                stiffnesses[row, column], dampings[row, column] = drive.stiffness, drive.damping
-    # joints freed in the same rows go together, mostly all of them in all rows
-    for rows in {rows.tobytes(): rows for rows in freed.T}.values():
-        if rows.any():
-            joints = np.flatnonzero((freed.T == rows).all(axis=1))
-            articulation.set_dof_efforts(0.0, indices=np.flatnonzero(rows), dof_indices=joints)
+    for at, drive in freed.items():
+        if stiffnesses[at] == 0 and dampings[at] == 0:
+            stiffnesses[at], dampings[at] = drive.stiffness, drive.damping
     articulation.set_dof_gains(
         stiffnesses[:, columns], dampings[:, columns], dof_indices=columns, update_default_gains=False
     )

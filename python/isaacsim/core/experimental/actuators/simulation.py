@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Self
 
-from .errors import HostError
+from .errors import HostError, no_copy
 from .hosts import current
 from .hosts.port import PhysicsBus
 from .usd.stage import open_stage
@@ -151,6 +151,9 @@ class Simulation:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
 
 
 def _host_class(engine: str) -> Any:

@@ -5,16 +5,23 @@ constructor; constructors check shapes only, because reading a device array back
 
 A subclass either computes arrays itself, or offers its law as a scalar `wp.func` (`LAW`, see `law.py`): then the rest
 of the contract is inherited, and a plan runs it fused with the built-in laws.
+
+What a component remembers is an object with Warp arrays as attributes. One axis of each array runs over the actuators,
+so that a plan can hold or reset those of one joint: the last one, unless the component says `STATE_AXIS = 1`, or the
+state class says so array by array: `ACTUATOR_AXIS = {"hidden": 1, "counts": 0}`.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import warp as wp
 
 from ..specs.fields import parameters_of, violations
+from .curve import prepare_curve
 from .law import clamping_kernel, controller_kernel
 
 
@@ -35,11 +42,44 @@ class Component:
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
+    NEUTRAL: ClassVar[tuple[float, ...]] = ()
+    """Value of each parameter with which the law does nothing; empty means 0 for controllers, inf for clamps."""
+    STATE: ClassVar[tuple[str, ...]] = ()
+    """Names of what `LAW` remembers, one number each; zero when fresh."""
+    STATE_AXIS: ClassVar[int] = -1
+    """Axis of each state array that runs over the actuators, where the state class does not say otherwise."""
+    CURVES: ClassVar[tuple[str, ...]] = ()
+    """Names of curves over the joint position that `LAW` takes the value of, at most one; clamps only. See `curve`."""
+    PREPARE: ClassVar[Any] = None
+    """Scalar `wp.func` from the parameters to what `LAW` takes of them, or None when it takes them as they are."""
     LAW: ClassVar[Any] = None
     """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
+    _NEUTRAL: ClassVar[float] = 0.0
 
     parameter_source: ParameterSource | None = None
     """The plan that runs this component, if one does."""
+
+    class State:
+        """What a law remembers: float32 arrays `(N,)` by name."""
+
+        ACTUATOR_AXIS: ClassVar[dict[str, int]] = {}
+        """Axis that runs over the actuators, by name of the array; `STATE_AXIS` of the component for the others."""
+
+        def __init__(self, **arrays: wp.array) -> None:
+            vars(self).update(arrays)
+
+        def reset(self, mask: wp.array | None = None) -> None:
+            """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default.
+
+            Raises:
+                ValueError: The mask is of another type or shape.
+            """
+            for array in vars(self).values():
+                if mask is None:
+                    array.zero_()
+                else:
+                    require_mask(mask, len(array), array.device)
+                    wp.launch(_clear_kernel, len(array), [mask], [array], device=array.device)
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Take one array per parameter, in their order or by name; None means zero."""
@@ -86,32 +126,37 @@ class Component:
             raise ValueError(f"{cls.__name__} lacks {missing}: has to be given. Author it or give it a default.")
         return {name: args[name] for name in cls.PARAMETERS}
 
+    @classmethod
+    def neutral(cls) -> tuple[float, ...]:
+        """The value of each parameter with which the law does nothing."""
+        return cls.NEUTRAL or (cls._NEUTRAL,) * len(cls.PARAMETERS)
+
+    def curve(self, name: str) -> tuple[Sequence[float], Sequence[float]]:
+        """Return points [rad or m], not decreasing, and values of one of `CURVES`.
+
+        Raises:
+            NotImplementedError: The class has none.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no curve {name!r}. Override curve.")
+
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate what depends on the device and the number of actuators; called once."""
+
+    def is_stateful(self) -> bool:
+        """Whether anything is remembered from one step to the next."""
+        return bool(self.STATE)
+
+    def state(self, num_actuators: int, device: Any) -> Any:
+        """Return a fresh state, or None where nothing is remembered."""
+        if not self.STATE:
+            return None
+        return self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
 
 
 class Controller(Component):
     """A law that turns targets and measurements into an effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
-    STATE: ClassVar[tuple[str, ...]] = ()
-    """Names of what `LAW` remembers, one number each; zero when fresh."""
-
-    class State:
-        """What a law remembers: float32 arrays `(N,)` by name."""
-
-        def __init__(self, **arrays: wp.array) -> None:
-            vars(self).update(arrays)
-
-        def reset(self, mask: wp.array | None = None) -> None:
-            """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default."""
-            for name, array in vars(self).items():
-                if mask is None:
-                    array.zero_()
-                else:
-                    require_same_shape(name, array, mask=mask)
-                    wp.launch(_clear_kernel, len(array), [mask], [array], device=array.device)
-
     _new_state: tuple[wp.array, ...] = ()
 
     def finalize(self, device: Any, num_actuators: int) -> None:
@@ -158,19 +203,9 @@ class Controller(Component):
             device=device or forces.device,
         )
 
-    def is_stateful(self) -> bool:
-        """Whether the law remembers anything from one step to the next."""
-        return bool(self.STATE)
-
     def is_graphable(self) -> bool:
         """Whether `compute` can be captured in a CUDA graph."""
         return True
-
-    def state(self, num_actuators: int, device: Any) -> Any:
-        """Return a fresh state, or None for a law without one."""
-        if not self.STATE:
-            return None
-        return self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
         """Write the state after this step into `next_state`."""
@@ -182,6 +217,13 @@ class Clamping(Component):
     """A limit on the effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
+    _NEUTRAL: ClassVar[float] = math.inf
+    _rows: tuple[wp.array, ...] = ()
+
+    def finalize(self, device: Any, num_actuators: int) -> None:
+        """Put the curves on the device, for `modify_forces`."""
+        curves = [prepare_curve(*self.curve(name)) for name in self.CURVES]
+        self._rows = tuple(wp.array(rows, dtype=wp.float32, device=device) for rows in curves)
 
     @classmethod
     def kernel(cls) -> wp.Kernel:
@@ -201,17 +243,25 @@ class Clamping(Component):
         """Write the limited efforts [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
 
         Raises:
-            NotImplementedError: The class has neither a `LAW` nor a method of its own.
+            NotImplementedError: The class has neither a `LAW` nor a method of its own, or the law has a state.
         """
         if self.LAW is None:
             raise NotImplementedError(f"{type(self).__name__} has no law. Give it LAW, or override modify_forces.")
+        if self.STATE:
+            raise NotImplementedError(
+                f"{type(self).__name__} remembers {self.STATE}, which modify_forces has no place for: it runs in a "
+                "plan only. Give it to ArticulationActuators or Actuator."
+            )
+        device = device or dst_forces.device
+        if len(self._rows) != len(self.CURVES):
+            Clamping.finalize(self, device, len(dst_forces))
         wp.launch(
             self.kernel(),
             dim=len(dst_forces),
             inputs=[src_forces, positions, velocities, pos_indices, vel_indices]
-            + [getattr(self, name) for name in self.PARAMETERS],
+            + [*(getattr(self, name) for name in self.PARAMETERS), *self._rows],
             outputs=[dst_forces],
-            device=device or dst_forces.device,
+            device=device,
         )
 
 
@@ -234,6 +284,30 @@ def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | 
                 f"{name} has shape {array.shape}: must be that of {reference}, {expected.shape}. "
                 "Give one value per actuator."
             )
+
+
+def require_given(component: Component, *names: str) -> None:
+    """Raise a `ValueError` that names the first of these parameters without an array."""
+    for name in names:
+        if getattr(component, name) is None:
+            raise ValueError(
+                f"{type(component).__name__}: {name} = None: must be an array, one value per actuator. Give it."
+            )
+
+
+def require_mask(mask: Any, num_actuators: int, device: Any) -> None:
+    """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device."""
+    rule = f"must be a Warp array of bool, shape ({num_actuators},), on {device}. Pass one, or None for all."
+    if not isinstance(mask, wp.array) or mask.dtype is not wp.bool:
+        raise ValueError(f"mask = {getattr(mask, 'dtype', mask)!r}: {rule}")
+    if mask.shape != (num_actuators,) or mask.device != device:
+        raise ValueError(f"mask has shape {mask.shape} on {mask.device}: {rule}")
+
+
+def actuator_axis(component: Any, state: Any, name: str) -> int:
+    """The axis of the state array `name` that runs over the actuators, for components of any origin."""
+    axes = getattr(type(state), "ACTUATOR_AXIS", {})
+    return axes.get(name, getattr(component, "STATE_AXIS", -1))
 
 
 def repeated(value: float, count: int, device: Any, dtype: Any = wp.float32) -> wp.array:

@@ -1,72 +1,220 @@
-"""The one table from a config to the component class that carries out its law."""
+"""The one table of laws: from a config to the component that carries it out, in canonical order.
+
+Everything else about a law follows from its line and its component class: built-in classes, order of clamps, numbers
+on the C++ side, schema names, public names and pages. A new law is its config in `specs/configs.py`, its file here and
+its line below; `./python.sh tools/generate.py` does the rest.
+"""
 
 from __future__ import annotations
 
+import importlib
+import re
 import warnings
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..specs.configs import (
+    Config,
     DCMotorClampingConfig,
     DelayConfig,
     ForeignConfig,
+    Kind,
     MaxEffortClampingConfig,
+    NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
 )
-from .base import Component, repeated
-from .clamping_dc_motor import ClampingDCMotor
-from .clamping_max_effort import ClampingMaxEffort
-from .clamping_position_based import ClampingPositionBased
-from .controller_pd import ControllerPD
-from .controller_pid import ControllerPID
-from .delay import Delay
 
-CATALOGUE: dict[type, type[Component]] = {
-    PDControlConfig: ControllerPD,
-    PIDControlConfig: ControllerPID,
-    MaxEffortClampingConfig: ClampingMaxEffort,
-    DCMotorClampingConfig: ClampingDCMotor,
-    PositionBasedClampingConfig: ClampingPositionBased,
-    DelayConfig: Delay,
-}
+if TYPE_CHECKING:
+    from .base import Component
+
+PACKAGE = __package__ or ""
 
 
-_registered: dict[str, type[Component]] = {}
+@dataclass(frozen=True)
+class Law:
+    """A line of the table.
+
+    Args:
+        config: What a prim says.
+        name: Class that carries it out, which stands in the file of that name; None where none of ours does.
+    """
+
+    config: type[Config]
+    name: str | None
+
+    @property
+    def kind(self) -> Kind:
+        """Stage of the pipeline."""
+        return self.config.KIND
+
+    @property
+    def schema(self) -> str:
+        """USD schema."""
+        return self.config.SCHEMA
+
+    @property
+    def module(self) -> str:
+        """File of the component class: `ClampingDCMotor` is in `clamping_dc_motor`."""
+        return snake_case(self.name or "")
+
+    @property
+    def component(self) -> type[Component]:
+        """The component class, loaded on first use.
+
+        Raises:
+            LookupError: The line has none.
+        """
+        if self.name is None:
+            raise LookupError(f"{self.config.__name__} has no component class of its own. Ask for `name` first.")
+        return getattr(importlib.import_module(f"{PACKAGE}.{self.module}"), self.name)
+
+    @property
+    def number(self) -> int:
+        """Number of the law on the C++ side, among controllers or among clamps."""
+        return laws(self.kind).index(self)
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.component.PARAMETERS
+
+    @property
+    def neutral(self) -> tuple[float, ...]:
+        """Value of each parameter with which the law does nothing."""
+        return self.component.neutral()
+
+    @property
+    def prepare(self) -> Any:
+        """Scalar `wp.func` from the parameters to what the law takes of them, or None."""
+        return self.component.PREPARE
+
+    @property
+    def state(self) -> tuple[str, ...]:
+        """Names of what the law remembers."""
+        return self.component.STATE
+
+    @property
+    def curves(self) -> tuple[str, ...]:
+        """Names of the curves over the joint position that the law takes the value of."""
+        return self.component.CURVES
 
 
-def register(schema: str, component_type: type[Component]) -> None:
-    """Let `component_type` carry out prims with a schema of the host program's own."""
-    if schema in _registered and _registered[schema] is not component_type:
+# clamps read from USD run in the order of their lines, the plain limit last, so that it holds whatever comes before it
+LAWS = (
+    Law(PDControlConfig, "ControllerPD"),
+    Law(PIDControlConfig, "ControllerPID"),
+    # a network can be authored and read, but not driven yet
+    Law(NeuralControlConfig, None),
+    Law(DCMotorClampingConfig, "ClampingDCMotor"),
+    Law(PositionBasedClampingConfig, "ClampingPositionBased"),
+    # where clamps stand that the host program registered
+    Law(ForeignConfig, None),
+    Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(DelayConfig, "Delay"),
+)
+
+Resolver = Callable[[dict[str, Any]], Any]
+"""Given the authored values of a prim, returns the component class that carries them out."""
+
+_registered: dict[str, type[Component] | Resolver] = {}
+
+
+def snake_case(name: str) -> str:
+    """`ClampingDCMotor` as `clamping_dc_motor`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> list[Law]:
+    """The lines with a component class, of a kind or of all, in canonical order."""
+    return [law for law in LAWS if law.name and kind in (None, law.kind)]
+
+
+def components(kind: Literal["controller", "clamping", "delay"] | None = None) -> tuple[type[Component], ...]:
+    """The built-in component classes of a kind or of all, in canonical order."""
+    return tuple(law.component for law in laws(kind))
+
+
+def law_of(component_type: type) -> Law | None:
+    """The line whose law a component class has, its own or inherited; None for a law of the user's own."""
+    for law in laws():
+        # a class can only inherit from what is loaded, so nothing is loaded for the question
+        home = f"{PACKAGE}.{law.module}"
+        if any((base.__module__, base.__name__) == (home, law.name) for base in component_type.__mro__):
+            return law if getattr(component_type, "LAW", None) is law.component.LAW else None
+    return None
+
+
+def canonical_rank(one: Any) -> int:
+    """Place in the canonical order of a config, a config class or a component class; the user's own stand together."""
+    configs = [law.config for law in LAWS]
+    config_type = one if isinstance(one, type) else type(one)
+    if config_type in configs:
+        return configs.index(config_type)
+    found = law_of(config_type)
+    return configs.index(ForeignConfig) if found is None else LAWS.index(found)
+
+
+def register(schema: str, component_type: type[Component] | Resolver, kind: Kind) -> None:
+    """Let a component class, or what a callable chooses, carry out prims with a schema of the host program's own.
+
+    Raises:
+        ValueError: It is neither, or the class is of another kind.
+    """
+    if isinstance(component_type, type):
+        _require_kind(component_type, kind)
+    elif not callable(component_type):
+        raise ValueError(
+            f"component_class = {component_type!r} for {schema}: must be a subclass of Controller, Clamping or Delay, "
+            "or a function that returns one for the values of a prim. Pass one of them."
+        )
+    before = _registered.get(schema)
+    if before is not None and before is not component_type:
         warnings.warn(
-            f"{schema} was registered for {_registered[schema].__name__} and is {component_type.__name__} from now on. "
+            f"{schema} was registered for {_name_of(before)} and is {_name_of(component_type)} from now on. "
             "Register each schema once.",
             stacklevel=3,
         )
     _registered[schema] = component_type
 
 
-def class_of(config: Any) -> type[Component]:
+def class_of(config: Config) -> type[Component]:
     """The component class that carries out a config.
 
     Raises:
-        ValueError: Nothing carries the config out yet.
+        ValueError: Nothing carries the config out yet, or the host program's function refuses it.
     """
-    found = CATALOGUE.get(type(config)) or _registered.get(config.SCHEMA)
-    if found is None:
+    found = next((law for law in laws() if law.config is type(config)), None)
+    if found is not None:
+        return found.component
+    registered = _registered.get(config.SCHEMA)
+    if registered is None:
         raise ValueError(
             f"{config.SCHEMA} can be authored and read, but this version cannot drive it; it comes later. "
             "Deactivate the prim or apply another controller."
         )
-    return found
+    if isinstance(registered, type):
+        return registered
+    chosen = registered(dict(config.values) if isinstance(config, ForeignConfig) else {})
+    if not isinstance(chosen, type):
+        raise ValueError(
+            f"{_name_of(registered)}, registered for {config.SCHEMA}, returned {chosen!r}: must be a component class. "
+            "Return the class, not an object."
+        )
+    _require_kind(chosen, config.KIND)
+    return chosen
 
 
-def build(config: Any, num_actuators: int, device: Any) -> Any:
+def build(config: Config, num_actuators: int, device: Any) -> Any:
     """Return the component of `config` with each value repeated for `num_actuators` actuators.
 
     Raises:
         ValueError: Nothing carries the config out yet.
     """
+    from .base import repeated
+
     component_type = class_of(config)
     if not isinstance(config, ForeignConfig):
         return component_type.from_config(config, num_actuators, device)
@@ -76,3 +224,19 @@ def build(config: Any, num_actuators: int, device: Any) -> Any:
         name: value if name in shared else repeated(value, num_actuators, device) for name, value in resolved.items()
     }
     return component_type(**arguments)
+
+
+def _require_kind(component_type: type, kind: Kind) -> None:
+    from .base import Clamping, Controller
+    from .delay import Delay
+
+    family = {"controller": Controller, "clamping": Clamping, "delay": Delay}[kind]
+    if not issubclass(component_type, family):
+        raise ValueError(
+            f"component_class = {component_type.__name__}: must be a subclass of {family.__name__}, since its kind is "
+            f"{kind}. Correct the class or the kind."
+        )
+
+
+def _name_of(registered: Any) -> str:
+    return getattr(registered, "__name__", repr(registered))

@@ -5,45 +5,47 @@
                                                         peak   max_motor_effort  [N·m or N]
 Edges: stall = inf or v0 = inf switches the speed dependence off; stall = 0 leaves no effort at any speed. Beyond v0 the
 bound changes its sign: the motor brakes, with peak from the corner velocity v0·(1 + peak/stall) on. Parameters out of
-range (NaN, a negative effort, v0 <= 0) give NaN, which the plan's guard turns into zero.
+range (NaN, a negative effort, v0 <= 0) and a velocity that is not finite give NaN, which the plan's guard turns into
+zero. The velocity is multiplied by the inverse of v0, which is at most the largest float32.
 Source: NewtonDCMotorClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingDCMotor.
 """
-
-# Warp's vectors are indexed
-# pyright: reportArgumentType=false
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 import warp as wp
 
 from ..specs.configs import DCMotorClampingConfig
-from .base import Clamping, require_same_shape, resolved_scalars
-from .law import bounded
+from .base import Clamping, require_given, resolved_scalars
+from .law import bounded, within
 
-wp.set_module_options({"enable_backward": False})
+LARGEST = wp.constant(3.4028234663852886e38)
+"""The largest finite float32."""
 
 
 @wp.func
-def dc_motor_bounds(velocity: float, stall: float, no_load_velocity: float, peak: float) -> wp.vec2:
-    """Return (lower, upper) effort [N·m or N] available at `velocity`."""
-    # the speed ratio is zero where the curve is off or flat: neither inf · 0 nor 0 · inf comes up
-    ratio = wp.float32(0.0)
-    if wp.isfinite(stall) and stall > 0.0:
-        ratio = velocity / no_load_velocity
-    if not no_load_velocity > 0.0:
-        ratio = wp.nan
-    return wp.vec2(bounded(stall * (-1.0 - ratio), -peak, peak), bounded(stall * (1.0 - ratio), -peak, peak))
+def dc_motor_prepare(stall: float, no_load_velocity: float, peak: float):
+    """Return stall effort, what a velocity is multiplied by to give the share of the no-load speed, and peak effort."""
+    inverse = 1.0 / no_load_velocity
+    finite_inverse = LARGEST if inverse > LARGEST else inverse
+    # the factor is zero where the curve is off or flat: neither inf · 0 nor 0 · inf comes up
+    sloped = stall > 0.0 and stall <= LARGEST
+    factor = finite_inverse if sloped else 0.0
+    valid = no_load_velocity > 0.0 and peak >= 0.0
+    return stall, factor if valid else wp.nan, peak
 
 
 @wp.func
 def dc_motor_clamp(
-    effort: float, position: float, velocity: float, stall: float, no_load_velocity: float, peak: float
+    effort: float, position: float, velocity: float, stall: float, speed_factor: float, peak: float
 ) -> float:
     """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
-    bounds = dc_motor_bounds(velocity, stall, no_load_velocity, peak)
-    return bounded(effort, bounds[0], bounds[1])
+    share = velocity * speed_factor
+    lower = within(stall * (-1.0 - share), -peak, peak)
+    upper = within(stall * (1.0 - share), -peak, peak)
+    return bounded(effort, lower, upper) if wp.isfinite(velocity) else wp.nan
 
 
 class ClampingDCMotor(Clamping):
@@ -55,19 +57,32 @@ class ClampingDCMotor(Clamping):
         max_motor_effort: Largest effort at any speed [N·m or N], shape `(N,)`.
 
     Raises:
-        ValueError: The arrays differ in shape.
+        ValueError: An array is missing, or they differ in shape.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("saturation_effort", "velocity_limit", "max_motor_effort")
+    PREPARE = dc_motor_prepare
     LAW = dc_motor_clamp
 
     def __init__(self, saturation_effort: wp.array, velocity_limit: wp.array, max_motor_effort: wp.array) -> None:
-        others = {"velocity_limit": velocity_limit, "max_motor_effort": max_motor_effort}
-        require_same_shape("saturation_effort", saturation_effort, **others)
-        self.saturation_effort, self.velocity_limit = saturation_effort, velocity_limit
-        self.max_motor_effort = max_motor_effort
+        super().__init__(saturation_effort, velocity_limit, max_motor_effort)
+        require_given(self, *self.PARAMETERS)
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Fill each value with inf where absent and check it."""
         return resolved_scalars(DCMotorClampingConfig, args)
+
+    @property
+    def corner_velocity(self) -> wp.array:
+        """Speed [rad/s or m/s] from which on the motor brakes with its peak effort, shape `(N,)`.
+
+        Computed anew from the parameters whenever it is read; the no-load speed where stall effort is zero or inf.
+        """
+        stall, no_load_velocity, peak = (self.read(name) for name in self.PARAMETERS)
+        # an array that the component still has says on which device it is
+        device = getattr(vars(self).get("velocity_limit"), "device", "cpu")
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            share = np.where((stall > 0) & np.isfinite(stall), peak / stall, 0.0)
+            corner = no_load_velocity * (1 + share)
+        return wp.array(corner, dtype=wp.float32, device=device)

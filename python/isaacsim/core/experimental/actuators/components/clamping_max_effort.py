@@ -14,10 +14,8 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..specs.configs import MaxEffortClampingConfig
-from .base import Clamping, resolved_scalars
+from .base import Clamping, require_given, resolved_scalars
 from .law import bounded
-
-wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
@@ -31,13 +29,17 @@ class ClampingMaxEffort(Clamping):
 
     Args:
         max_effort: Largest effort in either direction [N·m or N], shape `(N,)`; inf means none.
+
+    Raises:
+        ValueError: The array is missing.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("max_effort",)
     LAW = max_effort_clamp
 
     def __init__(self, max_effort: wp.array) -> None:
-        self.max_effort = max_effort
+        super().__init__(max_effort)
+        require_given(self, "max_effort")
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,6 @@ holds at that very position; a table of one row is a constant limit.
 Source: NewtonPositionBasedClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingPositionBased.
 """
 
-# kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false, reportReturnType=false
-
 from __future__ import annotations
 
 import os
@@ -24,42 +21,11 @@ from ..specs.configs import PositionBasedClampingConfig
 from .base import Clamping
 from .law import bounded
 
-wp.set_module_options({"enable_backward": False})
-
 
 @wp.func
-def table_limit(position: float, positions: wp.array[float], efforts: wp.array[float], start: int, count: int) -> float:
-    """Return the limit [N·m or N] at `position` from the `count` rows that begin at `start`."""
-    # the first row at or beyond the position
-    row = wp.int32(0)
-    while row < count and positions[start + row] < position:
-        row += 1
-    if row == 0:
-        return efforts[start]
-    if row == count:
-        return efforts[start + count - 1]
-    before = positions[start + row - 1]
-    share = (position - before) / (positions[start + row] - before)
-    low = efforts[start + row - 1]
-    return low + share * (efforts[start + row] - low)
-
-
-@wp.kernel
-def _position_based_kernel(
-    # Params:
-    table_positions: wp.array[float],
-    table_efforts: wp.array[float],
-    # In:
-    positions: wp.array[float],
-    position_indices: wp.array[wp.uint32],
-    efforts_in: wp.array[float],
-    # Out:
-    efforts_out: wp.array[float],
-):
-    slot = wp.tid()
-    position = positions[position_indices[slot]]
-    limit = table_limit(position, table_positions, table_efforts, 0, table_positions.shape[0])
-    efforts_out[slot] = bounded(efforts_in[slot], -limit, limit)
+def position_based_clamp(effort: float, position: float, velocity: float, limit: float) -> float:
+    """Return `effort` limited to `±limit` [N·m or N], the value of the curve at `position`."""
+    return bounded(effort, -limit, limit)
 
 
 class ClampingPositionBased(Clamping):
@@ -76,6 +42,8 @@ class ClampingPositionBased(Clamping):
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_table_path", "lookup_positions", "lookup_efforts"}
+    CURVES: ClassVar[tuple[str, ...]] = ("limit",)
+    LAW = position_based_clamp
 
     def __init__(
         self,
@@ -92,7 +60,6 @@ class ClampingPositionBased(Clamping):
             table = PositionBasedClampingConfig(positions, [] if lookup_efforts is None else list(lookup_efforts))
         self.lookup_table_path = lookup_table_path
         self.lookup_positions, self.lookup_efforts = table.lookup_positions, table.lookup_efforts
-        self._table: tuple[wp.array, wp.array] | None = None
 
     @classmethod
     def from_config(cls, config: PositionBasedClampingConfig, num_actuators: int, device: Any) -> Self:
@@ -107,32 +74,9 @@ class ClampingPositionBased(Clamping):
         cls(**given)
         return given
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Put the table on the device."""
-        self._table = (
-            wp.array(self.lookup_positions, dtype=wp.float32, device=device),
-            wp.array(self.lookup_efforts, dtype=wp.float32, device=device),
-        )
-
-    def modify_forces(
-        self,
-        src_forces: wp.array,
-        dst_forces: wp.array,
-        positions: wp.array,
-        velocities: wp.array,
-        pos_indices: wp.array,
-        vel_indices: wp.array,
-        device: Any = None,
-    ) -> None:
-        """Write the limited efforts [N·m or N] into `dst_forces`; both arrays have shape `(N,)`."""
-        assert self._table is not None
-        wp.launch(
-            _position_based_kernel,
-            dim=len(dst_forces),
-            inputs=[*self._table, positions, pos_indices, src_forces],
-            outputs=[dst_forces],
-            device=device or dst_forces.device,
-        )
+    def curve(self, name: str) -> tuple[list[float], list[float]]:
+        """Return positions [rad or m] and limits [N·m or N] of the table."""
+        return self.lookup_positions, self.lookup_efforts
 
 
 def _read_table(path: Path) -> PositionBasedClampingConfig:

@@ -15,9 +15,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..specs.configs import PDControlConfig
-from .base import Controller, require_same_shape, resolved_scalars
-
-wp.set_module_options({"enable_backward": False})
+from .base import Controller, require_given, resolved_scalars
 
 
 @wp.func
@@ -45,15 +43,15 @@ class ControllerPD(Controller):
         const_effort: Bias [N·m or N], shape `(N,)`; None means zero.
 
     Raises:
-        ValueError: The arrays differ in shape.
+        ValueError: An array is missing, or they differ in shape.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "const_effort")
     LAW = pd_effort
 
     def __init__(self, kp: wp.array, kd: wp.array, const_effort: wp.array | None = None) -> None:
-        require_same_shape("kp", kp, kd=kd, const_effort=const_effort)
-        self.kp, self.kd, self.const_effort = kp, kd, const_effort
+        super().__init__(kp, kd, const_effort)
+        require_given(self, "kp", "kd")
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

@@ -15,10 +15,8 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..specs.configs import PIDControlConfig
-from .base import Controller, require_same_shape, resolved_scalars
+from .base import Controller, require_given, resolved_scalars
 from .law import bounded
-
-wp.set_module_options({"enable_backward": False})
 
 
 @wp.func
@@ -54,7 +52,7 @@ class ControllerPID(Controller):
         const_effort: Bias [N·m or N], shape `(N,)`; None means zero.
 
     Raises:
-        ValueError: The arrays differ in shape.
+        ValueError: An array is missing, or they differ in shape.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "ki", "kd", "integral_max", "const_effort")
@@ -69,9 +67,8 @@ class ControllerPID(Controller):
         integral_max: wp.array,
         const_effort: wp.array | None = None,
     ) -> None:
-        require_same_shape("kp", kp, ki=ki, kd=kd, integral_max=integral_max, const_effort=const_effort)
-        self.kp, self.ki, self.kd = kp, ki, kd
-        self.integral_max, self.const_effort = integral_max, const_effort
+        super().__init__(kp, ki, kd, integral_max, const_effort)
+        require_given(self, "kp", "ki", "kd", "integral_max")
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

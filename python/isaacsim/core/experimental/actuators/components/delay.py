@@ -19,10 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import warp as wp
 
-from ..specs.configs import DelayConfig
-from .base import Component, repeated, require_same_shape, resolved_scalars
+from ..specs.configs import MAX_DELAY_STEPS, DelayConfig
+from .base import Component, repeated, require_given, require_mask, resolved_scalars
 from .law import value_or_zero
 
 wp.set_module_options({"enable_backward": False})
@@ -125,13 +126,13 @@ class Delay(Component):
         max_delay: Largest delay that `delay_steps` may hold.
 
     Raises:
-        ValueError: `max_delay` is negative.
+        ValueError: `max_delay` is no integer from 0 to 4096, or a delay on the CPU is negative or larger than it.
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("delay_steps",)
 
     @dataclass
-    class State:
+    class State(Component.State):
         """Commands of the last steps, `(depth, N)`; how many each actuator has seen, `(N,)`; the row written last."""
 
         buffer_pos: wp.array
@@ -141,22 +142,54 @@ class Delay(Component):
         write_idx: wp.array
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Forget the commands where `mask`, bool `(N,)`, is true; everywhere by default."""
+            """Forget the commands where `mask`, bool `(N,)`, is true; everywhere by default.
+
+            Raises:
+                ValueError: The mask is of another type or shape.
+            """
             buffers = [self.buffer_pos, self.buffer_vel, self.buffer_act]
             if mask is None:
                 for array in (*buffers, self.num_pushes):
                     array.zero_()
                 self.write_idx.fill_(len(self.buffer_pos) - 1)
                 return
-            require_same_shape("num_pushes", self.num_pushes, mask=mask)
+            require_mask(mask, len(self.num_pushes), self.num_pushes.device)
             outputs = [*buffers, self.num_pushes]
             wp.launch(_reset_kernel, self.buffer_pos.shape, [mask], outputs, device=self.num_pushes.device)
 
     def __init__(self, delay_steps: wp.array, max_delay: int) -> None:
-        if max_delay < 0:
-            raise ValueError(f"max_delay = {max_delay}: must be >= 0. Give the largest delay in physics steps.")
-        self.delay_steps, self.max_delay = delay_steps, max_delay
+        if isinstance(max_delay, bool) or not isinstance(max_delay, int | np.integer):
+            raise ValueError(f"max_delay = {max_delay!r}: must be an integer. Give the largest delay in physics steps.")
+        if not 0 <= max_delay <= MAX_DELAY_STEPS:
+            raise ValueError(
+                f"max_delay = {max_delay}: must be >= 0 and <= {MAX_DELAY_STEPS}. Give the largest delay in physics "
+                "steps."
+            )
+        self.delay_steps, self.max_delay = delay_steps, int(max_delay)
+        require_given(self, "delay_steps")
+        self._require_range()
         self._delayed: list[wp.array] = []
+
+    def _require_range(self) -> None:
+        """Refuse delays out of range, as far as they can be read without waiting for a device."""
+        if not getattr(getattr(self.delay_steps, "device", None), "is_cpu", False):
+            return
+        steps = self.delay_steps.numpy()
+        wrong = steps[(steps < 0) | (steps > self.max_delay)]
+        if wrong.size:
+            raise ValueError(
+                f"delay_steps = {wrong.flat[0]}: must be >= 0 and <= max_delay = {self.max_delay}. Correct the array, "
+                "or give a larger max_delay."
+            )
+
+    @property
+    def buf_depth(self) -> int:
+        """Number of steps that are remembered."""
+        return max(self.max_delay, 1)
+
+    def is_stateful(self) -> bool:
+        """Whether anything is remembered from one step to the next: yes."""
+        return True
 
     @classmethod
     def from_config(cls, config: DelayConfig, num_actuators: int, device: Any) -> Self:
@@ -169,13 +202,19 @@ class Delay(Component):
         """Fill `delay_steps` with the schema's fallback of 1 where absent and check it."""
         return resolved_scalars(DelayConfig, args)
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate the delayed commands."""
+    def finalize(self, device: Any, num_actuators: int, requires_grad: bool = False) -> None:
+        """Allocate the delayed commands.
+
+        Raises:
+            NotImplementedError: `requires_grad` is True.
+        """
+        if requires_grad:
+            raise NotImplementedError("requires_grad = True: gradients come later. Leave it out.")
         self._delayed = [wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(3)]
 
     def state(self, num_actuators: int, device: Any) -> State:
         """Return a state that remembers nothing."""
-        depth = max(self.max_delay, 1)
+        depth = self.buf_depth
         buffers = [wp.zeros((depth, num_actuators), dtype=wp.float32, device=device) for _ in range(3)]
         pushes = wp.zeros(num_actuators, dtype=wp.int32, device=device)
         return self.State(*buffers, pushes, wp.full(1, depth - 1, dtype=wp.int32, device=device))
@@ -185,16 +224,16 @@ class Delay(Component):
         target_pos: wp.array,
         target_vel: wp.array,
         feedforward: wp.array | None,
-        target_pos_indices: wp.array,
-        target_vel_indices: wp.array,
-        state: State,
+        pos_indices: wp.array,
+        vel_indices: wp.array,
+        current_state: State,
     ) -> tuple[wp.array, wp.array, wp.array]:
         """Return position targets, velocity targets and feedforward that act now, each of shape `(N,)`."""
         wp.launch(
             _read_kernel,
             dim=len(self.delay_steps),
-            inputs=[self.delay_steps, len(state.buffer_pos), target_pos, target_vel, feedforward]
-            + [target_pos_indices, target_vel_indices, *vars(state).values()],
+            inputs=[self.delay_steps, len(current_state.buffer_pos), target_pos, target_vel, feedforward]
+            + [pos_indices, vel_indices, *vars(current_state).values()],
             outputs=self._delayed,
             device=self.delay_steps.device,
         )
@@ -206,17 +245,19 @@ class Delay(Component):
         target_pos: wp.array,
         target_vel: wp.array,
         feedforward: wp.array | None,
-        target_pos_indices: wp.array,
-        target_vel_indices: wp.array,
+        pos_indices: wp.array,
+        vel_indices: wp.array,
         current_state: State,
-        next_state: State,
+        next_state: State | None,
     ) -> None:
-        """Write what `current_state` remembers, and the commands of this step, into `next_state`."""
+        """Write what `current_state` remembers, and the commands of this step, into `next_state`, if there is one."""
+        if next_state is None:
+            return
         if next_state is not current_state:
             for before, after in zip(vars(current_state).values(), vars(next_state).values(), strict=True):
                 wp.copy(after, before)
         device, depth = self.delay_steps.device, len(next_state.buffer_pos)
-        commands = [target_pos, target_vel, feedforward, target_pos_indices, target_vel_indices]
+        commands = [target_pos, target_vel, feedforward, pos_indices, vel_indices]
         state = list(vars(next_state).values())
         wp.launch(_push_kernel, len(self.delay_steps), [depth, *commands], state, device=device)
         wp.launch(_advance_kernel, 1, [depth], [next_state.write_idx], device=device)

@@ -1,14 +1,19 @@
-"""Kernels made from a scalar law: gathering its arguments and scattering its results is generated, the law is not.
+"""Laws as scalar functions, and the kernels made from them: gathering and scattering is generated, the law is not.
 
 A law is a `wp.func` of floats. A controller's takes
 
-    (position, velocity, position target, velocity target, feedforward, dt, *state, *parameters)
+    (position, velocity, position target, velocity target, feedforward, dt, *state, *prepared)
 
 and returns the effort [N·m or N], followed by the new state where it has one; a clamp's takes
 
-    (effort, position, velocity, *parameters)
+    (effort, position, velocity, [dt where it has a state,] *state, *prepared, *curve values at the position)
 
-and returns the limited effort. States and parameters come in the order of the class's `STATE` and `PARAMETERS`.
+and returns the limited effort, likewise followed by the new state. The order is that of the class's `STATE` and
+`CURVES`; `prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one.
+
+A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law
+makes a non-finite effort of a signal that is not finite. So that its C++ twin has the same bits, it is written in what
+`tools/laws_header.py` translates.
 """
 
 from __future__ import annotations
@@ -20,8 +25,23 @@ from typing import Any
 
 import warp as wp
 
+from .curve import curve_row, curve_value
+
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
+
+
+@wp.func
+def within(value: float, lower: float, upper: float) -> float:
+    """Return `value` within an interval; NaN stays NaN."""
+    raised = lower if lower > value else value
+    return upper if upper < raised else raised
+
+
+@wp.func
+def bounded(value: float, lower: float, upper: float) -> float:
+    """Return `value` within the bounds; NaN when it is NaN or the bounds are no interval, so that a fault shows."""
+    return within(value, lower, upper) if lower <= upper else wp.nan
 
 
 @wp.func
@@ -40,12 +60,15 @@ def indexed_or_zero(values: wp.array[float], indices: wp.array[wp.uint32], at: i
     return 0.0
 
 
-@wp.func
-def bounded(value: float, lower: float, upper: float) -> float:
-    """Return `value` within the bounds; NaN when it is NaN or the bounds are no interval, so that a fault shows."""
-    if wp.isnan(value) or not lower <= upper:
-        return wp.nan
-    return wp.clamp(value, lower, upper)
+def signals_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
+    """The signals that the law of a class takes: those of its kind, and the time step where a clamp has a state."""
+    return (*signals, "dt") if owner.STATE and "dt" not in signals else tuple(signals)
+
+
+def prepared_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
+    """The law's own names of what it takes after signals and state, but for curve values."""
+    names = tuple(owner.LAW.input_types)
+    return names[len(signals_of(owner, signals)) + len(owner.STATE) : len(names) - len(owner.CURVES)]
 
 
 def require_law(owner: Any, signals: Sequence[str]) -> None:
@@ -54,14 +77,27 @@ def require_law(owner: Any, signals: Sequence[str]) -> None:
     Raises:
         TypeError: It is no `wp.func`, or has another number of arguments.
     """
-    law, expected = owner.LAW, (*signals, *getattr(owner, "STATE", ()), *owner.PARAMETERS)
-    if not isinstance(law, wp.Function):
-        raise TypeError(f"{owner.__name__}.LAW = {law!r}: must be a wp.func. Decorate the law with @wp.func.")
-    if len(law.input_types) != len(expected):
-        raise TypeError(
-            f"{owner.__name__}.LAW takes {len(law.input_types)} arguments ({', '.join(law.input_types)}): must take "
-            f"{len(expected)} ({', '.join(expected)}). Correct the law, STATE or PARAMETERS."
-        )
+    functions = {"LAW": owner.LAW} | ({} if owner.PREPARE is None else {"PREPARE": owner.PREPARE})
+    for name, function in functions.items():
+        if not isinstance(function, wp.Function):
+            raise TypeError(
+                f"{owner.__name__}.{name} = {function!r}: must be a wp.func. Decorate the function with @wp.func."
+            )
+    # how many values PREPARE returns shows in the law only
+    count = len(owner.LAW.input_types) - len(signals_of(owner, signals)) - len(owner.STATE) - len(owner.CURVES)
+    prepared = owner.PARAMETERS if owner.PREPARE is None else [f"prepared {n + 1}" for n in range(max(count, 0))]
+    expected = {"LAW": (*signals_of(owner, signals), *owner.STATE, *prepared, *owner.CURVES)}
+    if owner.PREPARE is not None:
+        expected["PREPARE"] = owner.PARAMETERS
+    for name, arguments in expected.items():
+        given = functions[name].input_types
+        if len(given) != len(arguments):
+            raise TypeError(
+                f"{owner.__name__}.{name} takes {len(given)} arguments ({', '.join(given)}): must take "
+                f"{len(arguments)} ({', '.join(arguments)}). Correct the function, STATE, PARAMETERS or CURVES."
+            )
+    if len(owner.CURVES) > 1:
+        raise TypeError(f"{owner.__name__}.CURVES = {owner.CURVES}: must be one at most. Split the limit in two.")
 
 
 def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kernel:
@@ -72,6 +108,9 @@ def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kern
     exec(compile(text, f"<{name}>", "exec"), scope)
     module = wp.get_module(f"{__name__}.{name}_{digest}")
     module.options["enable_backward"] = False
+    # contraction would round differently from the native core; older versions of Warp have no such option
+    if "fuse_fp" in module.options:
+        module.options["fuse_fp"] = False
     return wp.Kernel(scope[name], key=name, module=module, source=text)
 
 
@@ -80,10 +119,23 @@ def each(pattern: str, names: Sequence[str]) -> str:
     return "".join(pattern.format(number) for number in range(len(names)))
 
 
+def prepare_lines(owner: Any, signals: Sequence[str], values: Sequence[str]) -> tuple[str, list[str]]:
+    """A line of a kernel that prepares the values of the parameters, and the names of what the law takes instead.
+
+    The kernel calls the function `prepare`; without one the line is empty and the values are taken as they are.
+    """
+    if owner.PREPARE is None:
+        return "", list(values)
+    names = [f"prepared_{number}" for number in range(len(prepared_of(owner, signals)))]
+    return f"{', '.join(names)} = prepare({', '.join(values)})", names
+
+
 @functools.cache
 def controller_kernel(owner: Any) -> wp.Kernel:
     """The kernel of a controller class by itself: one thread per actuator, arrays read through indices."""
     require_law(owner, CONTROLLER_SIGNALS)
+    values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]
+    prepare, prepared = prepare_lines(owner, CONTROLLER_SIGNALS, values)
     text = f"""
 def compute(
     # In:
@@ -105,6 +157,7 @@ def compute(
     efforts: wp.array[float],
 ):
     slot = wp.tid()
+    {prepare}
     effort{each(", new_{}", owner.STATE)} = law(
         positions[position_indices[slot]],
         velocities[velocity_indices[slot]],
@@ -113,18 +166,30 @@ def compute(
         value_or_zero(feedforward, int(velocity_target_indices[slot])),
         dt,
         {each("state_{}[slot], ", owner.STATE)}
-        {each("value_or_zero(parameter_{}, slot), ", owner.PARAMETERS)}
+        {", ".join(prepared)}
     )
     efforts[slot] = effort
     {each("next_{0}[slot] = new_{0}; ", owner.STATE)}
 """
-    return generated_kernel("compute", text, {"law": owner.LAW, "value_or_zero": value_or_zero})
+    return generated_kernel("compute", text, {"law": owner.LAW, "prepare": owner.PREPARE} | _GATHERING)
 
 
 @functools.cache
 def clamping_kernel(owner: Any) -> wp.Kernel:
     """The kernel of a clamping class by itself: one thread per actuator, arrays read through indices."""
     require_law(owner, CLAMPING_SIGNALS)
+    values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]
+    prepare, prepared = prepare_lines(owner, CLAMPING_SIGNALS, values)
+    curve = """
+    point = rows_{0}[0, 0]
+    value = rows_{0}[0, 1]
+    slope = wp.float32(0.0)
+    for row in range(rows_{0}.shape[0]):
+        point, value, slope = curve_row(
+            position, point, value, slope, rows_{0}[row, 0], rows_{0}[row, 1], rows_{0}[row, 2]
+        )
+    curve_{0} = curve_value(position, point, value, slope)
+"""
     text = f"""
 def limit(
     # In:
@@ -135,16 +200,28 @@ def limit(
     velocity_indices: wp.array[wp.uint32],
     # Params:
     {each("parameter_{}: wp.array[float], ", owner.PARAMETERS)}
+    {each("rows_{}: wp.array2d[float], ", owner.CURVES)}
     # Out:
     efforts_out: wp.array[float],
 ):
     slot = wp.tid()
+    position = indexed_or_zero(positions, position_indices, slot)
+    {prepare}
+    {each(curve, owner.CURVES)}
     efforts_out[slot] = law(
         efforts_in[slot],
-        indexed_or_zero(positions, position_indices, slot),
+        position,
         indexed_or_zero(velocities, velocity_indices, slot),
-        {each("value_or_zero(parameter_{}, slot), ", owner.PARAMETERS)}
+        {"".join(f"{name}, " for name in prepared)}
+        {each("curve_{}, ", owner.CURVES)}
     )
 """
-    functions = {"law": owner.LAW, "value_or_zero": value_or_zero, "indexed_or_zero": indexed_or_zero}
-    return generated_kernel("limit", text, functions)
+    return generated_kernel("limit", text, {"law": owner.LAW, "prepare": owner.PREPARE} | _GATHERING)
+
+
+_GATHERING = {
+    "value_or_zero": value_or_zero,
+    "indexed_or_zero": indexed_or_zero,
+    "curve_row": curve_row,
+    "curve_value": curve_value,
+}

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from ..usd.articulation import match_roots
+from ..usd.articulation import Roots, no_match, no_pattern
 from .dof_access import DofAccess
 from .port import Buffers
 from .values import broadcast, resolve_indices
@@ -276,16 +276,21 @@ class PhysicsArticulation(ArrayArticulation):
 
 def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:
     """Rows for the patterns, by the robots' own paths or by that of their prototype."""
-    picked: list[int] = []
-    prototypes = list(dict.fromkeys(robot.prototype[0] for robot in robots))
+    copies: dict[str, list[int]] = {}
+    for row, robot in enumerate(robots):
+        copies.setdefault(robot.prototype[0], []).append(row)
+    own, prototypes = Roots(robot.path for robot in robots), Roots(copies)
+    picked: dict[int, None] = {}
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        try:
-            hits = match_roots(pattern, [robot.path for robot in robots])
-        except ValueError:
-            wanted = {prototypes[i] for i in match_roots(pattern, prototypes)}
-            hits = [row for row, robot in enumerate(robots) if robot.prototype[0] in wanted]
-        picked += [hit for hit in hits if hit not in picked]
-    return picked
+        hits = own.find(pattern)
+        if not hits:
+            hits = sorted(row for hit in prototypes.find(pattern) for row in copies[prototypes.paths[hit]])
+        if not hits:
+            raise no_match(pattern, prototypes.paths)
+        picked |= dict.fromkeys(hits)
+    if not picked:
+        raise no_pattern()
+    return list(picked)
 
 
 def _rows(flat: np.ndarray, start: int, pitch: int, shape: tuple[int, int]) -> np.ndarray:

@@ -56,9 +56,18 @@ class Binding:
 
         Args:
             columns: Of the actuated joints; no other column of the efforts is set.
+
+        Raises:
+            HostError: The articulation's own arrays cannot be read and written in place.
         """
         own = getattr(self.articulation, "buffers", None)
-        return own() if own is not None else self._copies(sorted(columns))
+        if own is None:
+            return self._copies(sorted(columns))
+        buffers = own()
+        _require_in_place(
+            buffers, type(self.articulation).__name__, (self.num_robots, self.articulation.num_dofs), self.device
+        )
+        return buffers
 
     def _copies(self, columns: list[int]) -> Buffers:
         robots = self.articulation
@@ -80,6 +89,63 @@ class Binding:
             robots.set_dof_efforts(packed.numpy() if device.is_cpu else packed, dof_indices=columns)
 
         return Buffers(**state, efforts=efforts, refresh=refresh, commit=commit)
+
+
+def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
+    """Refuse arrays that would have to be copied: what the simulator writes later would never be read.
+
+    Raises:
+        HostError: Naming the class, the array, what it is and what it must be.
+    """
+    for name in (*_STATE, "efforts"):
+        array = getattr(buffers, name, None)
+        if problem := _in_place_problem(array, shape, wp.get_device(device), written=name == "efforts"):
+            raise HostError(
+                f"{host}.buffers().{name} {problem}. Correct it, or leave buffers() out to have arrays copied through "
+                "getters and setters."
+            )
+    for name in ("refresh", "commit"):
+        if not callable(call := getattr(buffers, name, None)):
+            raise HostError(
+                f"{host}.buffers().{name} = {call!r}: must be a function without arguments. Give one that does "
+                "nothing where nothing is to be done."
+            )
+
+
+def _in_place_problem(array: Any, shape: tuple[int, int], device: Any, written: bool) -> str:
+    """What of an array does not let it be read, or `written`, where it lies; empty if nothing."""
+    if isinstance(array, wp.array):
+        dtype, where, address, is_writable = array.dtype, array.device, array.ptr or 0, True
+    elif isinstance(array, np.ndarray):
+        # another byte order is another type
+        dtype = wp.float32 if array.dtype == np.float32 else array.dtype
+        where, address, is_writable = wp.get_device("cpu"), array.ctypes.data, array.flags.writeable
+    else:
+        return f"is a {type(array).__name__}: must be a NumPy or Warp array"
+    if dtype is not wp.float32:
+        return f"has dtype {getattr(dtype, '__name__', dtype)}: must be float32"
+    if tuple(array.shape) != shape:
+        return f"has shape {tuple(array.shape)}: must be (robots, DOFs) = {shape}"
+    if where != device:
+        return f"is on {where}: must be on {device}, the device of the articulation"
+    if written and not is_writable:
+        return "is read-only: must be writable"
+    return "" if 0 in shape else _place_problem(address, tuple(array.strides), shape, written)
+
+
+def _place_problem(address: int, strides: tuple[Any, ...], shape: tuple[int, int], written: bool) -> str:
+    """What is wrong with where the numbers of an array lie."""
+    number, (rows, columns) = 4, shape
+    pitch, step = strides
+    if columns > 1 and step != number:
+        return f"has numbers {step} bytes apart within a row: must be {number}, one after the other"
+    if address % number:
+        return f"begins at an address that is no multiple of {number}: must be aligned"
+    if rows > 1 and (pitch < 0 or pitch % number):
+        return f"has rows {pitch} bytes apart: must be a multiple of {number} upwards"
+    if written and rows > 1 and pitch < columns * number:
+        return f"has rows of {columns * number} bytes {pitch} bytes apart: must not overlap"
+    return ""
 
 
 def _float32(values: Any, shape: tuple[int, int], getter: str) -> Any:

@@ -118,9 +118,9 @@ def subscribe(
     stop: Callable[[], None],
     reset: Callable[[Sequence[int] | None], None],
 ) -> Iterator[Subscription]:
-    """Register methods one by one for the events in the life of a simulation; reset events need not be there."""
-    yield bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION)
+    """Register methods one by one for the events in a simulation's life, the stop first; resets need not be there."""
     yield bus.on_stop(weakly(stop))
+    yield bus.on_ready(weakly(ready), order=_AFTER_ARTICULATION)
     if (on_reset := getattr(bus, "on_reset", None)) is not None:
         yield on_reset(weakly(reset), order=_AFTER_ARTICULATION)
 

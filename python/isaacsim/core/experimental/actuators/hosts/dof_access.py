@@ -7,6 +7,8 @@ from typing import Any
 
 import warp as wp
 
+from ..errors import no_copy
+
 
 class DofAccess:
     """What articulations of several hosts have in common; a subclass knows where the arrays are."""
@@ -31,6 +33,9 @@ class DofAccess:
 
     def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
         """Positions or velocities were set: whoever has to be told, is told here."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise no_copy(self, "Hand the articulation itself on, or make another one of the same paths.")
 
     # joints
 

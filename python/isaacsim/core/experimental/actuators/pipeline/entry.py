@@ -11,15 +11,6 @@ from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import (
-    DCMotorClampingConfig,
-    ForeignConfig,
-    MaxEffortClampingConfig,
-    PositionBasedClampingConfig,
-)
-
-# clamps read from USD run in this order, the plain limit last, so that it holds whatever comes before it
-_CANONICAL_CLAMPS = (DCMotorClampingConfig, PositionBasedClampingConfig, ForeignConfig, MaxEffortClampingConfig)
 
 
 @dataclass
@@ -30,11 +21,18 @@ class ActuatorConfig:
         controller: The control law, its arrays sized `(num_robots,)`.
         clamping: Effort limits, applied in list order.
         delay: Command delay, or None.
+
+    Raises:
+        ValueError: There is no controller.
     """
 
     controller: Controller
     clamping: list[Clamping] = field(default_factory=list)
     delay: Delay | None = None
+
+    def __post_init__(self) -> None:
+        if self.controller is None:
+            raise ValueError("ActuatorConfig: controller = None: must be a Controller. Give the control law.")
 
 
 @dataclass(eq=False)
@@ -79,7 +77,7 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
 
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
     count = num_robots * len(spec.targets)
-    clamps = sorted(spec.clamping, key=lambda config: _CANONICAL_CLAMPS.index(type(config)))
+    clamps = sorted(spec.clamping, key=catalogue.canonical_rank)
     return ActuatorEntry(
         label=spec.path,
         dof_names=tuple(target.rsplit("/", 1)[1] for target in spec.targets),

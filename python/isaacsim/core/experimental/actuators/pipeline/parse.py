@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..components import catalogue
 from ..components.base import Component
-from ..specs.configs import (
-    DCMotorClampingConfig,
-    DelayConfig,
-    ForeignConfig,
-    MaxEffortClampingConfig,
-    NeuralControlConfig,
-    PDControlConfig,
-    PIDControlConfig,
-    PositionBasedClampingConfig,
-)
+from ..errors import ActuatorParseError
+from ..specs.configs import CONFIGS, ForeignConfig
 from ..usd.discover import parse_prim
 from ..usd.schema import ACTUATOR_TYPE, accept_schema
 
 
-class SchemaNames:
-    """USD schema tokens of actuators and their components."""
+class _Tokens(type):
+    """Says to type checkers that the names below are there; a name that is not is an error with a hint."""
 
-    ACTUATOR = ACTUATOR_TYPE
-    PD_CONTROL = PDControlConfig.SCHEMA
-    PID_CONTROL = PIDControlConfig.SCHEMA
-    NEURAL_CONTROL = NeuralControlConfig.SCHEMA
-    MAX_EFFORT_CLAMPING = MaxEffortClampingConfig.SCHEMA
-    DC_MOTOR_CLAMPING = DCMotorClampingConfig.SCHEMA
-    POSITION_BASED_CLAMPING = PositionBasedClampingConfig.SCHEMA
-    DELAY = DelayConfig.SCHEMA
+    def __getattr__(cls, name: str) -> str:
+        raise AttributeError(f"SchemaNames has no {name}: known are {', '.join(_TOKENS)}.")
+
+
+_TOKENS = {"ACTUATOR": ACTUATOR_TYPE} | {
+    catalogue.snake_case(config.__name__.removesuffix("Config")).upper(): config.SCHEMA for config in CONFIGS
+}
+
+
+class SchemaNames(metaclass=_Tokens):
+    """USD schema tokens of actuators and their components: `PD_CONTROL` is that of `PDControlConfig`, and so on."""
+
+    vars().update(_TOKENS)
 
 
 class ComponentKind(enum.Enum):
@@ -69,22 +67,28 @@ def parse_actuator_prim(prim: Any) -> ActuatorParsed | None:
         prim: A USD prim.
 
     Raises:
-        ActuatorParseError: A `ValueError` that lists every problem of the prim.
-        ValueError: The prim asks for something this version cannot drive.
+        ActuatorParseError: A `ValueError` that lists every problem of the prim, or what this version cannot drive.
     """
     spec = parse_prim(prim)
     if spec is None:
         return None
     others = [*spec.clamping, *([spec.delay] if spec.delay else [])]
-    return ActuatorParsed(
-        *_class_and_arguments(spec.controller),
-        component_specs=[_class_and_arguments(config) for config in others],
-        target_path=spec.targets[0],
-        target_paths=list(spec.targets),
-    )
+    try:
+        return ActuatorParsed(
+            *_class_and_arguments(spec.controller),
+            component_specs=[_class_and_arguments(config) for config in others],
+            target_path=spec.targets[0],
+            target_paths=list(spec.targets),
+        )
+    except ValueError as error:
+        raise ActuatorParseError([f"<{spec.path}>: {error}"]) from error
 
 
-def register_actuator_component(schema_name: str, component_class: type[Component], kind: ComponentKind) -> None:
+def register_actuator_component(
+    schema_name: str,
+    component_class: type[Component] | Callable[[dict[str, Any]], type[Component]],
+    kind: ComponentKind,
+) -> None:
     """Let prims with a schema of your own be carried out by a component of your own.
 
     The component gets every authored `newton:*` value of the prim, names in snake case, through its
@@ -92,18 +96,18 @@ def register_actuator_component(schema_name: str, component_class: type[Componen
 
     Args:
         schema_name: Applied API schema.
-        component_class: Subclass of `Controller`, `Clamping` or `Delay`.
+        component_class: Subclass of `Controller`, `Clamping` or `Delay`, or a function that returns one for the values
+            of a prim; it may refuse them by a `ValueError`.
         kind: Stage of the pipeline.
 
     Raises:
-        ValueError: The schema is one of the built-in ones.
+        ValueError: The schema is one of the built-in ones, or the component is neither class nor function.
     """
-    builtin = {value for name, value in vars(SchemaNames).items() if name.isupper()}
-    if schema_name in builtin:
+    if schema_name in _TOKENS.values():
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )
-    catalogue.register(schema_name, component_class)
+    catalogue.register(schema_name, component_class, kind.value)
     accept_schema(schema_name, kind.value)
 
 

@@ -16,23 +16,20 @@ from typing import Any
 import numpy as np
 
 from ..components.base import Clamping, Controller
-from ..components.catalogue import CATALOGUE
-from ..components.clamping_dc_motor import ClampingDCMotor
+from ..components.catalogue import components, laws
 from ..components.clamping_max_effort import ClampingMaxEffort
 from ..components.clamping_position_based import ClampingPositionBased
-from ..components.controller_pd import ControllerPD
-from ..components.controller_pid import ControllerPID
 from ..components.delay import Delay
 from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
 
-BUILT_IN = (ControllerPD, ControllerPID, ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort, Delay)
+BUILT_IN = components()
 """Classes whose laws every engine knows; clamps are merged into stages in this order, which is the canonical one."""
 
 # what a class with a law must not override for the law to be all there is to it
 _COMPUTATION = {Controller: ("compute", "state", "update_state", "is_stateful"), Clamping: ("modify_forces",)}
-_CONFIG_OF = {component: config for config, component in CATALOGUE.items()}
+_CONFIG_OF = {law.component: law.config for law in laws()}
 
 
 @dataclass(eq=False)

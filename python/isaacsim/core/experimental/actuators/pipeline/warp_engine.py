@@ -7,6 +7,7 @@ other slot sees it. The kernel is generated for the controllers and stages of th
 
 # Warp structs and kernels are no Python types
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false
+# pyright: reportOperatorIssue=false, reportReturnType=false
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ..components.clamping_position_based import ClampingPositionBased, table_limit
+from ..components.clamping_position_based import ClampingPositionBased
 from ..components.delay import ring_row
-from ..components.law import bounded, each, generated_kernel
+from ..components.law import CLAMPING_SIGNALS, bounded, each, generated_kernel, prepare_lines
 from .fault import EFFORT_FAULT, Fault, fault_bit, faults_of
 from .plan import BUILT_IN, Plan, Row
 
@@ -66,6 +67,23 @@ class _State:
 
 
 _MEMORY = ("position_targets", "velocity_targets", "feedforward", "newest", "fresh", "law", "fault", "fault_step")
+
+
+@wp.func
+def table_limit(position: float, positions: wp.array[float], efforts: wp.array[float], start: int, count: int) -> float:
+    """Return the limit [N·m or N] at `position` from the `count` rows that begin at `start`."""
+    # the first row at or beyond the position
+    row = wp.int32(0)
+    while row < count and positions[start + row] < position:
+        row += 1
+    if row == 0:
+        return efforts[start]
+    if row == count:
+        return efforts[start + count - 1]
+    before = positions[start + row - 1]
+    share = (position - before) / (positions[start + row] - before)
+    low = efforts[start + row - 1]
+    return low + share * (efforts[start + row] - low)
 
 
 @wp.func
@@ -251,7 +269,10 @@ def _step_kernel(
             limits.append("    effort = bounded(effort, -here, here)")
         else:
             functions[f"clamp_{number}"] = clamp.LAW
-            values = "".join(f", {name}[robot, slot]" for name in names)
+            line, taken = prepare_lines(clamp, CLAMPING_SIGNALS, [f"{name}[robot, slot]" for name in names])
+            functions[f"prepare_{number}"] = clamp.PREPARE
+            limits.append(f"    {line.replace(' = prepare(', f' = prepare_{number}(')}")
+            values = "".join(f", {name}" for name in taken)
             limits.append(f"    effort = clamp_{number}(effort, q, qd{values})")
             if clamp not in BUILT_IN:
                 limits += [f"    effort += nan_or_zero({name}[robot, slot])" for name in names]

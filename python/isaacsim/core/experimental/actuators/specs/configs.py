@@ -9,7 +9,7 @@ Source: newton-usd-schemas 0.6.0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal
@@ -22,12 +22,30 @@ Kind = Literal["controller", "clamping", "delay"]
 MAX_DELAY_STEPS = 4096
 
 
+class Config:
+    """What one applied schema of an actuator prim says."""
+
+    SCHEMA: ClassVar[str]
+    KIND: ClassVar[Kind]
+
+
+class ControlConfig(Config):
+    """A control law."""
+
+    KIND: ClassVar[Kind] = "controller"
+
+
+class ClampingConfig(Config):
+    """An effort limit."""
+
+    KIND: ClassVar[Kind] = "clamping"
+
+
 @dataclass
-class PDControlConfig:
+class PDControlConfig(ControlConfig):
     """Proportional-derivative control with a constant bias: `effort = const + feedforward + kp·e + kd·ė`."""
 
     SCHEMA: ClassVar[str] = "NewtonPDControlAPI"
-    KIND: ClassVar[Kind] = "controller"
 
     kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
     """Proportional gain (stiffness) [N·m/rad or N/m]."""
@@ -38,11 +56,10 @@ class PDControlConfig:
 
 
 @dataclass
-class PIDControlConfig:
+class PIDControlConfig(ControlConfig):
     """PD control with an integral term: `effort = const + feedforward + kp·e + ki·I + kd·ė`."""
 
     SCHEMA: ClassVar[str] = "NewtonPIDControlAPI"
-    KIND: ClassVar[Kind] = "controller"
 
     kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
     """Proportional gain [N·m/rad or N/m]."""
@@ -65,22 +82,20 @@ class PIDControlConfig:
 
 
 @dataclass
-class NeuralControlConfig:
+class NeuralControlConfig(ControlConfig):
     """A neural network as control law, stored in a model file. Can be authored; it cannot be driven yet."""
 
     SCHEMA: ClassVar[str] = "NewtonNeuralControlAPI"
-    KIND: ClassVar[Kind] = "controller"
 
     model_path: str | PurePath = parameter(attribute="newton:modelPath", type="asset", unit="", fallback=None)
     """Path of the model file."""
 
 
 @dataclass
-class MaxEffortClampingConfig:
+class MaxEffortClampingConfig(ClampingConfig):
     """Symmetric effort limit: `|effort| <= max_effort`."""
 
     SCHEMA: ClassVar[str] = "NewtonMaxEffortClampingAPI"
-    KIND: ClassVar[Kind] = "clamping"
 
     max_effort: float = parameter(
         attribute="newton:maxEffort", type="float", unit="N·m or N", fallback=math.inf, lower=0.0, infinite=True
@@ -89,11 +104,10 @@ class MaxEffortClampingConfig:
 
 
 @dataclass
-class DCMotorClampingConfig:
+class DCMotorClampingConfig(ClampingConfig):
     """Four-quadrant effort limit of a DC motor: what it can give falls with speed."""
 
     SCHEMA: ClassVar[str] = "NewtonDCMotorClampingAPI"
-    KIND: ClassVar[Kind] = "clamping"
 
     saturation_effort: float = parameter(
         attribute="newton:saturationEffort",
@@ -126,7 +140,7 @@ class DCMotorClampingConfig:
 
 
 @dataclass
-class PositionBasedClampingConfig:
+class PositionBasedClampingConfig(ClampingConfig):
     """Symmetric effort limit that depends on the joint position, as a table.
 
     Raises:
@@ -134,7 +148,6 @@ class PositionBasedClampingConfig:
     """
 
     SCHEMA: ClassVar[str] = "NewtonPositionBasedClampingAPI"
-    KIND: ClassVar[Kind] = "clamping"
 
     lookup_positions: list[float] = parameter(
         attribute="newton:lookupPositions", type="float[]", unit="rad or m", fallback=()
@@ -167,7 +180,7 @@ class PositionBasedClampingConfig:
 
 
 @dataclass
-class DelayConfig:
+class DelayConfig(Config):
     """Command delay: targets and feedforward act `delay_steps` physics steps after they were set."""
 
     SCHEMA: ClassVar[str] = "NewtonActuatorDelayAPI"
@@ -180,25 +193,19 @@ class DelayConfig:
 
 
 @dataclass
-class ForeignConfig:
+class ForeignConfig(ClampingConfig, ControlConfig):
     """What a prim says to a component registered by the host program: plain values under a schema of its own."""
 
-    SCHEMA: str
-    KIND: Kind
+    # its schema and kind are those of the registration, not of the class
+    SCHEMA: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    KIND: Kind = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     values: dict[str, Any]
     """Authored `newton:*` values by parameter name, in snake case."""
 
 
-CONFIGS = (
-    PDControlConfig,
-    PIDControlConfig,
-    NeuralControlConfig,
-    MaxEffortClampingConfig,
-    DCMotorClampingConfig,
-    PositionBasedClampingConfig,
-    DelayConfig,
+CONFIGS: tuple[type[Config], ...] = tuple(
+    found
+    for found in tuple(globals().values())
+    if isinstance(found, type) and issubclass(found, Config) and "SCHEMA" in vars(found)
 )
-"""Every config class; usd/ and components/ derive their tables from it."""
-
-ControlConfig = PDControlConfig | PIDControlConfig | NeuralControlConfig | ForeignConfig
-ClampingConfig = MaxEffortClampingConfig | DCMotorClampingConfig | PositionBasedClampingConfig | ForeignConfig
+"""The class of every built-in schema, as they stand above; usd/ and components/ derive their tables from it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -40,12 +41,51 @@ def articulation_roots(stage: Usd.Stage) -> list[str]:
     ]
 
 
-def matches(pattern: str, path: str) -> bool:
-    """Whether `path` is matched by `pattern`, segment by segment, each a regular expression."""
-    expected, actual = pattern.strip("/").split("/"), path.strip("/").split("/")
-    return len(expected) == len(actual) and all(
-        re.fullmatch(segment, name) for segment, name in zip(expected, actual, strict=True)
-    )
+class Roots:
+    """Articulation roots as a tree of path segments, to look many patterns up in.
+
+    Args:
+        paths: The roots, in an order that answers follow.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = list(paths)
+        self._top = _Branch(0)
+        for position, path in enumerate(self.paths):
+            branch = self._top
+            for segment in path.strip("/").split("/"):
+                branch = branch.below.setdefault(segment, _Branch(position))
+
+    def find(self, pattern: str) -> list[int]:
+        """Positions of the first root at or below each prim that `pattern` matches, each segment as a whole.
+
+        Raises:
+            ValueError: A segment is no regular expression.
+        """
+        branches = [self._top]
+        for segment in pattern.strip("/").split("/"):
+            if segment.isidentifier():
+                # a plain name matches itself alone
+                branches = [branch.below[segment] for branch in branches if segment in branch.below]
+                continue
+            try:
+                expression = re.compile(segment)
+            except (re.error, OverflowError) as error:
+                raise ValueError(
+                    f"articulation path {pattern!r}: no regular expression ({error}). Correct the segment or escape it."
+                ) from error
+            branches = [
+                child for branch in branches for name, child in branch.below.items() if expression.fullmatch(name)
+            ]
+        return sorted(branch.first for branch in branches)
+
+
+@dataclass
+class _Branch:
+    """One prim on the way to roots: the position of the first of them, and the prims below it."""
+
+    first: int
+    below: dict[str, _Branch] = field(default_factory=dict)
 
 
 def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int]:
@@ -57,37 +97,31 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int
     Raises:
         ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
     """
-    known = list(roots)
+    known = Roots(roots)
     wanted = [patterns] if isinstance(patterns, str) else list(patterns)
     if not wanted:
-        raise ValueError("articulation paths are empty: give the path of a robot.")
-    picked: list[int] = []
+        raise no_pattern()
+    picked: dict[int, None] = {}
     for pattern in wanted:
-        hits = _first_root_at_or_below(pattern, known)
+        hits = known.find(pattern)
         if not hits:
-            raise ValueError(
-                f"articulation path {pattern!r} matches none of the articulations here: {known or 'there are none'}. "
-                "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
-                "each path segment may be a regular expression."
-            )
-        picked += [hit for hit in hits if hit not in picked]
-    return picked
+            raise no_match(pattern, known.paths)
+        picked |= dict.fromkeys(hits)
+    return list(picked)
 
 
-def _first_root_at_or_below(pattern: str, roots: Sequence[str]) -> list[int]:
-    """Positions of the first root at or below each prim that `pattern` matches."""
-    depth = len(pattern.strip("/").split("/"))
-    first: dict[str, int] = {}
-    for position, root in enumerate(roots):
-        above = "/" + "/".join(root.strip("/").split("/")[:depth])
-        try:
-            if above not in first and matches(pattern, above):
-                first[above] = position
-        except (re.error, OverflowError) as error:
-            raise ValueError(
-                f"articulation path {pattern!r}: no regular expression ({error}). Correct the segment or escape it."
-            ) from error
-    return list(first.values())
+def no_pattern() -> ValueError:
+    """What to say of an empty list."""
+    return ValueError("articulation paths are empty: give the path of a robot.")
+
+
+def no_match(pattern: str, roots: Sequence[str]) -> ValueError:
+    """What to say of a pattern that stands for no articulation."""
+    return ValueError(
+        f"articulation path {pattern!r} matches none of the articulations here: {roots or 'there are none'}. "
+        "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
+        "each path segment may be a regular expression."
+    )
 
 
 def bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import weakref
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
@@ -22,6 +25,17 @@ from ..transfer import transfer
 from ..values import resolve_indices
 from .model import build_model, initial_state
 from .scene import Scene, read_scene
+
+# a forked child has the memory of its parent and none of its threads
+_with_threads: weakref.WeakSet[MujocoHost] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for host in _with_threads:
+        host._lose_threads()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class MujocoArticulation(PhysicsArticulation):
@@ -77,12 +91,7 @@ class MujocoHost:
             return
         if self._edits.pending:
             self._build()
-        batch = Batch(self.model, self.num_envs, nthread=1 if self.num_envs == 1 else 0)
-        self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
-        self._ctrl, self._applied = batch.bind("ctrl"), batch.bind("qfrc_applied")
-        self._drive = batch.bind("qfrc_actuator")
-        self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
-        self._batch = batch
+        self._batch = self._open_batch()
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
         self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
         self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
@@ -110,13 +119,14 @@ class MujocoHost:
         if arrays is None:
             # a callback stopped physics
             return
+        batch = self._working_batch()
         self._commit()
         speeds = np.abs(self._qvel)
         # MuJoCo would write its warnings to a log file in the working directory
         handler = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(_ignore)
         try:
-            self._batch.step()
+            batch.step()
         finally:
             mujoco.set_mju_user_warning(handler)
         arrays.efforts[:] = 0.0
@@ -131,7 +141,7 @@ class MujocoHost:
             raise HostError("physics is not running: call play() before reset().")
         # the batch wants them sorted, each once
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
-        self._batch.reset(ids=envs, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._working_batch().reset(ids=envs, stage=mujoco.mjtStage.mjSTAGE_NONE)
         self._initialise(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
 
@@ -223,12 +233,40 @@ class MujocoHost:
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
 
+    def _open_batch(self) -> Batch:
+        """Make the simulations, and bind what is read and written of them."""
+        batch = Batch(self.model, self.num_envs, nthread=1 if self.num_envs == 1 else 0)
+        self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
+        self._ctrl, self._applied = batch.bind("ctrl"), batch.bind("qfrc_applied")
+        self._drive = batch.bind("qfrc_actuator")
+        self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
+        self._has_threads = True
+        _with_threads.add(self)
+        return batch
+
+    def _working_batch(self) -> Batch:
+        """The simulations; in a forked child made anew, as they were, for it has none of the threads of its parent."""
+        batch, arrays = self._batch, self._arrays
+        assert batch is not None and arrays is not None
+        if not self._has_threads:
+            gain, bias = self._gain, self._bias
+            self._batch = self._open_batch()
+            self._batch.state[:] = batch.state
+            self._gain[:], self._bias[:] = gain, bias
+            self._connect(arrays)
+            batch = self._batch
+        return batch
+
+    def _lose_threads(self) -> None:
+        """The process is a forked child: to destroy simulations of its parent would wait for their threads."""
+        self._has_threads = False
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(tuple(vars(self).values())))
+
     def _initialise(self, envs: np.ndarray) -> None:
         """Write the authored state and targets of some environments."""
         arrays = self._arrays
         assert arrays is not None
         self._qpos[envs], self._qvel[envs] = self._initial
-        self._applied[envs] = 0.0
         self._grid(arrays.position_targets)[envs] = [axis.position_target for axis in self._axes]
         self._grid(arrays.velocity_targets)[envs] = [axis.velocity_target for axis in self._axes]
         self._grid(arrays.efforts)[envs] = 0.0

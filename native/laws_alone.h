@@ -1,0 +1,194 @@
+// Each generated law by itself, for the conformance test: columns of numbers in, columns of results out.
+#pragma once
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <array>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+// only the core is compiled once per instruction set
+#ifndef ACTUATORS_VARIANT
+#define ACTUATORS_VARIANT laws_alone
+#endif
+#include "generated_laws.h"
+
+namespace ACTUATORS_VARIANT {
+
+namespace py = pybind11;
+using Column = py::array_t<float>;
+
+// A law, or its preparation, on columns of `count` numbers.
+using Evaluate = void (*)(const float* const* in, float* const* out, py::ssize_t count);
+
+struct Entry {
+    const char *name, *kind;
+    int parameters, prepared, states, curves, arguments;
+    Evaluate law, prepare;
+};
+
+template <class Law, size_t... K>
+void evaluate_law(const float* const* in, float* const* out, py::ssize_t count, std::index_sequence<K...>) {
+    for (py::ssize_t i = 0; i < count; ++i) {
+        const auto results = Law::law(in[K][i]...);
+        for (int k = 0; k < 1 + Law::kStates; ++k) out[k][i] = results.at[k];
+    }
+}
+
+template <class Law, size_t... K>
+void evaluate_prepare(const float* const* in, float* const* out, py::ssize_t count, std::index_sequence<K...>) {
+    for (py::ssize_t i = 0; i < count; ++i) {
+        const auto results = Law::prepare(in[K][i]...);
+        for (int k = 0; k < Law::kPrepared; ++k) out[k][i] = results.at[k];
+    }
+}
+
+template <class Law>
+Entry entry_of(const char* kind) {
+    return {Law::kName,
+            kind,
+            Law::kParameters,
+            Law::kPrepared,
+            Law::kStates,
+            Law::kCurves,
+            Law::kArguments,
+            [](const float* const* in, float* const* out, py::ssize_t count) {
+                evaluate_law<Law>(in, out, count, std::make_index_sequence<Law::kArguments>());
+            },
+            [](const float* const* in, float* const* out, py::ssize_t count) {
+                evaluate_prepare<Law>(in, out, count, std::make_index_sequence<Law::kParameters>());
+            }};
+}
+
+template <class... Law>
+void add_entries(std::vector<Entry>& entries, const char* kind, List<Law...>) {
+    (entries.push_back(entry_of<Law>(kind)), ...);
+}
+
+inline const std::vector<Entry>& entries() {
+    static const std::vector<Entry> all = [] {
+        std::vector<Entry> made;
+        add_entries(made, "controller", Controllers());
+        add_entries(made, "clamping", Clamps());
+        return made;
+    }();
+    return all;
+}
+
+inline const Entry& entry_named(const std::string& name) {
+    std::string known;
+    for (const Entry& one : entries()) {
+        if (name == one.name) return one;
+        known += std::string(known.empty() ? "" : ", ") + one.name;
+    }
+    throw std::invalid_argument("name = " + name + ": must be one of " + known + ".");
+}
+
+// The array of a float32 argument of this shape; -1 stands for any length.
+inline Column float_array(const std::string& name, const py::handle& given, const std::vector<py::ssize_t>& shape) {
+    bool good =
+        py::isinstance<py::array>(given) && py::reinterpret_borrow<py::array>(given).dtype().is(py::dtype::of<float>());
+    if (good) {
+        const auto array = py::reinterpret_borrow<py::array>(given);
+        good = array.ndim() == static_cast<py::ssize_t>(shape.size()) && (array.flags() & py::array::c_style);
+        for (size_t axis = 0; good && axis < shape.size(); ++axis)
+            good = shape[axis] < 0 || array.shape(static_cast<py::ssize_t>(axis)) == shape[axis];
+    }
+    if (!good) {
+        std::string wanted;
+        for (const py::ssize_t size : shape) wanted += (size < 0 ? "any" : std::to_string(size)) + ",";
+        throw std::invalid_argument(name + ": must be a contiguous NumPy array of float32, shape (" + wanted + ").");
+    }
+    return py::reinterpret_borrow<Column>(given);
+}
+
+inline std::vector<Column> evaluate(Evaluate function, const py::list& columns, int arguments, int results) {
+    if (columns.size() != static_cast<size_t>(arguments))
+        throw std::invalid_argument("columns has " + std::to_string(columns.size()) + " arrays: must be " +
+                                    std::to_string(arguments) + ".");
+    std::vector<Column> in, out;
+    std::vector<const float*> from;
+    std::vector<float*> to;
+    for (size_t k = 0; k < columns.size(); ++k) {
+        const py::ssize_t size = in.empty() ? -1 : in[0].shape(0);
+        in.push_back(float_array("columns[" + std::to_string(k) + "]", columns[k], {size}));
+        from.push_back(in.back().data());
+    }
+    const py::ssize_t count = in.empty() ? 0 : in[0].shape(0);
+    for (int k = 0; k < results; ++k) {
+        out.emplace_back(count);
+        to.push_back(out.back().mutable_data());
+    }
+    function(from.data(), to.data(), count);
+    return out;
+}
+
+// Value of a curve at each position, lane by lane where V has several.
+template <class V>
+V curve_at(V position, const float* rows, py::ssize_t count) {
+    V point = splat<V>(rows[0]), value = splat<V>(rows[1]), slope = splat<V>(0.0f);
+    for (py::ssize_t row = 0; row < count; ++row) {
+        const float* numbers = rows + 3 * row;
+        const Values<V, 3> taken =
+            curve_row(position, point, value, slope, splat<V>(numbers[0]), splat<V>(numbers[1]), splat<V>(numbers[2]));
+        point = taken.at[0], value = taken.at[1], slope = taken.at[2];
+    }
+    return curve_value(position, point, value, slope);
+}
+
+inline Column curve(const py::object& given_rows, const py::object& given_positions) {
+    const Column rows = float_array("rows", given_rows, {-1, 3});
+    const Column positions = float_array("positions", given_positions, {-1});
+    if (!rows.shape(0)) throw std::invalid_argument("rows has none: must be one at least.");
+    const py::ssize_t count = positions.shape(0);
+    Column out(count);
+    const float* q = positions.data();
+    float* limit = out.mutable_data();
+    py::ssize_t i = 0;
+#if defined(__GNUC__)
+    // by vectors as far as they go, as the core does
+    typedef float Lanes __attribute__((vector_size(16)));
+    for (; i + 4 <= count; i += 4) {
+        Lanes lanes;
+        std::memcpy(&lanes, q + i, sizeof lanes);
+        lanes = curve_at(lanes, rows.data(), rows.shape(0));
+        std::memcpy(limit + i, &lanes, sizeof lanes);
+    }
+#endif
+    for (; i < count; ++i) limit[i] = curve_at(q[i], rows.data(), rows.shape(0));
+    return out;
+}
+
+inline void register_laws(py::module_& m) {
+    m.def("laws", [] {
+        py::dict all;
+        for (const Entry& one : entries())
+            all[one.name] = py::dict(py::arg("kind") = one.kind, py::arg("parameters") = one.parameters,
+                                     py::arg("prepared") = one.prepared, py::arg("states") = one.states,
+                                     py::arg("curves") = one.curves);
+        return all;
+    });
+    m.def(
+        "law",
+        [](const std::string& name, const py::list& columns) {
+            const Entry& one = entry_named(name);
+            return evaluate(one.law, columns, one.arguments, 1 + one.states);
+        },
+        py::arg("name"), py::arg("columns"));
+    m.def(
+        "prepare",
+        [](const std::string& name, const py::list& columns) {
+            const Entry& one = entry_named(name);
+            return evaluate(one.prepare, columns, one.parameters, one.prepared);
+        },
+        py::arg("name"), py::arg("columns"));
+    m.def("curve", &curve, py::arg("rows"), py::arg("positions"));
+}
+
+}  // namespace ACTUATORS_VARIANT
+
+using ACTUATORS_VARIANT::register_laws;
