@@ -210,7 +210,7 @@ def test_state_goes_with_its_node(recorder: type[Database]) -> None:
     """A node that nobody holds any more leaves nothing behind."""
     node = Node("/G/n")
     recorder.get_internal_state(node, 0)
-    before = len(recorder._memory)
+    before = len(recorder._states)
     del node
     gc.collect()
-    assert (before, len(recorder._memory)) == (1, 0)
+    assert (before, len(recorder._states)) == (1, 0)
