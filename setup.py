@@ -36,7 +36,7 @@ class BuildVariants(build_ext):
             symbol = f"k{name.capitalize()}"
             macros = [("ACTUATORS_VARIANT", name), ("ACTUATORS_SYMBOL", symbol), ("ACTUATORS_NAME", f'"{name}"')]
             objects = self.compiler.compile(
-                [str(NATIVE / "core.cpp")],
+                [str(NATIVE / "step.cpp")],
                 output_dir=str(Path(self.build_temp) / name),
                 macros=[*macros, *ext.define_macros],
                 extra_postargs=[*FLAGS, *flags],
@@ -50,8 +50,8 @@ setup(
     ext_modules=[
         Pybind11Extension(
             "isaacsim.core.experimental.actuators.native.core",
-            [str(NATIVE / "module.cpp")],
-            depends=[str(NATIVE / "core.cpp"), *(str(header) for header in sorted(NATIVE.glob("*.h")))],
+            [str(NATIVE / "module.cpp"), str(NATIVE / "plan.cpp")],
+            depends=sorted(str(path) for path in (*NATIVE.glob("*.h"), *NATIVE.glob("*.cpp"))),
             define_macros=[("ACTUATORS_X86", None)] if X86 else [],
             extra_compile_args=FLAGS,
             extra_link_args=LINK_FLAGS,

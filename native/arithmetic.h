@@ -1,6 +1,8 @@
 // What the generated laws stand on. V is float, or a vector of floats where the compiler has them.
 #pragma once
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace ACTUATORS_VARIANT {
@@ -31,6 +33,12 @@ inline float splat<float>(float x) {
     return x;
 }
 
+// As Warp has it: of zero there is no negative one.
+template <class V>
+inline V negative(V x) {
+    return splat<V>(0.0f) - x;
+}
+
 inline float magnitude(float x) {
     return std::fabs(x);
 }
@@ -44,6 +52,31 @@ inline V magnitude(V x) {
 template <class V>
 inline auto finite(V x) {
     return magnitude(x) <= splat<V>(kMax);
+}
+
+// A choice by bits. Where a compiler sees two branches it follows each through all that comes after, and the loop around
+// them is no longer one of vectors.
+inline float chosen(bool first, float one, float other) {
+    uint32_t a, b;
+    std::memcpy(&a, &one, sizeof a);
+    std::memcpy(&b, &other, sizeof b);
+    const uint32_t mask = first ? ~uint32_t{0} : 0;
+    const uint32_t bits = (a & mask) | (b & ~mask);
+    std::memcpy(&one, &bits, sizeof bits);
+    return one;
+}
+
+// The value, NaN unless it is good: all bits of a NaN are set, whatever the value was.
+inline float nan_unless(bool good, float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits |= good ? 0 : 0x7fffffff;
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+template <class V, class C>
+inline V nan_unless(C good, V value) {
+    return good ? value : splat<V>(kNaN);
 }
 
 }  // namespace ACTUATORS_VARIANT

@@ -33,14 +33,14 @@ inline V within(V value, V lower, V upper) {
 
 template <class V>
 inline V bounded(V value, V lower, V upper) {
-    return lower <= upper ? within(value, lower, upper) : splat<V>(kNaN);
+    return nan_unless(lower <= upper, within(value, lower, upper));
 }
 
 template <class V>
 inline Values<V, 2> pid_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
         V integral, V kp, V ki, V kd, V integral_max, V const_effort) {
     const V error = position_target - position;
-    const V integral_now = bounded(integral + error * dt, -integral_max, integral_max);
+    const V integral_now = bounded(integral + error * dt, negative(integral_max), integral_max);
     const V proportional = const_effort + feedforward + kp * error;
     return {{proportional + ki * integral_now + kd * (velocity_target - velocity), integral_now}};
 }
@@ -48,9 +48,9 @@ inline Values<V, 2> pid_effort(V position, V velocity, V position_target, V velo
 template <class V>
 inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
     const V share = velocity * speed_factor;
-    const V lower = within(stall * (splat<V>(-1.0f) - share), -peak, peak);
-    const V upper = within(stall * (splat<V>(1.0f) - share), -peak, peak);
-    return finite(velocity) ? bounded(effort, lower, upper) : splat<V>(kNaN);
+    const V lower = within(stall * (splat<V>(-1.0f) - share), negative(peak), peak);
+    const V upper = within(stall * (splat<V>(1.0f) - share), negative(peak), peak);
+    return bounded(effort, lower, upper);
 }
 
 template <class V>
@@ -60,17 +60,17 @@ inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
     const auto sloped = (stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f));
     const V factor = sloped ? finite_inverse : splat<V>(0.0f);
     const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f));
-    return {{stall, valid ? factor : splat<V>(kNaN), peak}};
+    return {{stall, nan_unless(valid, factor), peak}};
 }
 
 template <class V>
 inline V position_based_clamp(V effort, V position, V velocity, V limit) {
-    return bounded(effort, -limit, limit);
+    return bounded(effort, negative(limit), limit);
 }
 
 template <class V>
 inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
-    return bounded(effort, -max_effort, max_effort);
+    return bounded(effort, negative(max_effort), max_effort);
 }
 
 struct ControllerPD {

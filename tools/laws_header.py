@@ -44,12 +44,14 @@ _COMPARISONS: dict[type, str] = {
 }
 # how tightly an expression holds together in C++: a name, a sign, a comparison, a conditional expression
 _ATOM, _SIGN, _COMPARISON, _LOGIC, _CHOICE = 9, 7, 4, 2, 1
+_NAN = "splat<V>(kNaN)"
 # names that a function, an argument or a variable cannot have on the other side
 _TAKEN = set(
     "V Values List auto bool break case catch char class const constexpr continue default delete do double else enum "
     "explicit export extern false finite float for friend goto if inline int long magnitude mutable namespace new "
     "operator private protected public register return short signed sizeof splat static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while kInfinity kMax kNaN".split()
+    "throw true try typedef typename union unsigned using virtual void volatile while "
+    "kInfinity kMax kNaN negative".split()
 )
 
 
@@ -112,7 +114,7 @@ class Translator:
         Raises:
             UnsupportedError: It says something that has no translation, or two functions share a name.
         """
-        name = function.key
+        name = function.func.__name__
         if self._sources.setdefault(name, function.func) is not function.func:
             raise UnsupportedError(
                 f"{_place(function.func)}: {name} is also a function of {_place(self._sources[name])}. Rename one."
@@ -213,9 +215,9 @@ class _Body:
             return self._literal(node, node.value)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             if isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, float):
-                return self._literal(node, -node.operand.value)
+                return self._literal(node, 0.0 - node.operand.value)
             inner = self._number(node.operand)
-            return Expression(f"-{inner.within(_ATOM)}", _SIGN, inner.reads)
+            return Expression(f"negative({inner.text})", _ATOM, inner.reads)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             inner = self._condition(node.operand)
             return Expression(f"!{inner.within(_ATOM)}", _SIGN, inner.reads, is_condition=True)
@@ -232,6 +234,9 @@ class _Body:
             return Expression(text, _LOGIC, frozenset().union(*(part.reads for part in parts)), is_condition=True)
         if isinstance(node, ast.IfExp):
             test, yes, no = self._condition(node.test), self._number(node.body), self._number(node.orelse)
+            if no.text == _NAN:
+                # by bits, see arithmetic.h
+                return Expression(f"nan_unless({test.text}, {yes.text})", _ATOM, test.reads | yes.reads)
             text = f"{test.within(_COMPARISON)} ? {yes.within(_LOGIC)} : {no.within(_LOGIC)}"
             return Expression(text, _CHOICE, test.reads | yes.reads | no.reads)
         if isinstance(node, ast.Call):
@@ -280,7 +285,7 @@ class _Body:
 
     def _literal(self, node: Any, value: float) -> Expression:
         if math.isnan(value):
-            return Expression("splat<V>(kNaN)", _ATOM, frozenset())
+            return Expression(_NAN, _ATOM, frozenset())
         if math.isinf(value):
             return Expression(f"splat<V>({'-' if value < 0 else ''}kInfinity)", _ATOM, frozenset())
         with np.errstate(over="ignore"):

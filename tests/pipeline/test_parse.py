@@ -114,7 +114,7 @@ def test_every_problem_is_reported_at_once(stage: Usd.Stage) -> None:
 def test_network_is_refused(stage: Usd.Stage) -> None:
     """It is read, but nothing carries it out yet."""
     prim = add_actuator(ROOT, "knee", "act", NeuralControlConfig("knee.onnx"), stage=stage)
-    with pytest.raises(ValueError, match="comes later"):
+    with pytest.raises(ActuatorParseError, match=r"<.*/act>: .*comes later"):
         parse_actuator_prim(prim)
 
 
@@ -207,3 +207,64 @@ def test_registering_twice_warns_and_builtins_stay() -> None:
         register_actuator_component("AcmeDoublingAPI", ClampingMaxEffort, ComponentKind.CLAMPING)
     with pytest.raises(ValueError, match="built in"):
         register_actuator_component(SchemaNames.PD_CONTROL, ControllerPD, ComponentKind.CONTROLLER)
+
+
+def test_function_chooses_the_component_of_a_prim(stage: Usd.Stage) -> None:
+    """It is given the authored values, and may refuse them; the error names the prim."""
+    own_prim(stage, 3.0)
+    seen: list[dict[str, Any]] = []
+
+    def choose(values: dict[str, Any]) -> type[Controller]:
+        seen.append(values)
+        if values["hold_effort"] > 5:
+            raise ValueError("hold_effort is too much for any law.")
+        return Constant
+
+    register_actuator_component("NewtonHoldControlAPI", choose, ComponentKind.CONTROLLER)
+    register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
+    prim = stage.GetPrimAtPath(f"{ROOT}/Actuators/own")
+    parsed = parse_actuator_prim(prim)
+    assert (parsed.controller_class, parsed.controller_kwargs) == (Constant, {"hold_effort": 3.0})
+    assert seen[0]["hold_effort"] == 3.0
+    host = MemoryHost(["knee", "ankle"], path=ROOT, stage=stage)
+    with use_host(host):
+        wrapper = ArticulationActuators(ROOT)
+        assert isinstance(wrapper.actuators[0].controller, Constant)
+        wrapper.close()
+    prim.GetAttribute("newton:holdEffort").Set(6.0)
+    with pytest.raises(ActuatorParseError, match=r"</Robot/Actuators/own>: hold_effort is too much"):
+        parse_actuator_prim(prim)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "words"),
+    [(Constant(None), "must be a component class"), (Doubling, "must be a subclass of Controller")],
+    ids=["object", "other kind"],
+)
+def test_what_a_function_chooses_is_checked(stage: Usd.Stage, chosen: Any, words: str) -> None:
+    """With the prim's path."""
+    own_prim(stage, 3.0)
+    register_actuator_component("NewtonHoldControlAPI", lambda _values: chosen, ComponentKind.CONTROLLER)
+    register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
+    with pytest.raises(ActuatorParseError, match=f"</Robot/Actuators/own>: .*{words}"):
+        parse_actuator_prim(stage.GetPrimAtPath(f"{ROOT}/Actuators/own"))
+
+
+@pytest.mark.parametrize(
+    ("component", "words"),
+    [(None, "component_class = None"), (3, "component_class = 3"), (int, "int"), (Doubling, "Doubling")],
+)
+def test_what_is_no_component_is_not_registered(component: Any, words: str) -> None:
+    """Neither a class of the kind nor a function."""
+    with pytest.raises(ValueError, match=f"{words}.*must be a subclass of .*Controller"):
+        register_actuator_component("AcmeHoldAPI", component, ComponentKind.CONTROLLER)
+    assert "AcmeHoldAPI" not in catalogue._registered and "AcmeHoldAPI" not in schema._foreign
+
+
+def test_schema_names_follow_from_the_configs() -> None:
+    """One for each, by the name of its config."""
+    assert SchemaNames.PD_CONTROL == PDControlConfig.SCHEMA
+    assert SchemaNames.DC_MOTOR_CLAMPING == DCMotorClampingConfig.SCHEMA
+    assert SchemaNames.DELAY == DelayConfig.SCHEMA
+    with pytest.raises(AttributeError, match="SchemaNames has no NONSENSE: known are ACTUATOR, PD_CONTROL"):
+        SchemaNames.NONSENSE  # noqa: B018

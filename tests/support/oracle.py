@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+
+LAWS: dict[str, Callable[..., tuple[Any, ...]]] = {}
+"""By component class: the law of whole columns, from signals, state and parameters as they are given to users.
+
+Controllers take `(q, qd, q_target, qd_target, feedforward, dt, *state, *parameters)`, clamps `(effort, q, qd, dt,
+*state, *parameters, *curve values)`; the effort is returned first, then the new state.
+"""
+
+
+def law_of(component: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Say of a function that it is the law of a component."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        LAWS[component] = function
+        return function
+
+    return register
 
 
 def pd_effort(q, qd, q_target, qd_target, feedforward, kp, kd, const_effort):
@@ -37,6 +57,38 @@ def dc_motor_clamp(effort, qd, saturation_effort, velocity_limit, max_motor_effo
         lower, upper = (saturation_effort * (sign - v / velocity_limit) for sign in (-1, 1))
     lower, upper = max(lower, -max_motor_effort), min(upper, max_motor_effort)
     return min(max(effort, lower), upper)
+
+
+@law_of("ControllerPD")
+def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
+    """PD control."""
+    return (pd_effort(q, qd, q_target, qd_target, feedforward, kp, kd, const_effort),)
+
+
+@law_of("ControllerPID")
+def pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, integral_max, const_effort):
+    """PID control; the updated integral acts at once."""
+    integral = pid_integral(integral, q, q_target, dt, integral_max)
+    return pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral), integral
+
+
+@law_of("ClampingMaxEffort")
+def max_effort_law(effort, _q, _qd, _dt, max_effort):
+    """Symmetric limit."""
+    return (max_effort_clamp(effort, max_effort),)
+
+
+@law_of("ClampingDCMotor")
+def dc_motor_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_motor_effort):
+    """DC-motor limit."""
+    rows = zip(effort, qd, saturation_effort, velocity_limit, max_motor_effort, strict=True)
+    return (np.array([dc_motor_clamp(*row) for row in rows]),)
+
+
+@law_of("ClampingPositionBased")
+def position_based_law(effort, _q, _qd, _dt, limit):
+    """Symmetric limit, given the value of its table."""
+    return (max_effort_clamp(effort, limit),)
 
 
 def table_limit(q, positions, efforts):

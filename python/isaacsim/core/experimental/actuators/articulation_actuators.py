@@ -19,9 +19,9 @@ from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
 from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
-from .pipeline.engine import Engine
+from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_config, entry_from_spec
-from .pipeline.fault import Fault
+from .pipeline.step.fault import Fault
 from .usd.discover import discover
 
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
@@ -128,7 +128,7 @@ class ArticulationActuators:
     @property
     def actuators(self) -> list[Actuator]:
         """The actuators: from USD in stage order, from Python in joint order."""
-        return list(self._engine.actuators)
+        return list(self._assembly.actuators)
 
     @property
     def actuated_dof_indices(self) -> list[int]:
@@ -142,16 +142,16 @@ class ArticulationActuators:
         Such a joint gets effort 0 for the step; no other joint is affected.
         """
         paths = self._attachment.paths
-        return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._engine.faults()]
+        return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._assembly.faults()]
 
     @property
     def engine(self) -> str:
         """What computes the efforts: `native` with its instruction set, `warp`, `custom`, or several of them."""
-        return self._engine.name
+        return self._assembly.name
 
     def observe_efforts(self, on: bool = True) -> None:
         """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time."""
-        self._engine.observe(on)
+        self._assembly.observe(on)
         self._observing = on
 
     @property
@@ -211,7 +211,7 @@ class ArticulationActuators:
         if indices is None:
             self._attachment.resume()
         else:
-            self._engine.reset(self._chosen(indices))
+            self._assembly.reset(self._chosen(indices))
 
     def draw_delays(self, low: int, high: int, *, seed: int) -> None:
         """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
@@ -226,14 +226,14 @@ class ArticulationActuators:
         Raises:
             ValueError: No actuator has a delay, one of them cannot hold `high`, or the range is none.
         """
-        self._engine.draw_delays(low, high, seed)
+        self._assembly.draw_delays(low, high, seed)
 
     def save_state(self) -> dict[str, np.ndarray]:
         """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
 
         Parameters and feedforward are inputs and not part of it.
         """
-        return self._engine.save()
+        return self._assembly.save()
 
     def restore_state(self, saved: Mapping[str, np.ndarray]) -> None:
         """Take over what `save_state` returned: the efforts from here on are bit for bit those from there on.
@@ -244,7 +244,7 @@ class ArticulationActuators:
         Raises:
             ValueError: It comes from other actuators; nothing is changed then.
         """
-        self._engine.restore(saved)
+        self._assembly.restore(saved)
 
     def set_dof_feedforward_effort_targets(
         self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None
@@ -315,11 +315,11 @@ class ArticulationActuators:
                     f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
                 )
             self._attachment = Attachment(self, host.bus, robots, axes, auto_step)
-            self._engine = Engine(entries, robots.num_robots, robots.device, self._attachment.columns)
-            self._engine.place(self._attachment.columns, self.articulation.num_dofs)
+            self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
+            self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)
         try:
-            self._attachment.open(self._engine)
+            self._attachment.open(self._assembly)
         except BaseException:
             # the error that counts is the first
             with contextlib.suppress(Exception):
@@ -337,4 +337,4 @@ class ArticulationActuators:
     def _observed(self, which: int) -> np.ndarray:
         if not self._observing:
             raise RuntimeError(f"{self!r} does not observe its efforts. Call observe_efforts() before the step.")
-        return self._engine.observed()[which][:, np.argsort(self._attachment.columns)]
+        return self._assembly.observed()[which][:, np.argsort(self._attachment.columns)]

@@ -21,7 +21,7 @@ from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .hosts.values import broadcast, resolve_indices
-from .pipeline.engine import Engine
+from .pipeline.assembly import Assembly
 
 _INFINITY = float("inf")
 
@@ -67,7 +67,7 @@ class Attachment:
         self.buffers: Buffers | None = None
         self.feedforward = np.zeros((self.num_robots, robots.articulation.num_dofs), np.float32)
         self.feedforward_on_device = self._on_device(self.feedforward)
-        self._engine: Engine
+        self._assembly: Assembly
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
         self._holds_drives = False
@@ -90,9 +90,9 @@ class Attachment:
 
     # life
 
-    def open(self, engine: Engine) -> None:
-        """Attach `engine` to physics, at once when it runs and from now on whenever it does; close after an error."""
-        self._engine = engine
+    def open(self, assembly: Assembly) -> None:
+        """Attach `assembly` to physics, at once when it runs and from now on whenever it does; close after an error."""
+        self._assembly = assembly
         if self._bus.ready:
             self._on_ready()
         # the stop comes first
@@ -128,7 +128,7 @@ class Attachment:
             if not 0.0 < dt < _INFINITY:
                 raise ValueError(f"step_dt = {dt}: must be a finite number of seconds > 0.")
             buffers.refresh()
-            self._engine.step(dt)
+            self._assembly.step(dt)
             buffers.commit()
         except BaseException as error:
             # an interrupt too leaves no effort behind, and is passed on as it is
@@ -142,7 +142,7 @@ class Attachment:
     def resume(self) -> None:
         """Forget the error that stopped stepping, and step again where that was asked for."""
         self.error = None
-        self._engine.reset()
+        self._assembly.reset()
         if self._auto_step:
             self._subscribe_step()
 
@@ -221,8 +221,8 @@ class Attachment:
         inputs = (buffers.positions, buffers.velocities, buffers.position_targets, buffers.velocity_targets)
         with quiet_warp():
             self.feedforward_on_device = self._on_device(feedforward)
-            self._engine.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
-            self._engine.reset()
+            self._assembly.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
+            self._assembly.reset()
         self.buffers, self._holds_drives = buffers, True
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)

@@ -36,6 +36,15 @@ class ParameterSource(Protocol):
         """The values of a parameter, copied."""
         ...
 
+    def assign(self, component: Any, attribute: str, values: Any) -> None:
+        """Copy an array into a parameter, one value per robot and target; it acts at the next step.
+
+        Raises:
+            TypeError: It is no Warp array, or one of another type.
+            ValueError: It has another length, or is on another device.
+        """
+        ...
+
 
 class Component:
     """What controllers, clamps and delays have in common."""
@@ -100,6 +109,13 @@ class Component:
         if name in type(self).PARAMETERS and self.parameter_source is not None:
             return self.parameter_source.parameter(self, name)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}.")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # the plan reads parameters where it holds them: an array put beside them would only seem to act
+        if name in type(self).PARAMETERS and self.parameter_source is not None:
+            self.parameter_source.assign(self, name, value)
+        else:
+            super().__setattr__(name, value)
 
     def read(self, parameter: str) -> np.ndarray:
         """Return a copy of a parameter's values, shape `(N,)`.

@@ -45,7 +45,7 @@ def dc_motor_clamp(
     share = velocity * speed_factor
     lower = within(stall * (-1.0 - share), -peak, peak)
     upper = within(stall * (1.0 - share), -peak, peak)
-    return bounded(effort, lower, upper) if wp.isfinite(velocity) else wp.nan
+    return bounded(effort, lower, upper)
 
 
 class ClampingDCMotor(Clamping):

@@ -1,13 +1,11 @@
 """`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators 1.2.
 
-`ArticulationActuators` compiles all its actuators into one plan and does not step these objects; they are for code that
-brings its own state, control and loop. Built-in laws run natively on the CPU; on CUDA, and with a component of the
-user's own, each component computes in turn.
+`ArticulationActuators` compiles all its actuators into few plans and does not step these objects; they are for code that
+brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +14,21 @@ import warp as wp
 
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
-from .component_engine import ComponentEngine
-from .fault import Fault
-from .flat import FlatEngine, runs_natively
-from .record import Record
+from .calls import Calls, Contents, contents_of, step_of, unchanged
+from .step.binding import as_warp
+from .step.fault import Fault, fault_of
+
+
+class _Compiled:
+    """What an actuator has compiled of its parts: its step, how it is called, and what the parts were."""
+
+    __slots__ = ("calls", "computed", "step", "told")
+
+    def __init__(self) -> None:
+        self.step: Any = None
+        self.calls: Calls | None = None
+        self.told: list[Contents] = []
+        self.computed: Any = None
 
 
 class Actuator:
@@ -36,8 +45,8 @@ class Actuator:
         effort_indices: Where efforts go; None means `indices`.
         state_pos_attr: Name of the positions [rad or m] on the state object.
         state_vel_attr: Name of the velocities [rad/s or m/s] on the state object.
-        control_target_pos_attr: Name of the position targets on the control object.
-        control_target_vel_attr: Name of the velocity targets on the control object.
+        control_target_pos_attr: Name of the position targets on the control object; None means the usual one.
+        control_target_vel_attr: Name of the velocity targets on the control object; None means the usual one.
         control_feedforward_attr: Name of the feedforward efforts [N·m or N]; None, or an absent array, means none.
         control_output_attr: Name of the efforts [N·m or N], which are added to.
         control_computed_output_attr: Name of an array that gets the efforts before the clamps, added to, or None.
@@ -52,14 +61,15 @@ class Actuator:
 
     @dataclass
     class State:
-        """State of delay and controller; a part is None when there is nothing to remember."""
+        """State of delay, controller and limits; a part is None when there is nothing to remember."""
 
         delay_state: Any = None
         controller_state: Any = None
+        clamping_states: tuple[Any, ...] = ()
 
         def reset(self, mask: wp.array | None = None) -> None:
             """Start over where `mask`, bool `(N,)`, is true; everywhere by default."""
-            for part in (self.delay_state, self.controller_state):
+            for part in (self.delay_state, self.controller_state, *self.clamping_states):
                 if part is not None:
                     part.reset(mask)
 
@@ -74,8 +84,8 @@ class Actuator:
         effort_indices: wp.array | None = None,
         state_pos_attr: str = "joint_q",
         state_vel_attr: str = "joint_qd",
-        control_target_pos_attr: str = "joint_target_pos",
-        control_target_vel_attr: str = "joint_target_vel",
+        control_target_pos_attr: str | None = "joint_target_pos",
+        control_target_vel_attr: str | None = "joint_target_vel",
         control_feedforward_attr: str | None = "joint_act",
         control_output_attr: str = "joint_f",
         control_computed_output_attr: str | None = None,
@@ -95,15 +105,18 @@ class Actuator:
         self.target_pos_indices = target_pos_indices
         self.effort_indices = indices if effort_indices is None else effort_indices
         self.state_pos_attr, self.state_vel_attr = state_pos_attr, state_vel_attr
-        self.control_target_pos_attr, self.control_target_vel_attr = control_target_pos_attr, control_target_vel_attr
+        self.control_target_pos_attr = control_target_pos_attr or "joint_target_pos"
+        self.control_target_vel_attr = control_target_vel_attr or "joint_target_vel"
         self.control_feedforward_attr, self.control_output_attr = control_feedforward_attr, control_output_attr
         self.control_computed_output_attr, self.requires_grad = control_computed_output_attr, requires_grad
         self.label, self.dof_names = label, tuple(dof_names)
         for component in (controller, delay, *self.clamping):
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
-        # on CUDA now, as the first step may be one that a graph captures
-        self._engine: FlatEngine | ComponentEngine | None = ComponentEngine(self) if self.device.is_cuda else None
+        self._compiled = _Compiled()
+        if self.device.is_cuda:
+            # now, as the first step may be one that a graph captures
+            self.compiled()
 
     @property
     def num_actuators(self) -> int:
@@ -115,33 +128,34 @@ class Actuator:
         """Warp device of the arrays."""
         return self.indices.device
 
-    @functools.cached_property
-    def record(self) -> Record:
-        """What steps leave behind besides efforts and states."""
-        return Record(self.num_actuators, self.device)
-
     @property
     def computed_efforts(self) -> wp.array:
         """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault."""
-        return self.record.computed
+        step = self._compiled.step
+        return self._compiled.computed if step is None else as_warp(step.computed).flatten()
 
     @property
     def faults(self) -> list[Fault]:
         """The first fault of each joint since the last `clear_faults`, by joint and robot; reads the device.
 
         A joint with an input or effort that is not finite gets effort 0 for that step and keeps its state; of a delayed
-        command, what is not finite is held from the one before. The state of a component of the user's own is kept
-        where it consists of Warp arrays whose last dimension is `N`.
+        command, what is not finite is held from the one before. Joints without names are robots of one joint each.
         """
-        return self.record.faults(self.label, self.dof_names)
+        if self._compiled.step is None:
+            return []
+        names = self.dof_names if self.dof_names and self.num_actuators % len(self.dof_names) == 0 else ("",)
+        found = [(n % len(names), n // len(names), code, step) for n, _, code, step in self._compiled.step.faults()]
+        return [fault_of(self.label, names[dof], robot, step, code) for dof, robot, code, step in sorted(found)]
 
     def clear_faults(self) -> None:
         """Forget all faults; the steps that faults name are counted from here. States are another matter."""
-        self.record.clear()
+        if self._compiled.step is not None:
+            self._compiled.step.clear_faults()
 
     def is_stateful(self) -> bool:
         """Whether `step` needs states."""
-        return self.delay is not None or self.controller.is_stateful()
+        components = self.controller, *self.clamping
+        return self.delay is not None or any(component.is_stateful() for component in components)
 
     def is_graphable(self) -> bool:
         """Whether `step` can be captured in a CUDA graph."""
@@ -155,6 +169,9 @@ class Actuator:
         return self.State(
             delay_state=self.delay.state(self.num_actuators, self.device) if self.delay else None,
             controller_state=self.controller.state(self.num_actuators, self.device) if stateful else None,
+            clamping_states=tuple(clamp.state(self.num_actuators, self.device) for clamp in self.clamping)
+            if any(clamp.is_stateful() for clamp in self.clamping)
+            else (),
         )
 
     def step(
@@ -177,12 +194,25 @@ class Actuator:
             dt: Physics step [s]; laws without an integral do not need it.
 
         Raises:
-            ValueError: A stateful actuator without both states, or an array that is not there.
+            ValueError: A stateful actuator without both states, an array that is not there or does not fit, or a time
+                step that is no number of seconds >= 0. Nothing has been written then.
         """
         self.require_states(current_act_state, next_act_state)
-        if self._engine is None or not self._engine.is_current():
-            self._engine = FlatEngine([self]) if runs_natively(self) else ComponentEngine(self)
-        self._engine.step(sim_state, sim_control, (current_act_state,), (next_act_state,), dt)
+        compiled = self._compiled
+        while compiled.calls is None or not compiled.calls.step(
+            sim_state, sim_control, current_act_state, next_act_state, dt
+        ):
+            compiled.calls = Calls([self])
+
+    def compiled(self) -> Any:
+        """What steps this actuator, made anew when its parts have changed."""
+        compiled = self._compiled
+        if compiled.step is None or not unchanged(compiled.told):
+            if compiled.computed is None:
+                compiled.computed = wp.zeros(self.num_actuators, dtype=wp.float32, device=self.device)
+            compiled.step = step_of(self, compiled.computed, compiled.step)
+            compiled.told = contents_of(self)
+        return compiled.step
 
     def require_states(self, current_act_state: State | None, next_act_state: State | None) -> None:
         """Refuse to step a stateful actuator without both states."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .actuator import Actuator
-from .fault import Fault
-from .flat import FlatEngine, runs_natively
+from .calls import Calls, is_native
+from .step.fault import Fault
 
 
 class ActuatorGroup:
@@ -27,7 +27,7 @@ class ActuatorGroup:
         self.actuators = tuple(actuators)
         if len(set(map(id, actuators))) != len(self.actuators):
             raise ValueError("an actuator is listed twice: must be there once, as it keeps one record. Make another.")
-        self._parts: list[tuple[slice, FlatEngine | None]] = []
+        self._parts: list[tuple[slice, Calls | None]] = []
         self._without = (None,) * len(self.actuators)
 
     def is_stateful(self) -> bool:
@@ -62,12 +62,12 @@ class ActuatorGroup:
         Raises:
             ValueError: An array or a state is missing.
         """
-        if not self._parts or not all(engine is None or engine.is_current() for _, engine in self._parts):
+        if not self._parts or not all(calls is None or calls.is_current() for _, calls in self._parts):
             self._split()
         now, after = self._states(current_states, next_states)
-        for mine, engine in self._parts:
-            if engine is not None:
-                engine.step(sim_state, sim_control, now[mine], after[mine], dt)
+        for mine, calls in self._parts:
+            if calls is not None:
+                calls.step(sim_state, sim_control, now[mine], after[mine], dt)
             else:
                 for actuator, before, following in zip(self.actuators[mine], now[mine], after[mine], strict=True):
                     actuator.step(sim_state, sim_control, before, following, dt)
@@ -86,9 +86,9 @@ class ActuatorGroup:
         """Find neighbours that run natively, and the others between them."""
         self._stateful = [number for number, actuator in enumerate(self.actuators) if actuator.is_stateful()]
         self._parts, first = [], 0
-        for native, mine in itertools.groupby(self.actuators, runs_natively):
+        for native, mine in itertools.groupby(self.actuators, is_native):
             part = slice(first, first + len(list(mine)))
-            self._parts.append((part, FlatEngine(self.actuators[part]) if native else None))
+            self._parts.append((part, Calls(self.actuators[part]) if native else None))
             first = part.stop
 
     def _states(self, *given: Sequence[Actuator.State | None] | None) -> list[Sequence[Actuator.State | None]]:

@@ -1,9 +1,11 @@
 """Compile the actuators of one articulation into one plan: what runs on which joint, and with which numbers.
 
 A *slot* is one driven joint. A parameter is a row of the plan: one value per slot, or one per robot and slot once
-somebody gave or wants them that way. What an actuator lacks is neutral: no bias, no limit, no lag. The clamps of all
+somebody gave or wants them that way. What an actuator lacks is neutral: its law does nothing there. The clamps of all
 slots are merged into one sequence of stages that keeps the order each user gave. Components that compute arrays
 themselves stand between the two phases of a step, command and limit. Pure data: nothing here needs a device.
+
+Every parameter array of every component is checked here, whoever runs it: type, length and range.
 """
 
 from __future__ import annotations
@@ -16,20 +18,20 @@ from typing import Any
 import numpy as np
 
 from ..components.base import Clamping, Controller
-from ..components.catalogue import components, laws
-from ..components.clamping_max_effort import ClampingMaxEffort
-from ..components.clamping_position_based import ClampingPositionBased
+from ..components.catalogue import canonical_rank, components, law_of
 from ..components.delay import Delay
 from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
 
 BUILT_IN = components()
-"""Classes whose laws every engine knows; clamps are merged into stages in this order, which is the canonical one."""
+"""Classes whose laws every engine knows."""
 
 # what a class with a law must not override for the law to be all there is to it
-_COMPUTATION = {Controller: ("compute", "state", "update_state", "is_stateful"), Clamping: ("modify_forces",)}
-_CONFIG_OF = {law.component: law.config for law in laws()}
+_COMPUTATION = {
+    Controller: ("compute", "state", "update_state", "is_stateful"),
+    Clamping: ("modify_forces", "state", "update_state", "is_stateful"),
+}
 
 
 @dataclass(eq=False)
@@ -40,11 +42,20 @@ class Row:
         shared: Value of each slot, for all robots alike.
         per_robot: Whether values differ, or may come to differ, from robot to robot.
         own: Those values, shape `(robots, slots)`, as long as no engine has taken them over.
+        neutral: Value of slots without the law.
+        live: Array `(robots,)` of a component that every step reads, for a plan of one slot; nothing is copied then.
     """
 
     shared: np.ndarray
     per_robot: bool = False
     own: np.ndarray | None = None
+    neutral: float = 0.0
+    live: Any = None
+
+    @classmethod
+    def filled(cls, neutral: float, num_slots: int, dtype: Any = np.float32) -> Row:
+        """A row in which no slot has the law."""
+        return cls(np.full(num_slots, neutral, dtype), neutral=neutral)
 
     def spread(self, num_robots: int) -> np.ndarray:
         """The values of all robots, in an array of their own."""
@@ -62,13 +73,57 @@ class Stage:
         clamp: The class.
         used: Which slots have it here, bool.
         rows: Its parameters by name.
-        tables: Lookup tables of a position-based stage: positions, efforts and which slots they serve.
+        curves: Points and values of its curve, and which slots they serve, bool; each curve once.
     """
 
     clamp: Any
     used: np.ndarray
     rows: dict[str, Row]
-    tables: list[tuple[list[float], list[float], np.ndarray]] = field(default_factory=list)
+    curves: list[tuple[list[float], list[float], np.ndarray]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Remembering:
+    """A law of the plan with a state.
+
+    Args:
+        law: Its class.
+        used: Which slots have it, bool.
+        stage: Number of its stage; None for a controller.
+    """
+
+    law: Any
+    used: np.ndarray
+    stage: int | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of slots that have it."""
+        return int(self.used.sum())
+
+    @property
+    def places(self) -> np.ndarray:
+        """Place of each slot among those with the law, int32; -1 without it."""
+        return np.where(self.used, np.cumsum(self.used) - 1, -1).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """Where the parts of an actuator are in the plan.
+
+    Args:
+        label: The actuator's.
+        slots: Slots of its joints, in their order.
+        max_delay: Largest delay [physics steps]; None where the plan delays nothing.
+        controller: Class of its controller in the plan, or None.
+        stages: Number of each planned clamp in the actuator's list, and number of its stage.
+    """
+
+    label: str
+    slots: tuple[int, ...]
+    max_delay: int | None
+    controller: Any
+    stages: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +174,9 @@ class Plan:
         stages: Limits in their order.
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
-        depth: Rows of the delay ring: the largest lag plus one.
+        depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
         shown: What the components show.
+        placed: Where the parts of each actuator are.
     """
 
     num_robots: int
@@ -134,6 +190,7 @@ class Plan:
     lag: Row
     depth: int = 1
     shown: list[Shown] = field(default_factory=list)
+    placed: list[Placed] = field(default_factory=list)
 
     @property
     def num_slots(self) -> int:
@@ -141,9 +198,22 @@ class Plan:
         return len(self.dof_names)
 
     @property
-    def num_states(self) -> int:
-        """Largest number of values that a law remembers."""
-        return max((len(controller.STATE) for controller in self.controllers), default=0)
+    def num_delayed(self) -> int:
+        """Number of joints with a delay."""
+        return int(self.delayed.sum())
+
+    @property
+    def stateful(self) -> list[Remembering]:
+        """The laws with a state in the one order that holds everywhere: controllers, then stages."""
+        controllers = [
+            Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
+        ]
+        stages = [
+            Remembering(stage.clamp, stage.used, number)
+            for number, stage in enumerate(self.stages)
+            if stage.clamp.STATE
+        ]
+        return controllers + stages
 
     @property
     def stage_names(self) -> list[str]:
@@ -171,47 +241,114 @@ def between(entry: ActuatorEntry) -> Between | None:
 
 def is_built_in(entry: ActuatorEntry) -> bool:
     """Whether every engine knows the laws of an actuator, those aside that stand between the phases."""
-    return all(_base_of(component) is not None for component in _planned(entry).components)
+    return all(base_of(component) is not None for component in _planned(entry).components)
 
 
-def compile_plan(entries: Sequence[ActuatorEntry], num_robots: int, slots: Sequence[Sequence[int]] = ()) -> Plan:
-    """Return the plan of some actuators, their parameters copied in.
+def compile_plan(
+    entries: Sequence[ActuatorEntry], num_robots: int, slots: Sequence[Sequence[int]] = (), *, live: bool = False
+) -> Plan:
+    """Return the plan of some actuators.
 
     Args:
         entries: The actuators.
         num_robots: Number of robots.
         slots: Slots of each actuator's joints; by default they are numbered as they come.
+        live: Whether steps read the components' own arrays, instead of copies; for one actuator of one joint.
 
     Raises:
-        ValueError: A parameter array does not hold one value per robot and joint, or holds one out of range.
+        ValueError: A parameter array is not of its type, does not hold one value per robot and joint, or holds one out
+            of range.
         TypeError: A law does not have the signals of its kind.
     """
     places = [tuple(one) for one in slots] or _in_sequence(entries)
+    for entry in entries:
+        check_parameters(entry, num_robots)
+    apart = [between(entry) for entry in entries]
     entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
     for entry, mine in zip(entries, places, strict=True):
         _add_controller(plan, entry, mine)
         _add_delay(plan, entry, mine)
-    _add_clamps(plan, entries, places)
+        law = entry.controller and (base_of(entry.controller) or type(entry.controller))
+        longest = entry.delay.max_delay if entry.delay is not None else None
+        plan.placed.append(Placed(entry.label, mine, longest, law, []))
+    _add_clamps(plan, entries, places, [len(beside.clamping) if beside else 0 for beside in apart])
+    if live:
+        _keep_live(plan)
     return plan
+
+
+def check_parameters(entry: ActuatorEntry, num_robots: int) -> None:
+    """Refuse parameter arrays of an actuator that do not fit, those of components that compute arrays too.
+
+    Raises:
+        ValueError: One is of another type, does not hold one value per robot and joint, or holds one out of range.
+    """
+    for component in entry.components:
+        for name in component.PARAMETERS:
+            # a subclass with a computation of its own may do without
+            given = getattr(component, name, None)
+            if given is not None:
+                values = _values_of(given)
+                check_values(f"actuator {entry.label!r}", num_robots, len(entry.dof_names), component, name, values)
+
+
+def _values_of(given: Any) -> np.ndarray:
+    """The values of a Warp or NumPy array; on the CPU not copied."""
+    return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
+
+
+def check_values(
+    owner: str, num_robots: int, num_joints: int, component: Any, name: str, values: np.ndarray
+) -> None:
+    """Refuse values of a parameter that do not fit.
+
+    Args:
+        owner: Whose they are, for the error.
+        num_robots: Number of robots.
+        num_joints: Number of joints of the actuator.
+        component: Whose parameter it is.
+        name: The parameter.
+        values: Robot-major over the joints.
+
+    Raises:
+        ValueError: They are of another type, not one per robot and joint, or one is out of range.
+    """
+    subject = f"{owner}: {name}"
+    expected, count = "int32" if name == "delay_steps" else "float32", num_robots * num_joints
+    if values.dtype != expected:
+        raise ValueError(f"{subject} has dtype {values.dtype}: must be {expected}. Make the array of that type.")
+    if values.shape != (count,):
+        has = f"{len(values)} elements" if values.ndim == 1 else f"shape {values.shape}"
+        raise ValueError(
+            f"{subject} has {has}: must be {count}, one per joint of each robot ({num_robots} robots x {num_joints})."
+        )
+    described = _description(component, name)
+    good = _in_range(values, described) if described else ~np.isnan(values)
+    if not good.all():
+        rule = described.rule.removeprefix("must be ") if described else "a number"
+        raise ValueError(_out_of_range(owner, name, values[~good][0], rule))
+    if isinstance(component, Delay) and (values > component.max_delay).any():
+        rule = f"<= max_delay = {component.max_delay}"
+        raise ValueError(_out_of_range(owner, name, values.max(), rule))
 
 
 def _has_law(component: Any) -> bool:
     own = type(component)
-    if own in (Delay, ClampingPositionBased):
+    if own is Delay:
         return True
     return getattr(own, "LAW", None) is not None and all(
-        getattr(own, method) is getattr(base, method)
+        getattr(own, method, None) is getattr(base, method, None)
         for base, methods in _COMPUTATION.items()
         if issubclass(own, base)
         for method in methods
     )
 
 
-def _base_of(component: Any) -> Any:
-    """The built-in class whose law a component has, or None for a law of the user's own."""
-    own = component if isinstance(component, type) else type(component)
-    return next((known for known in BUILT_IN if issubclass(own, known) and own.LAW is known.LAW), None)
+def base_of(component: Any) -> Any:
+    """The built-in class whose law a component, or class, has; None for a law of the user's own."""
+    law = law_of(component if isinstance(component, type) else type(component))
+    return law and law.component
 
 
 def _planned(entry: ActuatorEntry) -> Any:
@@ -231,25 +368,28 @@ def _in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
 
 
 def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Sequence[tuple[int, ...]]) -> Plan:
-    """A plan of the right size in which every law has zeros for parameters and there is no limit."""
+    """A plan of the right size in which every row is neutral and there is no limit."""
     count = sum(map(len, places))
     labels, names = [""] * count, [""] * count
     for entry, mine in zip(entries, places, strict=True):
         for slot, name in zip(mine, entry.dof_names, strict=True):
             labels[slot], names[slot] = entry.label, name
     laws = [entry.controller for entry in entries if entry.controller is not None]
-    controllers = tuple(dict.fromkeys(_base_of(law) or type(law) for law in laws))
-    parameters = dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS)
+    controllers = tuple(dict.fromkeys(base_of(law) or type(law) for law in laws))
+    control: dict[str, Row] = {}
+    for controller in controllers:
+        for name, neutral in zip(controller.PARAMETERS, controller.neutral(), strict=True):
+            control.setdefault(name, Row.filled(neutral, count))
     return Plan(
         num_robots=num_robots,
         labels=tuple(labels),
         dof_names=tuple(names),
         controllers=controllers,
         controller_kind=np.full(count, -1, np.int32),
-        control={name: Row(np.zeros(count, np.float32)) for name in parameters},
+        control=control,
         stages=[],
         delayed=np.zeros(count, bool),
-        lag=Row(np.zeros(count, np.int32)),
+        lag=Row.filled(0, count, np.int32),
     )
 
 
@@ -258,7 +398,7 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
     if controller is None:
         return
     require_law(type(controller), CONTROLLER_SIGNALS)
-    plan.controller_kind[list(slots)] = plan.controllers.index(_base_of(controller) or type(controller))
+    plan.controller_kind[list(slots)] = plan.controllers.index(base_of(controller) or type(controller))
     for name in controller.PARAMETERS:
         _add_values(plan, entry, controller, name, plan.control[name], slots)
 
@@ -266,24 +406,30 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
 def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:
     if entry.delay is None:
         return
-    longest = entry.delay.max_delay
-    steps = _add_values(plan, entry, entry.delay, "delay_steps", plan.lag, slots)
-    if (steps > longest).any():
-        raise ValueError(_out_of_range(entry, "delay_steps", steps.max(), f"<= max_delay = {longest}"))
+    _add_values(plan, entry, entry.delay, "delay_steps", plan.lag, slots)
     plan.delayed[list(slots)] = True
-    plan.depth = max(plan.depth, longest + 1)
+    plan.depth = max(plan.depth, entry.delay.max_delay)
 
 
-def _add_clamps(plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]]) -> None:
-    """Merge the clamps of all actuators into stages, each as early as its own order allows."""
+def _add_clamps(
+    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], first: Sequence[int]
+) -> None:
+    """Merge the clamps of all actuators into stages, each as early as its own order allows.
+
+    Args:
+        plan: Where they go.
+        entries: Whose clamps they are.
+        places: Slots of each.
+        first: Number of the first planned clamp in the list of each.
+    """
     merged: list[dict[Any, Stage]] = []
-    for entry, slots in zip(entries, places, strict=True):
-        sweep, rank = 0, -1
-        for clamp in entry.clamping:
-            kind = _base_of(clamp) or type(clamp)
-            # within a sweep classes come in canonical order, the user's own before the plain limit
-            own_rank = BUILT_IN.index(kind) * 2 if kind in BUILT_IN else BUILT_IN.index(ClampingMaxEffort) * 2 - 1
-            if own_rank <= rank:
+    found: list[tuple[Placed, int, Stage]] = []
+    for number, (entry, slots) in enumerate(zip(entries, places, strict=True)):
+        sweep, rank = 0, -1.0
+        for place, clamp in enumerate(entry.clamping, first[number]):
+            kind = base_of(clamp) or type(clamp)
+            # within a sweep classes come in canonical order
+            if (own_rank := canonical_rank(kind)) <= rank:
                 sweep += 1
             rank = own_rank
             if sweep == len(merged):
@@ -291,63 +437,62 @@ def _add_clamps(plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[t
             if kind not in merged[sweep]:
                 merged[sweep][kind] = _neutral_stage(plan, kind)
             _add_clamp(plan, entry, clamp, merged[sweep][kind], slots)
+            found.append((plan.placed[number], place, merged[sweep][kind]))
     for sweep in merged:
-        canonical = [kind for kind in BUILT_IN if kind in sweep and kind is not ClampingMaxEffort]
-        own = [kind for kind in sweep if kind not in BUILT_IN]
-        last = [kind for kind in (ClampingMaxEffort,) if kind in sweep]
-        plan.stages += [sweep[kind] for kind in (*canonical, *own, *last)]
+        plan.stages += [sweep[kind] for kind in sorted(sweep, key=canonical_rank)]
+    for placed, place, stage in found:
+        placed.stages.append((place, plan.stages.index(stage)))
 
 
 def _neutral_stage(plan: Plan, clamp: Any) -> Stage:
-    rows = {name: Row(np.full(plan.num_slots, np.inf, np.float32)) for name in clamp.PARAMETERS}
+    neutral = zip(clamp.PARAMETERS, clamp.neutral(), strict=True)
+    rows = {name: Row.filled(value, plan.num_slots) for name, value in neutral}
     return Stage(clamp, np.zeros(plan.num_slots, bool), rows)
 
 
 def _add_clamp(plan: Plan, entry: ActuatorEntry, clamp: Any, stage: Stage, slots: tuple[int, ...]) -> None:
-    stage.used[list(slots)] = True
-    if isinstance(clamp, ClampingPositionBased):
-        mine = np.isin(np.arange(plan.num_slots), slots)
-        for positions, efforts, served in stage.tables:
-            if (positions, efforts) == (clamp.lookup_positions, clamp.lookup_efforts):
-                served |= mine
-                return
-        stage.tables.append((clamp.lookup_positions, clamp.lookup_efforts, mine))
-        return
     require_law(type(clamp), CLAMPING_SIGNALS)
+    stage.used[list(slots)] = True
+    for name in clamp.CURVES:
+        points, values = clamp.curve(name)
+        mine = np.isin(np.arange(plan.num_slots), slots)
+        for known_points, known_values, served in stage.curves:
+            if (known_points, known_values) == (points, values):
+                served |= mine
+                break
+        else:
+            stage.curves.append((points, values, mine))
     for name in clamp.PARAMETERS:
         _add_values(plan, entry, clamp, name, stage.rows[name], slots)
 
 
 def _add_values(
     plan: Plan, entry: ActuatorEntry, component: Any, attribute: str, row: Row, slots: tuple[int, ...]
-) -> np.ndarray:
-    """Copy one attribute of a component into its row, checked for length and range; return the values."""
+) -> None:
+    """Copy one attribute of a component into its row."""
     # shown also where it is not given, so that a bias can be set later
     plan.shown.append(Shown(component, attribute, row, slots))
     given = getattr(component, attribute)
-    count = plan.num_robots * len(slots)
-    values = np.asarray(given.numpy() if hasattr(given, "numpy") else np.zeros(count) if given is None else given)
-    if values.shape != (count,):
-        raise ValueError(
-            f"actuator {entry.label!r}: {attribute} has shape {values.shape}: must be ({count},), one value per "
-            f"robot and joint ({plan.num_robots} robots x {len(slots)})."
-        )
-    described = _description(component, attribute)
-    good = _in_range(values, described) if described else ~np.isnan(values)
-    if not good.all():
-        rule = described.rule.removeprefix("must be ") if described else "a number"
-        raise ValueError(_out_of_range(entry, attribute, values[~good][0], rule))
+    values = np.zeros(plan.num_robots * len(slots)) if given is None else _values_of(given)
     table = values.reshape(plan.num_robots, len(slots))
+    # what robots share is what the first of them has
     row.shared[list(slots)] = table[0]
     if row.own is not None or (given is not None and not entry.shared):
         row.spread(plan.num_robots)[:, list(slots)] = table
-    return values
+
+
+def _keep_live(plan: Plan) -> None:
+    """Let rows read the arrays of their components."""
+    if plan.num_slots != 1:
+        raise ValueError(f"a plan of {plan.num_slots} joints cannot read arrays of components: must have one joint.")
+    for shown in plan.shown:
+        shown.row.live, shown.row.own = getattr(shown.component, shown.attribute), None
 
 
 def _description(component: Any, attribute: str) -> Parameter | None:
     """What a parameter of a built-in class, or of a subclass of one, may be; None for the user's own."""
-    base = _base_of(component)
-    return parameters_of(_CONFIG_OF[base]).get(attribute) if base else None
+    law = law_of(type(component))
+    return parameters_of(law.config).get(attribute) if law else None
 
 
 def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
@@ -358,5 +503,5 @@ def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     return inside | (np.isposinf(values) if described.infinite else False)
 
 
-def _out_of_range(entry: ActuatorEntry, name: str, value: Any, rule: str) -> str:
-    return f"actuator {entry.label!r}: {name} = {value}: must be {rule}. Correct the array."
+def _out_of_range(owner: str, name: str, value: Any, rule: str) -> str:
+    return f"{owner}: {name} = {value}: must be {rule}. Correct the array."

@@ -15,13 +15,18 @@ _OTHER_NAME = {
 }
 
 
+def names_of(name: str) -> tuple[str, ...]:
+    """The names under which an array may be found."""
+    return (name, _OTHER_NAME[name]) if name in _OTHER_NAME else (name,)
+
+
 def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
     """Return the arrays of those names in an object or mapping, by their other names where they have them, or None."""
     get = source.get if isinstance(source, Mapping) else functools.partial(getattr, source)
     arrays = []
     for name in names:
-        array = get(name, None)
-        arrays.append(get(_OTHER_NAME[name], None) if array is None and name in _OTHER_NAME else array)
+        found = (get(one, None) for one in names_of(name))
+        arrays.append(next((array for array in found if array is not None), None))
     return arrays
 
 

@@ -1,0 +1,282 @@
+// A plan with the Python arrays that it works on: looked through when they are given, kept alive as long as it points
+// to them.
+#pragma once
+#include <chrono>
+#include <map>
+
+#include "arguments.h"
+
+namespace actuators {
+
+// What a plan remembers, in NumPy arrays.
+class BoundState {
+  public:
+    BoundState(const std::vector<py::object>& buffers, const py::object& pushes, const py::object& write_idx,
+               const std::vector<py::object>& laws) {
+        if (!buffers.empty()) {
+            if (buffers.size() != kCommands) refuse("buffers", "three, of position, velocity and effort commands");
+            const char* const names[] = {"buffer_pos", "buffer_vel", "buffer_act"};
+            for (int c = 0; c < kCommands; ++c) {
+                auto array = typed<float>(names[c], buffers[c]);
+                if (array.ndim() != 2 || array.shape(0) < 1)
+                    refuse(std::string(names[c]) + " has shape " + text(array.attr("shape")), "(depth, N), depth >= 1");
+                const int64_t width = array.shape(1);
+                const int64_t pitch =
+                    array.shape(0) > 1 ? array.strides(0) / static_cast<py::ssize_t>(sizeof(float)) : width;
+                if (c && (array.shape(0) != state.depth || width != size || pitch != state.pitch))
+                    refuse(names[c], "shaped and laid out like buffer_pos");
+                if ((width > 1 && array.strides(1) != sizeof(float)) || pitch < width)
+                    refuse(names[c], "contiguous within a row, its rows one after the other");
+                if (!array.writeable()) refuse(names[c], "writeable");
+                state.depth = array.shape(0), state.pitch = pitch, size = width;
+                state.rows[c] = static_cast<float*>(array.mutable_data());
+            }
+            state.pushes = written<int32_t>("num_pushes", pushes, {size});
+            state.write_idx = written<int32_t>("write_idx", write_idx, {1});
+        }
+        for (size_t k = 0; k < laws.size(); ++k) {
+            const std::string name = "number " + std::to_string(k) + " that is remembered";
+            const auto array = typed<float>(name, laws[k]);
+            state.laws.push_back(written<float>(name, laws[k], {array.size()}));
+            sizes.push_back(array.size());
+        }
+        kept = py::make_tuple(buffers, pushes, write_idx, laws);
+    }
+
+    State state;
+    int64_t size = 0;  // of a row of the ring
+    std::vector<int64_t> sizes;
+    py::object kept;
+};
+
+class BoundPlan {
+  public:
+    using Members = std::vector<std::tuple<std::string, std::vector<int>, std::vector<int32_t>>>;
+
+    BoundPlan(const std::string& label, int64_t robots, int64_t slots, const std::vector<float>& neutral,
+              const Members& controllers, const Members& limits, const std::vector<int32_t>& delayed, int64_t depth)
+        : plan(label, robots, slots, neutral, members(controllers), members(limits), delayed, depth), label_(label) {}
+
+    // ---- parameters
+
+    void share(size_t row, const py::object& values) {
+        const auto array = checked<float>(name_of(row), values, {plan.slots()});
+        give("row " + std::to_string(row), py::none(), [&] { plan.share(row, array.data()); });
+    }
+
+    void own(size_t row, const py::object& values) {
+        const auto array = checked<float>(name_of(row), values, {plan.robots(), plan.slots()});
+        give("row " + std::to_string(row), values, [&] { plan.own(row, array.data()); });
+    }
+
+    void share_lag(const py::object& values) {
+        const auto array = checked<int32_t>("lag", values, {plan.slots()});
+        give("lag", py::none(), [&] { plan.share_lag(array.data()); });
+    }
+
+    void own_lag(const py::object& values) {
+        const auto array = checked<int32_t>("lag", values, {plan.robots(), plan.slots()});
+        give("lag", values, [&] { plan.own_lag(array.data()); });
+    }
+
+    void add_curve(size_t limit, const py::object& rows, const std::vector<int32_t>& slots) {
+        const auto array = typed<float>("curve", rows);
+        if (array.ndim() != 2) refuse("curve", "of rows of point, value and slope");
+        const auto numbers = checked<float>("curve", rows, {array.shape(0), 3});
+        const Turn turn(plan.busy());
+        plan.add_curve(limit, numbers.data(), array.shape(0), slots);
+    }
+
+    // ---- arrays
+
+    void bind_columns(const std::vector<py::object>& inputs, const py::object& efforts,
+                      const std::vector<int32_t>& columns) {
+        if (inputs.size() != kSignals) refuse("inputs", "positions, velocities, both targets and feedforward");
+        if (static_cast<int64_t>(columns.size()) != plan.slots()) refuse("columns", "one per slot");
+        std::vector<int32_t> sorted = columns;
+        std::sort(sorted.begin(), sorted.end());
+        if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) refuse("columns", "all different");
+        Source sources[kSignals];
+        for (int s = 0; s < kSignals; ++s) {
+            const Columns array("input " + std::to_string(s), inputs[s], plan.robots(), columns, false);
+            sources[s].data = array.data;
+            sources[s].pitch = array.pitch;
+        }
+        const Columns array("efforts", efforts, plan.robots(), columns, true);
+        Sink sink;
+        sink.data = array.data;
+        sink.pitch = array.pitch;
+        give("arrays", py::make_tuple(inputs, efforts), [&] { plan.bind_columns(sources, sink, columns); });
+    }
+
+    // Flat arrays, None for one that is not there; `indices` say where robots stand in each, `names` what arrays are
+    // called. The last two are the efforts and the efforts before the limits, which are added to.
+    Frame frame(const std::vector<std::string>& names, const std::vector<py::object>& arrays,
+                const std::vector<py::object>& indices) const {
+        if (names.size() != kEnds || arrays.size() != kEnds || indices.size() != kEnds)
+            refuse("arrays", "five signals and two outputs, each with a name and indices");
+        if (plan.slots() != 1) refuse("slots", "1 where robots are found by index");
+        Frame made;
+        made.names = names;
+        for (size_t k = 0; k < kEnds; ++k) {
+            if (arrays[k].is_none()) continue;
+            const Strided<float> array(names[k], arrays[k], k >= kSignals);
+            const Strided<uint32_t> index(label_ + ": indices of " + names[k], indices[k]);
+            if (index.size != plan.robots())
+                refuse(label_ + ": indices of " + names[k] + " has " + std::to_string(index.size) + " elements",
+                       std::to_string(plan.robots()) + ", one per joint");
+            const auto fill = [&](auto& end) {
+                end.data = array.data;
+                end.stride = array.stride, end.size = array.size;
+                end.index = index.data, end.index_stride = index.stride;
+            };
+            k < kSignals ? fill(made.inputs[k]) : fill(made.outputs[k - kSignals]);
+        }
+        return made;
+    }
+
+    void bind_indices(const std::vector<std::string>& names, const std::vector<py::object>& arrays,
+                      const std::vector<py::object>& indices) {
+        const Frame made = frame(names, arrays, indices);
+        give("arrays", py::make_tuple(arrays, indices), [&] { plan.bind_indices(made), bound = 0; });
+    }
+
+    // States to read and to write, maybe the same.
+    void use(const py::object& now, const py::object& after) {
+        const auto& read = now.cast<const BoundState&>();
+        const auto& write = after.cast<const BoundState&>();
+        require(read);
+        require(write);
+        give("states", py::make_tuple(now, after), [&] { plan.use(read.state, write.state), used = 0; });
+    }
+
+    void require(const BoundState& one) const {
+        if (plan.delayed() && (one.size != plan.robots() * plan.delayed() || one.state.depth != plan.depth()))
+            refuse(label_ + ": delay_state of depth " + std::to_string(one.state.depth) + " for " +
+                       std::to_string(one.size),
+                   "one of this actuator, of depth " + std::to_string(plan.depth()) + " for " +
+                       std::to_string(plan.robots() * plan.delayed()));
+        if (one.sizes != plan.remembered()) refuse(label_ + ": state of its laws", "one of this actuator");
+    }
+
+    // Lay down five signals, fault codes of the inputs, and efforts before the next limits and before all, between the
+    // halves of a step.
+    void hand_over(const std::vector<py::object>& signals, const py::object& bad, const py::object& efforts,
+                   const py::object& computed) {
+        if (signals.size() != kSignals) refuse("signals", "positions, velocities, both targets and feedforward");
+        Handover next;
+        const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
+        for (int s = 0; s < kSignals; ++s)
+            next.signals[s] = written<float>("signal " + std::to_string(s), signals[s], shape);
+        next.bad = written<int32_t>("bad", bad, shape);
+        next.efforts = written<float>("efforts", efforts, shape);
+        next.computed = written<float>("computed", computed, shape);
+        give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
+    }
+
+    // Record the effort before the limits and the limit that changed it last, in arrays (robots, slots), or stop.
+    void observe(const py::object& computed, const py::object& limited_by) {
+        const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
+        float* efforts = computed.is_none() ? nullptr : written<float>("computed", computed, shape);
+        uint8_t* by = limited_by.is_none() ? nullptr : written<uint8_t>("limited_by", limited_by, shape);
+        give("observed", py::make_tuple(computed, limited_by), [&] { plan.observe(efforts, by); });
+    }
+
+    // ---- stepping
+
+    void run(Phase phase, float dt) {
+        if (!plan.is_large()) {
+            const Turn turn(plan.busy());
+            return plan.run(phase, dt);
+        }
+        const py::gil_scoped_release release;
+        const std::lock_guard<std::mutex> lock(plan.busy());
+        plan.run(phase, dt);
+    }
+    void step(float dt) { run(Phase::kWhole, dt); }
+    void command(float dt) { run(Phase::kCommand, dt); }
+    void limit() { run(Phase::kLimit, 0); }
+
+    // Seconds per step without Python in between.
+    double time_steps(int count, float dt) {
+        const auto start = std::chrono::steady_clock::now();
+        for (int k = 0; k < count; ++k) step(dt);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / count;
+    }
+
+    // ---- what is remembered
+
+    void reset(const std::optional<std::vector<int64_t>>& robots) {
+        const Turn turn(plan.busy());
+        robots ? plan.reset(*robots) : plan.reset();
+    }
+
+    void unsettle() {
+        const Turn turn(plan.busy());
+        plan.unsettle();
+    }
+
+    std::vector<std::tuple<int64_t, int32_t, int32_t, int64_t>> faults() const {
+        std::vector<Fault> found;
+        {
+            const Turn turn(plan.busy());
+            found = plan.faults();
+        }
+        std::vector<std::tuple<int64_t, int32_t, int32_t, int64_t>> all;
+        for (const Fault& fault : found) all.emplace_back(fault.robot, fault.slot, fault.code, fault.step);
+        return all;
+    }
+
+    void set_faults(const std::vector<std::tuple<int64_t, int32_t, int32_t, int64_t>>& faults, int64_t steps) {
+        std::vector<Fault> given;
+        for (const auto& [robot, slot, code, step] : faults) given.push_back({robot, slot, code, step});
+        const Turn turn(plan.busy());
+        plan.set_faults(given, steps);
+    }
+
+    int64_t steps() const {
+        const Turn turn(plan.busy());
+        return plan.steps();
+    }
+
+    std::string layout() {
+        const Turn turn(plan.busy());
+        return plan.layout();
+    }
+
+    size_t memory() const {
+        const Turn turn(plan.busy());
+        return plan.memory();
+    }
+
+    Plan plan;
+    // frame and states that calls have bound it to, by number; 0 for what was bound here
+    uint64_t bound = 0, used = 0;
+
+  private:
+    static std::vector<Member> members(const Members& given) {
+        std::vector<Member> all;
+        for (const auto& [law, rows, slots] : given) all.push_back({law, rows, slots});
+        return all;
+    }
+
+    std::string name_of(size_t row) const {
+        if (row >= plan.rows()) refuse("row = " + std::to_string(row), "below " + std::to_string(plan.rows()));
+        return "values of row " + std::to_string(row);
+    }
+
+    // Let the plan point to what is kept from now on; what was kept before is let go when nothing points to it.
+    template <class Give>
+    void give(const std::string& what, py::object keep, const Give& tell) {
+        {
+            const Turn turn(plan.busy());
+            tell();
+        }
+        std::swap(kept_[what], keep);
+    }
+
+    std::string label_;
+    std::map<std::string, py::object> kept_;
+};
+
+}  // namespace actuators

@@ -1,0 +1,272 @@
+// Actuators called with the simulation's own objects, again and again: arrays and states are found by name and by
+// identity, and what was looked through before is not looked through again.
+#pragma once
+#include <atomic>
+#include <cmath>
+#include <deque>
+
+#include "bound_plan.h"
+
+namespace actuators {
+
+// Whether containers still hold the very objects that were listed for them. Each item is a dict or list, and a tuple.
+inline bool unchanged(const py::list& watched) {
+    for (const py::handle item : watched) {
+        if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2) refuse(text(item), "a pair");
+        PyObject* const container = PyTuple_GET_ITEM(item.ptr(), 0);
+        PyObject* const listed = PyTuple_GET_ITEM(item.ptr(), 1);
+        if (!PyTuple_Check(listed)) refuse(text(listed), "a tuple");
+        const Py_ssize_t size = PyTuple_GET_SIZE(listed);
+        Py_ssize_t at = 0, place = 0;
+        PyObject *key, *value;
+        if (PyList_Check(container)) {
+            if (PyList_GET_SIZE(container) != size) return false;
+            for (; at < size; ++at)
+                if (PyList_GET_ITEM(container, at) != PyTuple_GET_ITEM(listed, at)) return false;
+        } else {
+            if (!PyDict_Check(container) || PyDict_Size(container) != size) return false;
+            while (PyDict_Next(container, &place, &key, &value))
+                if (value != PyTuple_GET_ITEM(listed, at++)) return false;
+        }
+    }
+    return true;
+}
+
+class Calls {
+  public:
+    // Names are tuples of a name and what it may be called besides. What is `watched` makes a call that finds it
+    // changed return at once. `timed` laws need a time step.
+    Calls(const std::vector<py::object>& plans, const std::vector<py::object>& state_names,
+          const std::vector<py::object>& control_names, const py::list& watched, bool stateful, bool timed)
+        : kept_(plans), watched_(watched), stateful_(stateful), timed_(timed) {
+        for (const py::object& plan : plans) plans_.push_back(plan.cast<BoundPlan*>());
+        for (const auto& one : state_names) names_.push_back({false, one.cast<py::tuple>()});
+        for (const auto& one : control_names) names_.push_back({true, one.cast<py::tuple>()});
+        order_.assign(plans_.begin(), plans_.end());
+        // everybody takes several in the same order
+        std::sort(order_.begin(), order_.end());
+    }
+
+    bool is_current() const { return unchanged(watched_); }
+
+    // Step all plans one after the other, if everything given was added before; returns whether it was.
+    bool step(const py::object& sim_state, const py::object& sim_control, const py::object& now,
+              const py::object& after, const py::object& dt) {
+        double seconds = 0;
+        if (!dt.is_none()) {
+            seconds = PyFloat_AsDouble(dt.ptr());
+            if (seconds == -1.0 && PyErr_Occurred()) throw py::error_already_set();
+        }
+        if (dt.is_none() ? timed_ : !(std::isfinite(seconds) && seconds >= 0)) return false;
+        if (!unchanged(watched_)) return false;
+        Kept* const frame = find_frame(sim_state, sim_control);
+        if (!frame) return false;
+        if (stateful_ && !find_states(now, after)) return false;
+        bind(*frame);
+        run(static_cast<float>(seconds));
+        return true;
+    }
+
+    // Remember arrays by the objects they were found as: those of state and control in the order of the names.
+    void add_frame(const std::vector<py::object>& objects, const std::vector<std::vector<std::string>>& names,
+                   const std::vector<std::vector<py::object>>& arrays,
+                   const std::vector<std::vector<py::object>>& indices) {
+        if (objects.size() != names_.size()) refuse("objects", "one per name");
+        if (names.size() != plans_.size() || arrays.size() != plans_.size() || indices.size() != plans_.size())
+            refuse("arrays", "those of each plan");
+        Kept kept;
+        for (size_t k = 0; k < plans_.size(); ++k)
+            kept.frames.push_back(plans_[k]->frame(names[k], arrays[k], indices[k]));
+        kept.objects = objects;
+        kept.alive = py::make_tuple(arrays, indices);
+        kept.serial = next_serial();
+        frames_.push_back(std::move(kept));
+        bind(frames_.back());
+        // only now does nothing point to the oldest any more
+        Kept gone;
+        if (frames_.size() > kMost) {
+            gone = std::move(frames_.front());
+            frames_.pop_front();
+        }
+    }
+
+    // Remember states by the objects they were given as.
+    void add_states(const py::object& now, const py::object& after, const std::vector<py::object>& bound_now,
+                    const std::vector<py::object>& bound_after, const py::list& watched) {
+        if (bound_now.size() != plans_.size() || bound_after.size() != plans_.size())
+            refuse("states", "one per actuator");
+        Pair pair{elements(now), elements(after), {}, {}, watched, py::make_tuple(now, after, bound_now, bound_after), 0};
+        for (size_t k = 0; k < plans_.size(); ++k) {
+            const auto& read = bound_now[k].cast<const BoundState&>();
+            const auto& write = bound_after[k].cast<const BoundState&>();
+            plans_[k]->require(read);
+            plans_[k]->require(write);
+            pair.read.push_back(read.state);
+            pair.write.push_back(write.state);
+        }
+        std::deque<Pair> gone;
+        for (auto one = pairs_.begin(); one != pairs_.end();) {
+            // the same objects with other contents
+            if (one->now == pair.now && one->after == pair.after) {
+                gone.push_back(std::move(*one));
+                one = pairs_.erase(one);
+            } else {
+                ++one;
+            }
+        }
+        if (pairs_.size() >= kMost) {
+            gone.push_back(std::move(pairs_.front()));
+            pairs_.pop_front();
+        }
+        pair.serial = next_serial();
+        pairs_.push_back(std::move(pair));
+        use(pairs_.back());
+    }
+
+  private:
+    static constexpr size_t kMost = 4;
+    struct Name {
+        bool of_control;
+        py::tuple names;
+    };
+    struct Kept {
+        std::vector<py::object> objects;
+        std::vector<Frame> frames;
+        py::object alive;
+        uint64_t serial = 0;
+    };
+    struct Pair {
+        std::vector<PyObject*> now, after;
+        std::vector<State> read, write;
+        py::list watched;
+        py::object alive;
+        uint64_t serial = 0;
+    };
+
+    // Tells what a plan was bound to last, by whichever calls.
+    static uint64_t next_serial() {
+        static std::atomic<uint64_t> last{0};
+        return ++last;
+    }
+
+    // An attribute of an object or a value of a dict, null where there is none.
+    static PyObject* attribute(PyObject* source, PyObject* name) {
+        if (PyDict_Check(source)) {
+            PyObject* const found = PyDict_GetItemWithError(source, name);
+            if (!found && PyErr_Occurred()) throw py::error_already_set();
+            Py_XINCREF(found);
+            return found;
+        }
+        PyObject* found = nullptr;
+#if PY_VERSION_HEX >= 0x030D0000
+        if (PyObject_GetOptionalAttr(source, name, &found) < 0) throw py::error_already_set();
+#else
+        if (_PyObject_LookupAttr(source, name, &found) < 0) throw py::error_already_set();
+#endif
+        return found;
+    }
+
+    Kept* find_frame(const py::object& sim_state, const py::object& sim_control) {
+        py::object found[2 * kEnds];
+        if (names_.size() > 2 * kEnds) return nullptr;
+        for (size_t k = 0; k < names_.size(); ++k) {
+            PyObject* const source = (names_[k].of_control ? sim_control : sim_state).ptr();
+            for (const py::handle name : names_[k].names) {
+                found[k] = py::reinterpret_steal<py::object>(attribute(source, name.ptr()));
+                if (found[k] && !found[k].is_none()) break;
+            }
+            if (!found[k]) found[k] = py::none();
+        }
+        const auto is = [&](const Kept& kept) {
+            for (size_t k = 0; k < names_.size(); ++k)
+                if (!kept.objects[k].is(found[k])) return false;
+            return true;
+        };
+        for (Kept& kept : frames_)
+            if (is(kept)) return &kept;
+        return nullptr;
+    }
+
+    static std::vector<PyObject*> elements(const py::object& states) {
+        if (!PyTuple_Check(states.ptr()) && !PyList_Check(states.ptr())) return {states.ptr()};
+        std::vector<PyObject*> all;
+        for (const py::handle one : states) all.push_back(one.ptr());
+        return all;
+    }
+
+    static bool is(const py::object& states, const std::vector<PyObject*>& known) {
+        if (!PyTuple_Check(states.ptr()) && !PyList_Check(states.ptr()))
+            return known.size() == 1 && states.ptr() == known[0];
+        if (PySequence_Fast_GET_SIZE(states.ptr()) != static_cast<Py_ssize_t>(known.size())) return false;
+        for (size_t k = 0; k < known.size(); ++k)
+            if (PySequence_Fast_GET_ITEM(states.ptr(), k) != known[k]) return false;
+        return true;
+    }
+
+    bool find_states(const py::object& now, const py::object& after) {
+        for (const Pair& pair : pairs_) {
+            if (!is(now, pair.now) || !is(after, pair.after)) continue;
+            if (!unchanged(pair.watched)) return false;
+            use(pair);
+            return true;
+        }
+        return false;
+    }
+
+    void use(const Pair& pair) {
+        for (size_t k = 0; k < plans_.size(); ++k) {
+            if (plans_[k]->used == pair.serial) continue;
+            const Turn turn(plans_[k]->plan.busy());
+            plans_[k]->plan.use(pair.read[k], pair.write[k]);
+            plans_[k]->used = pair.serial;
+        }
+    }
+
+    void bind(const Kept& kept) {
+        for (size_t k = 0; k < plans_.size(); ++k) {
+            if (plans_[k]->bound == kept.serial) continue;
+            const Turn turn(plans_[k]->plan.busy());
+            plans_[k]->plan.bind_indices(kept.frames[k]);
+            plans_[k]->bound = kept.serial;
+        }
+        if (feeding_ == kept.serial) return;
+        feeding_ = kept.serial;
+        feeds_ = false;
+        for (const BoundPlan* from : plans_)
+            for (const BoundPlan* to : plans_) feeds_ |= plans_.size() > 1 && from->plan.feeds(to->plan);
+    }
+
+    // Everything is looked through before anything is written.
+    void run(float dt) {
+        if (plans_.size() == 1) return plans_[0]->step(dt);
+        std::vector<std::unique_ptr<Turn>> turns;
+        for (BoundPlan* one : order_) turns.push_back(std::make_unique<Turn>(one->plan.busy()));
+        for (BoundPlan* one : plans_) one->plan.check(Phase::kWhole);
+        int64_t blocks = 0;
+        for (BoundPlan* one : plans_) {
+            one->plan.begin(Phase::kWhole, dt);
+            blocks = std::max(blocks, one->plan.blocks());
+            // an actuator sees what those before it have written
+            if (feeds_) one->plan.run_blocks(0, one->plan.blocks()), one->plan.finish();
+        }
+        if (feeds_) return;
+        // some joints of all actuators at a time, as they often share cache lines
+        for (int64_t block = 0; block < blocks; ++block)
+            for (BoundPlan* one : plans_)
+                if (block < one->plan.blocks()) one->plan.run_blocks(block, block + 1);
+        for (BoundPlan* one : plans_) one->plan.finish();
+    }
+
+    std::vector<py::object> kept_;
+    std::vector<BoundPlan*> plans_, order_;
+    std::vector<Name> names_;
+    py::list watched_;
+    bool stateful_, timed_, feeds_ = false;
+    // pointers into these stay good: only their ends come and go
+    std::deque<Kept> frames_;
+    std::deque<Pair> pairs_;
+    // frame of which `feeds_` tells
+    uint64_t feeding_ = 0;
+};
+
+}  // namespace actuators

@@ -1,0 +1,73 @@
+// Values of curves over the position, by the generated laws a whole vector at a time: in the loop over a curve's rows a
+// compiler would not vectorise the loop over elements around it.
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include "sweep.h"
+
+namespace ACTUATORS_VARIANT {
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+#if defined(__GNUC__)
+typedef float Lanes __attribute__((vector_size(kLanes * 4)));
+#else
+typedef float Lanes;
+#endif
+constexpr int kWidth = sizeof(Lanes) / sizeof(float);
+static_assert(kWidth <= kRepeated, "a vector is wider than the numbers are repeated");
+
+inline Lanes load(const float* from) {
+    Lanes lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+
+inline Lanes value_at(Lanes position, const Curve& curve) {
+    // from the first row on, each row that is passed gives where the curve bends
+    Lanes point = load(curve.rows), value = load(curve.rows + kRepeated), slope{};
+    for (int row = 0; row < curve.count; ++row) {
+        const float* numbers = curve.rows + 3 * kRepeated * row;
+        const auto bend = curve_row<Lanes>(position, point, value, slope, load(numbers), load(numbers + kRepeated),
+                                           load(numbers + 2 * kRepeated));
+        point = bend.at[0], value = bend.at[1], slope = bend.at[2];
+    }
+    return curve_value<Lanes>(position, point, value, slope);
+}
+
+// The values at `size` positions; both arrays are read and written beyond their end up to a whole vector.
+inline void values_at(const Curve& curve, const float* position, float* out, int64_t size) {
+    for (int64_t i = 0; i < size; i += kWidth) {
+        const Lanes value = value_at(load(position + i), curve);
+        std::memcpy(out + i, &value, sizeof value);
+    }
+}
+
+// The value of each element of a block by its curve; infinite without one.
+inline void look_up(const Use& use, const Block& b, float* out, float* positions, float* values) {
+    const float* q = b.input[kPosition];
+    if (use.curves.empty() || use.curves[0].places) std::fill(out, out + b.size, kInfinity);
+    for (const Curve& curve : use.curves) {
+        if (!curve.places) {
+            const int64_t whole = b.size - b.size % kWidth;
+            values_at(curve, q, out, whole);
+            // not beyond the end of the articulation's array
+            std::copy(q + whole, q + b.size, positions);
+            values_at(curve, positions, out + whole, b.size - whole);
+            continue;
+        }
+        const int64_t count = b.robots * curve.slots;
+        for (int64_t k = 0; k < count; ++k) positions[k] = q[curve.places[k]];
+        values_at(curve, positions, values, count);
+        for (int64_t k = 0; k < count; ++k) out[curve.places[k]] = values[k];
+    }
+}
+
+}  // namespace ACTUATORS_VARIANT

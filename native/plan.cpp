@@ -1,0 +1,592 @@
+#include "plan.h"
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "helper.h"
+
+namespace actuators {
+
+namespace {
+
+// elements of a block
+constexpr int64_t kBlock = 384;
+// a step shorter than this does not let other Python threads in: switching would cost more than it
+constexpr int64_t kWorthReleasing = 8192;
+// elements from which on a helper is of use, and into how many chunks they are cut
+constexpr int64_t kWorthHelping = 65536, kChunks = 16;
+
+int64_t bounded_lag(int64_t lag, int64_t depth) {
+    return std::clamp<int64_t>(lag, 0, depth);
+}
+
+}  // namespace
+
+void refuse(const std::string& subject, const std::string& rule) {
+    throw std::invalid_argument(subject + ": must be " + rule + ".");
+}
+
+// ---- what it consists of
+
+Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
+           const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
+           int64_t depth)
+    : label_(std::move(label)),
+      depth_(depth),
+      delayed_slots_(std::move(delayed)),
+      helped_(std::getenv("ACTUATORS_HELPER") && std::string(std::getenv("ACTUATORS_HELPER")) == "1") {
+    if (robots < 1 || slots < 1)
+        refuse("robots x slots = " + std::to_string(robots) + " x " + std::to_string(slots), "at least 1 x 1");
+    if (robots > (int64_t{1} << 31) / slots) refuse("robots x slots", "at most 2^31");
+    if (depth < 1 || depth > (int64_t{1} << 16)) refuse("depth = " + std::to_string(depth), ">= 1 and <= 65536");
+    p_.robots = robots;
+    p_.slots = slots;
+    for (const int32_t slot : delayed_slots_)
+        if (slot < 0 || slot >= slots) refuse("delayed slot = " + std::to_string(slot), "one of the slots");
+    p_.delayed_slots = static_cast<int64_t>(delayed_slots_.size());
+    for (const float value : neutral) rows_.push_back({std::vector<float>(slots, value), nullptr, value});
+    for (const Member& one : controllers) controllers_.push_back(member(one, true));
+    for (const Member& one : limits) limits_.push_back(member(one, false));
+    remembered_ = remembered().size();
+    lag_.assign(slots, 0);
+    latched_.assign((robots * slots + 63) / 64, 0);
+    p_.guard = &guard_;
+    p_.faults = &found_;
+}
+
+Plan::MemberUse Plan::member(const Member& given, bool controller) const {
+    const std::vector<LawFacts> known = variant_.laws(controller);
+    for (size_t law = 0; law < known.size(); ++law) {
+        if (given.law != known[law].name) continue;
+        if (static_cast<int>(given.rows.size()) != known[law].parameters)
+            refuse("rows of " + given.law, std::to_string(known[law].parameters));
+        for (const int row : given.rows)
+            if (row < 0 || row >= static_cast<int>(rows_.size()))
+                refuse("row = " + std::to_string(row), "below " + std::to_string(rows_.size()));
+        for (const int32_t slot : given.slots)
+            if (slot < 0 || slot >= p_.slots) refuse("slot of " + given.law, "one of the slots");
+        const int number = static_cast<int>(law);
+        return {number, known[law], given.rows, given.slots, {}, variant_.prepare(controller, number)};
+    }
+    refuse("law = " + given.law, controller ? "one of the core's controllers" : "one of the core's limits");
+}
+
+std::vector<int64_t> Plan::remembered() const {
+    std::vector<int64_t> sizes;
+    for (const auto* members : {&controllers_, &limits_})
+        for (const MemberUse& one : *members)
+            sizes.insert(sizes.end(), one.facts.states, p_.robots * static_cast<int64_t>(one.slots.size()));
+    return sizes;
+}
+
+void Plan::share(size_t row, const float* values) {
+    rows_[row].values.assign(values, values + p_.slots);
+    rows_[row].own = nullptr;
+    changed_ = true;
+}
+
+void Plan::own(size_t row, const float* values) {
+    rows_[row].own = values;
+    changed_ = true;
+}
+
+void Plan::share_lag(const int32_t* values) {
+    lag_.assign(values, values + p_.slots);
+    own_lag_ = nullptr;
+    changed_ = true;
+}
+
+void Plan::own_lag(const int32_t* values) {
+    own_lag_ = values;
+    changed_ = true;
+}
+
+void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots) {
+    if (limit >= limits_.size() || !limits_[limit].facts.curves) refuse("limit of a curve", "one that has a curve");
+    if (count < 1) refuse("curve", "of at least one row");
+    for (const int32_t slot : slots)
+        if (slot < 0 || slot >= p_.slots) refuse("slot of a curve", "one of the slots");
+    CurveValues curve{limit, static_cast<int>(count), std::move(slots), {}, Aligned<float>(3 * kRepeated * count)};
+    for (int64_t k = 0; k < 3 * count; ++k) std::fill_n(curve.rows.data() + k * kRepeated, kRepeated, rows[k]);
+    curves_.push_back(std::move(curve));
+    changed_ = true;
+}
+
+// ---- arrays
+
+void Plan::bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns) {
+    std::copy(std::begin(inputs), std::end(inputs), p_.input);
+    p_.efforts = efforts;
+    p_.layout = Layout::kDirect;
+    columns_ = std::move(columns);
+    bound_ = changed_ = true;
+}
+
+void Plan::bind_indices(const Frame& frame) {
+    std::copy(std::begin(frame.inputs), std::end(frame.inputs), p_.input);
+    p_.efforts = frame.outputs[0];
+    p_.computed_too = frame.outputs[1];
+    if (names_ != frame.names) names_ = frame.names;
+    changed_ |= p_.layout != Layout::kIndexed;
+    p_.layout = Layout::kIndexed;
+    columns_.assign(1, 0);
+    bound_ = true;
+}
+
+void Plan::use(const State& now, const State& after) {
+    now_ = now;
+    after_ = after;
+    in_place_ = now == after;
+    in_use_ = true;
+    point_at_state();
+    if (p_.layout != Layout::kIndexed) settled_ = false;
+}
+
+void Plan::point_at_state() {
+    if (!in_use_) return;
+    float* const* states = after_.laws.data();
+    for (std::vector<Use>* uses : {&p_.controllers, &p_.limits})
+        for (Use& use : *uses)
+            for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
+    for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
+    p_.ring.pitch = after_.pitch;
+    p_.ring.pushes = after_.pushes;
+}
+
+void Plan::hand_over(const Handover& between) {
+    p_.handover = between;
+    changed_ = true;
+}
+
+void Plan::observe(float* computed, uint8_t* limited_by) {
+    p_.computed = computed;
+    p_.limited_by = limited_by;
+    changed_ = true;
+}
+
+// ---- layout, and what follows from it
+
+void Plan::choose_layout() {
+    if (p_.layout == Layout::kIndexed) return;
+    const int32_t first = *std::min_element(columns_.begin(), columns_.end()),
+                  last = *std::max_element(columns_.begin(), columns_.end());
+    const bool ascending = std::is_sorted(columns_.begin(), columns_.end());
+    const bool neighbours = ascending && last - first + 1 == p_.slots;
+    bool even = true, own = own_lag_ || p_.computed || p_.handover.bad;
+    for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
+    for (const RowValues& row : rows_) own |= row.own != nullptr;
+    // gaps would be delayed along, where whole rows could be
+    const bool delays_all = p_.delayed_slots == p_.slots && uniform_lag();
+    if (neighbours && (p_.robots == 1 || (even && p_.efforts.pitch == p_.slots))) {
+        p_.layout = Layout::kDirect;
+    } else if (even && !own && !delays_all && ascending && 4 * p_.slots >= p_.efforts.pitch && p_.robots > 1) {
+        p_.layout = Layout::kGaps;
+    } else {
+        p_.layout = Layout::kGather;
+    }
+}
+
+void Plan::prepare() {
+    if (!bound_) throw std::runtime_error("not bound to arrays. Call bind() first.");
+    choose_layout();
+    p_.period = p_.layout == Layout::kGaps ? p_.efforts.pitch : p_.slots;
+    p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, kBlock / p_.period));
+    p_.columns = columns_.data();
+    find_picks();
+
+    const int32_t first = *std::min_element(columns_.begin(), columns_.end());
+    slot_of_.assign(p_.period, -1);
+    for (int64_t slot = 0; slot < p_.slots; ++slot)
+        slot_of_[p_.layout == Layout::kGaps ? columns_[slot] - first : slot] = static_cast<int32_t>(slot);
+    p_.slot_of = slot_of_.data();
+    places_of(delayed_slots_, delayed_places_);
+    p_.delayed_places = delayed_places_.data();
+
+    driven_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
+    for (size_t i = 0; i < driven_.size(); ++i) driven_[i] = slot_of_[i % p_.period] >= 0;
+    p_.driven = driven_.data();
+
+    // parameters
+    patterns_.clear();
+    patterns_of_.clear();
+    for (size_t row = 0; row < rows_.size(); ++row) patterns_of_.push_back(row_of(row));
+    p_.controllers.clear();
+    p_.limits.clear();
+    p_.derived = 0;
+    for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, -1));
+    for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
+    point_at_state();
+    prepare_lag();
+    variant_.choose(p_);
+    blocks_ = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
+    const size_t arrays = variant_.scratch_arrays + p_.derived;
+    scratch_ = Aligned<float>((helped_ ? 2 : 1) * arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
+    changed_ = false;
+}
+
+void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const {
+    places.clear();
+    for (int64_t robot = 0; robot < p_.robots_per_block; ++robot)
+        for (const int32_t slot : slots) {
+            const auto place = std::find(slot_of_.begin(), slot_of_.end(), slot) - slot_of_.begin();
+            places.push_back(static_cast<int32_t>(robot * p_.period + place));
+        }
+}
+
+// The values of all slots, repeated to fill a block; or those of all robots as they are.
+Row Plan::row_of(size_t number) {
+    const RowValues& row = rows_[number];
+    if (row.own) return {row.own, -1};
+    Aligned<float> pattern(p_.robots_per_block * p_.period);
+    for (size_t i = 0; i < pattern.size(); ++i) {
+        const int32_t slot = slot_of_[i % p_.period];
+        pattern[i] = slot < 0 ? row.neutral : row.values[slot];
+    }
+    patterns_.push_back(std::move(pattern));
+    return {patterns_.back().data(), 0};
+}
+
+Use Plan::use_of(MemberUse& member, int number) {
+    Use use;
+    use.law = member.law;
+    use.states = member.facts.states;
+    use.prepare = member.prepare;
+    use.slots = static_cast<int64_t>(member.slots.size());
+    use.every = use.slots == p_.slots;
+    places_of(member.slots, member.places);
+    use.places = member.places.data();
+    bool own = false;
+    for (size_t k = 0; k < member.rows.size(); ++k) {
+        use.rows[k] = use.raw[k] = patterns_of_[member.rows[k]];
+        own |= use.raw[k].own != 0;
+    }
+    if (member.facts.prepares && own) {
+        use.derived = p_.derived;
+        p_.derived += member.facts.prepared;
+    } else if (member.facts.prepares) {
+        // parameters that all robots share are prepared once
+        const int64_t size = p_.robots_per_block * p_.period;
+        const float* raw[kMost];
+        float* prepared[kMost];
+        for (int k = 0; k < member.facts.parameters; ++k) raw[k] = use.raw[k].values;
+        for (int k = 0; k < member.facts.prepared; ++k) {
+            patterns_.emplace_back(size);
+            prepared[k] = patterns_.back().data();
+            use.rows[k] = {prepared[k], 0};
+        }
+        member.prepare(raw, prepared, size);
+    }
+    if (member.facts.curves) {
+        use.curve = p_.derived++;
+        for (CurveValues& curve : curves_) {
+            if (static_cast<int>(curve.limit) != number) continue;
+            places_of(curve.slots, curve.places);
+            const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots && p_.layout != Layout::kGaps;
+            use.curves.push_back({curve.count, curve.rows.data(), every ? nullptr : curve.places.data(),
+                                  static_cast<int64_t>(curve.slots.size())});
+        }
+    }
+    return use;
+}
+
+// Whether all delayed slots share one lag.
+bool Plan::uniform_lag() const {
+    if (own_lag_ || delayed_slots_.empty()) return false;
+    for (const int32_t slot : delayed_slots_)
+        if (bounded_lag(lag_[slot], depth_) != bounded_lag(lag_[delayed_slots_[0]], depth_)) return false;
+    return true;
+}
+
+void Plan::prepare_lag() {
+    Ring& ring = p_.ring;
+    ring.depth = depth_;
+    shared_lag_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
+    for (size_t i = 0; i < shared_lag_.size(); ++i) {
+        const int32_t slot = slot_of_[i % p_.period];
+        shared_lag_[i] = slot < 0 ? 0 : lag_[slot];
+    }
+    ring.shared_lag = shared_lag_.data();
+    ring.own_lag = own_lag_;
+    ring.uniform = uniform_lag() ? bounded_lag(lag_[delayed_slots_[0]], depth_) : -1;
+}
+
+// The columns in eights, as long as two windows hold each eight.
+void Plan::find_picks() {
+    picks_.clear();
+    for (size_t first = 0; p_.layout == Layout::kGather && first < columns_.size(); first += 8) {
+        const size_t count = std::min<size_t>(8, columns_.size() - first);
+        const int32_t* columns = columns_.data() + first;
+        Pick pick{};
+        pick.begin[0] = pick.begin[1] = *std::min_element(columns, columns + count);
+        int32_t next = INT32_MAX;
+        for (size_t k = 0; k < count; ++k)
+            if (columns[k] >= pick.begin[0] + 8) next = std::min(next, columns[k]);
+        if (next < INT32_MAX) pick.begin[1] = next;
+        bool fits = true;
+        for (size_t k = 0; k < count; ++k) {
+            const int window = columns[k] >= pick.begin[0] + 8;
+            const int64_t lane = columns[k] - pick.begin[window];
+            if (!(fits &= lane <= 7)) break;
+            pick.lane[window][k] = static_cast<int32_t>(lane);
+            pick.second[k] = -window;
+        }
+        if (!fits) {
+            picks_.clear();
+            break;
+        }
+        picks_.push_back(pick);
+    }
+    p_.picks = picks_.data();
+    p_.pick_count = static_cast<int64_t>(picks_.size());
+}
+
+// ---- a step
+
+bool Plan::is_large() const {
+    return p_.robots * p_.slots >= kWorthReleasing;
+}
+
+void Plan::run(Phase phase, float dt) {
+    check(phase);
+    begin(phase, dt);
+    run_all_blocks();
+    finish();
+}
+
+void Plan::check(Phase phase) {
+    if (phase != Phase::kWhole && !p_.handover.bad)
+        throw std::runtime_error("nothing stands between the halves of a step. Call hand_over() first.");
+    if (changed_) prepare();
+    if (!in_use_ && (p_.delayed_slots || remembered_))
+        throw std::runtime_error("not bound to states. Call use() first.");
+    if (p_.layout == Layout::kIndexed) look_through_indices();
+}
+
+void Plan::begin(Phase phase, float dt) {
+    p_.phase = phase;
+    if (phase == Phase::kLimit) return;
+    p_.dt = dt;
+    if (!in_place_) copy_state();
+    if (!p_.delayed_slots) return;
+    Ring& ring = p_.ring;
+    // written by others: not to be trusted with a place in memory
+    ring.newest = (*now_.write_idx % depth_ + depth_) % depth_;
+    if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
+}
+
+void Plan::finish() {
+    if (p_.delayed_slots && p_.phase != Phase::kLimit)
+        *after_.write_idx = static_cast<int32_t>(p_.ring.newest + 1 == depth_ ? 0 : p_.ring.newest + 1);
+    if (p_.phase == Phase::kCommand) return;
+    for (const Fault& fault : found_) latch(fault);
+    found_.clear();
+    ++p_.step;
+}
+
+void Plan::run_all_blocks() {
+    const int64_t count = blocks_;
+    if (!helped_ || p_.robots * p_.slots < kWorthHelping) return run_blocks(0, count);
+    const int64_t each = (count + kChunks - 1) / kChunks;
+    Helper::instance().run((count + each - 1) / each, [this, each, count](int64_t chunk, int worker) {
+        float* scratch = scratch_.data() + worker * static_cast<int64_t>(scratch_.size() / 2);
+        variant_.step_blocks(p_, chunk * each, std::min(count, (chunk + 1) * each), scratch);
+    });
+}
+
+// Indices may have changed since the last step: each has to lead into its array, and those that ascend one by one
+// need no gathering.
+void Plan::look_through_indices() {
+    struct Seen {
+        const uint32_t* index;
+        int64_t step, size;
+        int64_t first;
+        bool consecutive;
+    } seen[kSignals + 2];
+    int known = 0;
+    const auto look = [&](auto& end, size_t named) {
+        if (!end.data) return;
+        int at = 0;
+        while (at < known && (seen[at].index != end.index || seen[at].step != end.index_stride)) ++at;
+        if (at == known) {
+            // the largest index is one more than a bound that all keep
+            uint32_t largest = 0, differ = 0;
+            const uint32_t first = *end.index;
+            if (end.index_stride == 1) {
+                const uint32_t* index = end.index;
+                for (int64_t k = 0; k < p_.robots; ++k) {
+                    largest = std::max(largest, index[k]);
+                    differ |= (index[k] - first) ^ static_cast<uint32_t>(k);
+                }
+            } else {
+                for (int64_t k = 0; k < p_.robots; ++k) {
+                    const uint32_t index = end.index[k * end.index_stride];
+                    largest = std::max(largest, index);
+                    differ |= (index - first) ^ static_cast<uint32_t>(k);
+                }
+            }
+            seen[known++] = {end.index, end.index_stride, int64_t{largest} + 1, first, differ == 0};
+        }
+        if (seen[at].size > end.size)
+            refuse(label_ + ": index " + std::to_string(seen[at].size - 1) + " into " + names_[named],
+                   "below " + std::to_string(end.size) + ", its length");
+        end.consecutive = seen[at].consecutive && end.stride == 1 ? seen[at].first : -1;
+    };
+    for (int s = 0; s < kSignals; ++s) look(p_.input[s], s);
+    look(p_.efforts, kSignals);
+    look(p_.computed_too, kSignals + 1);
+}
+
+bool Plan::feeds(const Plan& other) const {
+    const auto overlap = [](const Sink& to, const Source& from) {
+        if (!to.data || !from.data || !to.size || !from.size) return false;
+        const auto range = [](const float* data, int64_t size, int64_t stride) {
+            const float* last = data + (size - 1) * stride;
+            return std::make_pair(std::min(data, last), std::max(data, last) + 1);
+        };
+        const auto written = range(to.data, to.size, to.stride), read = range(from.data, from.size, from.stride);
+        return written.first < read.second && read.first < written.second;
+    };
+    for (const Source& from : other.p_.input)
+        if (overlap(p_.efforts, from) || overlap(p_.computed_too, from)) return true;
+    return false;
+}
+
+// ---- what is remembered
+
+void Plan::copy_state() const {
+    const int64_t count = p_.robots * p_.delayed_slots;
+    for (int c = 0; c < kCommands && count; ++c)
+        if (now_.rows[c] != after_.rows[c])
+            for (int64_t row = 0; row < depth_; ++row)
+                std::copy_n(now_.rows[c] + row * now_.pitch, count, after_.rows[c] + row * after_.pitch);
+    if (count && now_.pushes != after_.pushes) std::copy_n(now_.pushes, count, after_.pushes);
+    const std::vector<int64_t> sizes = remembered();
+    for (size_t k = 0; k < sizes.size(); ++k)
+        if (now_.laws[k] != after_.laws[k]) std::copy_n(now_.laws[k], sizes[k], after_.laws[k]);
+}
+
+// The command of this step, before any delay.
+float Plan::command_of(int c, int64_t robot, int32_t slot) const {
+    const Source& source = p_.input[kPositionTarget + c];
+    if (!source.data) return 0.0f;
+    if (source.index) return source.data[source.index[robot * source.index_stride] * source.stride];
+    return source.data[robot * source.pitch + columns_[slot]];
+}
+
+// See to it that every row of the ring holds a command: after a reset the first good one, which stands for those before
+// it; the oldest one where a state from outside has fewer than rows. Returns whether all have one.
+bool Plan::settle() {
+    const Ring& ring = p_.ring;
+    const int64_t count = p_.robots * p_.delayed_slots;
+    const int32_t full = static_cast<int32_t>(depth_);
+    int32_t differ = 0;
+    for (int64_t k = 0; k < count; ++k) differ |= ring.pushes[k] ^ full;
+    if (!differ) return true;
+    bool all = true;
+    for (int64_t k = 0; k < count; ++k) {
+        const int64_t held = bounded_lag(ring.pushes[k], full);
+        ring.pushes[k] = full;
+        if (held == full) continue;
+        const auto at = [&](int c, int64_t lag) -> float& {
+            const int64_t row = (ring.newest + 1 - lag + 2 * depth_) % depth_;
+            return ring.rows[c][row * ring.pitch + k];
+        };
+        const int64_t robot = k / p_.delayed_slots;
+        const int32_t slot = delayed_slots_[k % p_.delayed_slots];
+        float oldest[kCommands];
+        bool good = true;
+        for (int c = 0; c < kCommands; ++c) {
+            oldest[c] = held ? at(c, held) : command_of(c, robot, slot);
+            good &= std::isfinite(oldest[c]);
+        }
+        if (!held && !good) {
+            ring.pushes[k] = 0;
+            all = false;
+            continue;
+        }
+        for (int c = 0; c < kCommands; ++c)
+            for (int64_t lag = held + 1; lag <= depth_; ++lag) at(c, lag) = oldest[c];
+    }
+    return all;
+}
+
+void Plan::unsettle() {
+    settled_ = false;
+}
+
+void Plan::reset() {
+    if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
+    const std::vector<int64_t> sizes = remembered();
+    for (size_t k = 0; k < sizes.size() && k < now_.laws.size(); ++k) std::fill_n(now_.laws[k], sizes[k], 0.0f);
+    faults_.clear();
+    std::fill(latched_.begin(), latched_.end(), 0);
+    p_.step = 0;
+    settled_ = false;
+}
+
+void Plan::reset(const std::vector<int64_t>& robots) {
+    for (const int64_t robot : robots)
+        if (robot < 0 || robot >= p_.robots)
+            refuse("robot = " + std::to_string(robot), "below " + std::to_string(p_.robots));
+    const std::vector<int64_t> sizes = remembered();
+    for (const int64_t robot : robots) {
+        if (now_.pushes) std::fill_n(now_.pushes + robot * p_.delayed_slots, p_.delayed_slots, 0);
+        for (size_t k = 0; k < sizes.size() && k < now_.laws.size(); ++k) {
+            const int64_t each = sizes[k] / p_.robots;
+            std::fill_n(now_.laws[k] + robot * each, each, 0.0f);
+        }
+    }
+    std::vector<Fault> kept;
+    std::vector<uint8_t> chosen(faults_.empty() ? 0 : p_.robots);
+    if (!faults_.empty())
+        for (const int64_t robot : robots) chosen[robot] = 1;
+    for (const Fault& fault : faults_)
+        if (!chosen[fault.robot]) kept.push_back(fault);
+    if (kept.size() != faults_.size()) set_faults(kept, p_.step);
+    settled_ = false;
+}
+
+std::vector<Fault> Plan::faults() const {
+    return faults_;
+}
+
+int64_t Plan::steps() const {
+    return p_.step;
+}
+
+void Plan::set_faults(const std::vector<Fault>& faults, int64_t steps) {
+    for (const Fault& fault : faults)
+        if (fault.robot < 0 || fault.robot >= p_.robots || fault.slot < 0 || fault.slot >= p_.slots)
+            refuse("faults", "of these robots");
+    faults_.clear();
+    std::fill(latched_.begin(), latched_.end(), 0);
+    for (const Fault& fault : faults) latch(fault);
+    p_.step = steps;
+}
+
+// Keep the first fault of each joint and robot.
+void Plan::latch(const Fault& fault) {
+    const int64_t element = fault.robot * p_.slots + fault.slot;
+    uint64_t& word = latched_[element / 64];
+    const uint64_t bit = uint64_t{1} << element % 64;
+    if (word & bit) return;
+    word |= bit;
+    faults_.push_back(fault);
+}
+
+// ---- what it is like
+
+const char* Plan::layout() {
+    if (changed_) prepare();
+    const char* const names[] = {"direct", "gaps", "gather", "indexed"};
+    return names[static_cast<int>(p_.layout)];
+}
+
+size_t Plan::memory() const {
+    size_t bytes = scratch_.size() * 4 + latched_.size() * 8;
+    for (const auto& pattern : patterns_) bytes += pattern.size() * 4;
+    return bytes;
+}
+
+}  // namespace actuators

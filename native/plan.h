@@ -1,0 +1,172 @@
+// A plan: everything a step needs besides the arrays of others, and the step of all its blocks.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memory.h"
+#include "problem.h"
+#include "variants.h"
+
+namespace actuators {
+
+[[noreturn]] void refuse(const std::string& subject, const std::string& rule);
+
+// What a plan remembers from one step to the next, in arrays of others.
+struct State {
+    // ring of the last commands: depth rows of (robots, delayed slots), `pitch` numbers apart
+    float* rows[kCommands] = {};
+    int64_t depth = 0, pitch = 0;
+    int32_t* pushes = nullptr;     // rows that hold a command, per element
+    int32_t* write_idx = nullptr;  // the row written last
+    // numbers of the laws that remember: of controllers, then of limits
+    std::vector<float*> laws;
+    bool operator==(const State& other) const {
+        return pushes == other.pushes && laws == other.laws && rows[0] == other.rows[0];
+    }
+};
+
+// A law of a plan: which rows hold its parameters, and which slots have it.
+struct Member {
+    std::string law;
+    std::vector<int> rows;
+    std::vector<int32_t> slots;
+};
+
+// Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the limits.
+constexpr int kEnds = kSignals + 2;
+struct Frame {
+    Source inputs[kSignals];
+    Sink outputs[2];
+    std::vector<std::string> names;
+};
+
+class Plan {
+  public:
+    // `neutral` has a value per row of parameters: what slots without the law and gaps get.
+    Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
+         const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
+         int64_t depth);
+
+    // ---- parameters: values of each slot, or (robots, slots) that are read at every step
+    void share(size_t row, const float* values);
+    void own(size_t row, const float* values);
+    void share_lag(const int32_t* values);
+    void own_lag(const int32_t* values);
+    // (count, 3) numbers of a curve of some slots
+    void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
+
+    // ---- arrays
+    void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
+    void bind_indices(const Frame& frame);
+    void use(const State& now, const State& after);
+    void hand_over(const Handover& between);
+    void observe(float* computed, uint8_t* limited_by);
+
+    // ---- stepping
+    void run(Phase phase, float dt);
+    // the same in pieces, for plans that are stepped together; `check` refuses before anything is written
+    void check(Phase phase);
+    void begin(Phase phase, float dt);
+    int64_t blocks() const { return blocks_; }
+    void run_blocks(int64_t first, int64_t last) { variant_.step_blocks(p_, first, last, scratch_.data()); }
+    void finish();
+    // whether it writes where the other reads
+    bool feeds(const Plan& other) const;
+
+    // ---- in between
+    void reset();
+    void reset(const std::vector<int64_t>& robots);
+    // what is remembered was changed by others
+    void unsettle();
+    std::vector<Fault> faults() const;
+    int64_t steps() const;
+    void set_faults(const std::vector<Fault>& faults, int64_t steps);
+
+    const char* variant() const { return variant_.name; }
+    const char* layout();
+    size_t memory() const;
+    int64_t robots() const { return p_.robots; }
+    int64_t slots() const { return p_.slots; }
+    int64_t depth() const { return depth_; }
+    int64_t delayed() const { return static_cast<int64_t>(delayed_slots_.size()); }
+    // elements of each number that is remembered
+    std::vector<int64_t> remembered() const;
+    size_t rows() const { return rows_.size(); }
+    size_t limits() const { return limits_.size(); }
+
+    // held while a step runs or what it works on changes: steps and setters may come from different threads
+    std::mutex& busy() const { return busy_; }
+    bool is_large() const;
+
+  private:
+    struct RowValues {
+        std::vector<float> values;
+        const float* own = nullptr;
+        float neutral = 0;
+    };
+    struct CurveValues {
+        size_t limit;
+        int count;
+        std::vector<int32_t> slots, places;
+        Aligned<float> rows;
+    };
+    struct MemberUse {
+        int law;
+        LawFacts facts;
+        std::vector<int> rows;
+        std::vector<int32_t> slots, places;
+        Prepare prepare;
+    };
+
+    MemberUse member(const Member& given, bool controller) const;
+    void prepare();
+    void choose_layout();
+    void find_picks();
+    void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
+    Row row_of(size_t number);
+    Use use_of(MemberUse& member, int number);
+    void prepare_lag();
+    bool uniform_lag() const;
+    void look_through_indices();
+    void point_at_state();
+    void copy_state() const;
+    bool settle();
+    float command_of(int c, int64_t robot, int32_t slot) const;
+    void run_all_blocks();
+    void latch(const Fault& fault);
+
+    std::string label_;
+    const Variant& variant_ = choose_variant();
+    Problem p_;
+    int64_t depth_, blocks_ = 0;
+    size_t remembered_ = 0;  // numbers that are
+    std::vector<RowValues> rows_;
+    std::vector<MemberUse> controllers_, limits_;
+    std::vector<CurveValues> curves_;
+    std::vector<int32_t> lag_, delayed_slots_, columns_;
+    const int32_t* own_lag_ = nullptr;
+    std::vector<std::string> names_;
+    bool bound_ = false, changed_ = true;
+    State now_, after_;
+    bool in_place_ = true, in_use_ = false;
+    // whether every row of the ring holds a command; of states from outside nothing is known
+    bool settled_ = false;
+    // faults since the reset, one per element at most
+    std::vector<Fault> faults_, found_;
+    std::vector<uint64_t> latched_;
+    std::mutex guard_;
+    mutable std::mutex busy_;
+    const bool helped_;
+    // made by prepare
+    std::vector<int32_t> slot_of_, delayed_places_;
+    std::vector<Pick> picks_;
+    std::vector<Aligned<float>> patterns_;
+    std::vector<Row> patterns_of_;
+    Aligned<int32_t> driven_, shared_lag_;
+    Aligned<float> scratch_;
+};
+
+}  // namespace actuators

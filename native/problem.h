@@ -1,0 +1,227 @@
+// What a step works on: pointers and sizes, owned by the plan that binds them. No allocation happens here.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace actuators {
+
+// Most parameters, and most remembered numbers, that a law may have; the step refuses to compile with more.
+constexpr int kMost = 8;
+
+// Numbers of a row of a curve, each repeated so that a vector of any width is one load.
+constexpr int kRepeated = 16;
+
+enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforward, kSignals };
+constexpr int kCommands = 3;  // the last three are delayed
+constexpr int kEffortFault = 1 << kSignals;
+
+// ---- parameters
+
+// Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
+// cache. A parameter is either shared by all robots, then repeated to fill one block, or has a value per robot.
+struct Row {
+    const float* values = nullptr;
+    // all bits where elements have values of their own, none where a block's worth is repeated
+    int64_t own = 0;
+    const float* at(int64_t element) const { return values + (element & own); }
+};
+
+// A curve over the position, and the elements that have it.
+struct Curve {
+    int count = 0;
+    // per row: point, value, slope to the next row, each `kRepeated` times
+    const float* rows = nullptr;
+    // places of the elements of one block that use it, and how many per robot; null when all do
+    const int32_t* places = nullptr;
+    int64_t slots = 0;
+};
+
+// A law, and which slots have it with which numbers. Slots without it have neutral ones, unless it remembers something:
+// then it runs by places.
+struct Use {
+    int law = 0, states = 0;
+    // what the law takes
+    Row rows[kMost];
+    // parameters that it is prepared from in each block, because robots differ in them; then `derived` is the first
+    // array of scratch memory with the results, else -1
+    Row raw[kMost];
+    void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size) = nullptr;
+    int derived = -1;
+    // array of scratch memory with the values of its curve, else -1
+    int curve = -1;
+    std::vector<Curve> curves;
+    // whether all slots have it; places of the elements of one block that do, and how many per robot
+    bool every = true;
+    const int32_t* places = nullptr;
+    int64_t slots = 0;
+    // what it remembers, one array per number: (robots, slots that have it)
+    float* state[kMost] = {};
+};
+
+// ---- signals in, efforts out
+
+// Numbers read by column or by index. Null data are zeros.
+struct Source {
+    const float* data = nullptr;
+    int64_t pitch = 0;  // numbers from robot to robot, of columns
+    int64_t stride = 1, size = 0;
+    const uint32_t* index = nullptr;  // of each robot; null for columns
+    int64_t index_stride = 1;
+    // where robot 0 stands if indices ascend one by one, so that nothing has to be gathered; else -1
+    int64_t consecutive = -1;
+};
+
+// Efforts are set in columns and added at indices.
+struct Sink {
+    float* data = nullptr;
+    int64_t pitch = 0;
+    int64_t stride = 1, size = 0;
+    const uint32_t* index = nullptr;
+    int64_t index_stride = 1;
+    int64_t consecutive = -1;
+};
+
+// How elements lie in the arrays they are read from.
+enum class Layout {
+    kDirect,  // as they are: every column is driven, or there is one robot whose columns are neighbours
+    kGaps,    // read all columns, write the driven ones
+    kGather,  // copy the driven columns to scratch and the efforts back
+    kIndexed  // one slot, robots stand where an index says
+};
+
+// Eight columns of a row, picked from two windows of eight neighbours each: where those begin, which lane of them goes
+// where, and -1 where the second one gives it.
+struct Pick {
+    int64_t begin[2];
+    int32_t lane[2][8], second[8];
+};
+
+// ---- delay
+
+// Commands of the last `depth` steps, as `Delay.State` holds them: a step reads, then writes the row after `newest`.
+struct Ring {
+    // depth rows of (robots, delayed slots), `pitch` numbers apart, per command
+    float* rows[kCommands] = {};
+    int32_t* pushes = nullptr;
+    int32_t* write_idx = nullptr;
+    int64_t depth = 1, pitch = 0, newest = 0;
+    // steps per element, like a Row; `uniform` >= 0 when all delayed slots share one number
+    const int32_t *shared_lag = nullptr, *own_lag = nullptr;
+    int64_t uniform = -1;
+};
+
+// ---- faults, and what stands between two halves of a step
+
+struct Fault {
+    int64_t robot;
+    int32_t slot, code;
+    int64_t step;
+};
+
+// A step in one go, or in two with somebody else's law or limit in between.
+enum class Phase {
+    kWhole,
+    kCommand,  // guard, delay, law: the result is handed over
+    kLimit,    // limits of what was handed back, guard, efforts out
+};
+
+// What stands between the two phases, (robots, slots) each.
+struct Handover {
+    // signals with delayed commands; one that is not finite leaves the value before
+    float* signals[kSignals] = {};
+    // fault code of the inputs
+    int32_t* bad = nullptr;
+    // efforts that the limits start from, and those to tell as the ones before all limits; NaN for a joint with a fault
+    float* efforts = nullptr;
+    float* computed = nullptr;
+};
+
+// ---- all of it
+
+struct Problem;
+struct Block;
+
+// Law and limits over a block; returns whether any effort is not finite.
+using Sweep = bool (*)(const Problem&, const Block&);
+// A law or a limit over the elements of a block that have it.
+using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
+// Prepare the parameters of a law, `size` elements of each.
+using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size);
+
+// Limits that go in one sweep, the first of them by number; by places where they remember something.
+struct Limits {
+    int first = 0, count = 0;
+    Sweep sweep = nullptr;
+    Places places = nullptr;
+};
+
+// How an instruction set goes about a problem.
+struct Route {
+    // the law that all elements get at first, and those that some get by their places
+    Sweep law = nullptr;
+    int law_of_all = -1;
+    std::vector<Places> laws;
+    std::vector<Limits> limits;
+    // law and limits in one sweep; and whether a block is nothing else
+    Sweep whole = nullptr;
+    bool bare = false;
+};
+
+struct Problem {
+    int64_t robots = 0, slots = 0;
+    Source input[kSignals];
+    Sink efforts, computed_too;
+    const int32_t* columns = nullptr;
+    Layout layout = Layout::kDirect;
+    // the columns in eights, none where they are too far apart
+    const Pick* picks = nullptr;
+    int64_t pick_count = 0;
+    // elements per robot and robots per block, in the layout chosen
+    int64_t period = 0, robots_per_block = 1;
+    // slot of each element of one period, -1 in a gap; which elements of a block are driven
+    const int32_t* slot_of = nullptr;
+    const int32_t* driven = nullptr;
+
+    std::vector<Use> controllers, limits;
+    Ring ring;
+    int64_t delayed_slots = 0;
+    const int32_t* delayed_places = nullptr;
+    Route route;
+    int derived = 0;  // arrays of scratch memory for prepared parameters and values of curves
+
+    // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
+    float* computed = nullptr;
+    uint8_t* limited_by = nullptr;
+
+    Phase phase = Phase::kWhole;
+    Handover handover;
+
+    float dt = 0;
+    int64_t step = 0;
+    // faults of the step, in the order found
+    std::vector<Fault>* faults = nullptr;
+    std::mutex* guard = nullptr;
+};
+
+// A block of elements. Nothing is set at first, as a step of few robots is short; see block_of.
+struct Block {
+    int64_t first_robot, robots;
+    // number of its first element among all, and of elements
+    int64_t first, size;
+    // read from: contiguous, `size` each; commands are the delayed ones after the delay
+    const float* input[kSignals];
+    // efforts that limits start from, and where efforts go
+    const float* given;
+    float* efforts;
+    const int32_t* driven;
+    // arrays of scratch memory, `pitch` numbers apart, see Use::derived
+    float* derived;
+    int64_t pitch;
+    // the first limit of a sweep
+    int limit;
+    // where results by places are found before they go where they belong
+    float* found;
+};
+
+}  // namespace actuators

@@ -1,0 +1,344 @@
+// The step, compiled once per instruction set with its own ACTUATORS_VARIANT namespace. Its rhythm is `step_block`.
+//
+// On NaN: an input that is not finite makes the law's effort NaN, a law or limit whose result is not finite gives NaN,
+// and no state is written from any of them. A sweep only notices that there is a NaN; the block is then looked through
+// again, those efforts become zero and their faults are noted.
+#include <algorithm>
+#include <cstring>
+
+#include "curves.h"
+#include "delay.h"
+#include "signals.h"
+#include "sweep.h"
+#include "variants.h"
+
+namespace ACTUATORS_VARIANT {
+
+// What a thread works in: arrays of one block.
+struct Scratch {
+    enum Array {
+        kGathered,                        // signals
+        kDelayed = kGathered + kSignals,  // commands
+        kBefore = kDelayed + kCommands,   // commands of the step before
+        kRows = kBefore + kCommands,      // places in the ring, twice as wide
+        kEfforts = kRows + 2,             // that go elsewhere at the end
+        kHere,                            // efforts between law and limits
+        kThere,
+        kFound,      // by places
+        kPositions,  // of the elements with one curve, and its values
+        kValues,
+        kArrays
+    };
+    Scratch(const Problem& p, float* memory) : pitch((p.robots_per_block * p.period + 15) / 16 * 16), start(memory) {}
+    float* at(int array) const { return start + array * pitch; }
+    int64_t* ring_rows() const { return reinterpret_cast<int64_t*>(at(kRows)); }
+
+    int64_t pitch;
+    float* start;
+};
+
+// ---- a block
+
+Block block_of(const Problem& p, int64_t number) {
+    Block b;
+    b.first_robot = number * p.robots_per_block;
+    b.robots = std::min(p.robots_per_block, p.robots - b.first_robot);
+    b.first = b.first_robot * p.period;
+    b.size = b.robots * p.period;
+    b.given = nullptr;
+    b.driven = nullptr;
+    b.limit = 0;
+    if (p.layout == Layout::kGaps) {
+        // the last row ends with its last driven column
+        if (b.first_robot + b.robots == p.robots) b.size -= p.period - (p.columns[p.slots - 1] - p.columns[0] + 1);
+        b.driven = p.driven;
+    }
+    return b;
+}
+
+// Parameters of which robots have their own, prepared for this block, and the values of curves.
+void derive(const Block& b, const Use& use, const Scratch& scratch) {
+    if (use.derived >= 0) {
+        const float* raw[kMost];
+        float* prepared[kMost];
+        for (int k = 0; k < kMost; ++k) {
+            raw[k] = use.raw[k].at(b.first);
+            prepared[k] = b.derived + (use.derived + k) * b.pitch;
+        }
+        use.prepare(raw, prepared, b.size);
+    }
+    if (use.curve >= 0)
+        look_up(use, b, b.derived + use.curve * b.pitch, scratch.at(Scratch::kPositions),
+                scratch.at(Scratch::kValues));
+}
+
+void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
+    if (!p.derived) return;
+    for (const Use& use : p.controllers) derive(b, use, scratch);
+    for (const Use& use : p.limits) derive(b, use, scratch);
+}
+
+// ---- law and limits apart
+
+// Efforts before the limits.
+void command(const Problem& p, Block b, float* efforts) {
+    b.efforts = efforts;
+    b.driven = nullptr;
+    if (p.route.law)
+        p.route.law(p, b);
+    else
+        std::fill_n(efforts, b.size, 0.0f);
+    for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
+        if (static_cast<int>(use) != p.route.law_of_all) p.route.laws[k++](p, b, p.controllers[use], efforts);
+}
+
+// All limits of the efforts `here`, into the block's; returns whether any of them is not finite.
+bool limit(const Problem& p, Block b, float* here, float* there) {
+    Block aside = b;
+    aside.driven = nullptr;
+    for (size_t k = 0; k < p.route.limits.size(); ++k) {
+        const Limits& limits = p.route.limits[k];
+        if (limits.places) {
+            if (p.limited_by) std::copy_n(here, b.size, there);
+            limits.places(p, b, p.limits[limits.first], here);
+        } else {
+            aside.limit = b.limit = limits.first;
+            aside.given = b.given = here;
+            if (k + 1 == p.route.limits.size() && !p.limited_by) return limits.sweep(p, b);
+            aside.efforts = there;
+            limits.sweep(p, aside);
+            std::swap(here, there);
+        }
+        if (!p.limited_by) continue;
+        // one limit at a time then, see `choose`
+        uint8_t* RESTRICT by = p.limited_by + b.first;
+        for (int64_t i = 0; i < b.size; ++i)
+            if (here[i] != there[i]) by[i] = static_cast<uint8_t>(limits.first + 1);
+    }
+    b.given = here;
+    return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
+}
+
+// ---- faults
+
+int32_t fault_of(const float* const* signals, int64_t i) {
+    int32_t code = 0;
+    for (int s = 0; s < kSignals; ++s) code |= finite(signals[s][i]) ? 0 : 1 << s;
+    return code;
+}
+
+// Find the faults of a block, set their efforts to zero.
+APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
+    const std::lock_guard<std::mutex> lock(*p.guard);
+    for (int64_t i = 0; i < b.size; ++i) {
+        const int64_t place = i % p.period;
+        const int32_t slot = p.slot_of ? p.slot_of[place] : static_cast<int32_t>(place);
+        if (slot < 0) continue;
+        const int32_t code = fault_of(signals, i);
+        if (!code && finite(b.efforts[i])) continue;
+        b.efforts[i] = 0.0f;
+        if (p.computed) p.computed[b.first + i] = 0.0f;
+        if (p.limited_by) p.limited_by[b.first + i] = 0;
+        p.faults->push_back({b.first_robot + i / p.period, slot, code ? code : kEffortFault, p.step});
+    }
+}
+
+// ---- two halves
+
+// Lay down what stands between the phases; the efforts are there already.
+APART void hand_over(const Problem& p, const Block& b, const float* const* signals) {
+    const Handover& to = p.handover;
+    for (int s = 0; s < kSignals; ++s) {
+        const float* RESTRICT from = b.input[s];
+        float* RESTRICT kept = to.signals[s] + b.first;
+        for (int64_t i = 0; i < b.size; ++i) kept[i] = finite(from[i]) ? from[i] : kept[i];
+    }
+    for (int64_t i = 0; i < b.size; ++i) {
+        const int32_t code = fault_of(signals, i);
+        to.bad[b.first + i] = code;
+        if (code) to.efforts[b.first + i] = kNaN;
+        to.computed[b.first + i] = to.efforts[b.first + i];
+    }
+}
+
+// ---- the step
+
+void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
+    Block b = block_of(p, number);
+    b.found = scratch.at(Scratch::kFound);
+    b.derived = scratch.at(Scratch::kArrays);
+    b.pitch = scratch.pitch;
+
+    // signals in
+    const float* signals[kSignals];
+    signals_in(p, b, scratch.at(Scratch::kGathered), scratch.at(Scratch::kEfforts));
+    std::copy(b.input, b.input + kSignals, signals);
+
+    // delay
+    bool bad = false;
+    if (p.delayed_slots && p.phase != Phase::kLimit) {
+        float *delayed[kCommands], *before[kCommands];
+        for (int c = 0; c < kCommands; ++c) {
+            delayed[c] = scratch.at(Scratch::kDelayed + c);
+            before[c] = scratch.at(Scratch::kBefore + c);
+        }
+        bad = delay(p, b, delayed, before, scratch.ring_rows());
+    }
+
+    // law and limits
+    derive_all(p, b, scratch);
+    float *here = scratch.at(Scratch::kHere), *there = scratch.at(Scratch::kThere);
+    if (p.phase == Phase::kCommand) {
+        command(p, b, p.handover.efforts + b.first);
+        return hand_over(p, b, signals);
+    }
+    if (p.phase == Phase::kWhole && p.route.whole) {
+        bad |= p.route.whole(p, b);
+    } else {
+        if (p.phase == Phase::kLimit)
+            std::copy_n(p.handover.efforts + b.first, b.size, here);
+        else
+            command(p, b, here);
+        const float* computed = p.phase == Phase::kLimit ? p.handover.computed + b.first : here;
+        if (p.computed) std::copy_n(computed, b.size, p.computed + b.first);
+        if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
+        bad |= limit(p, b, here, there);
+    }
+
+    // guard
+    if (bad) find_faults(p, b, signals);
+
+    // efforts out
+    efforts_out(p, b);
+}
+
+void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
+    if (p.route.bare && p.phase == Phase::kWhole) {
+        // one sweep over the arrays as they are is all there is to a block
+        for (int64_t number = first; number < last; ++number) {
+            Block b = block_of(p, number);
+            point_at_arrays(p, b);
+            if (p.route.whole(p, b)) find_faults(p, b, b.input);
+        }
+        return;
+    }
+    const Scratch scratch(p, memory);
+    // lags that robots share are the same places of the ring in all blocks
+    const bool in_rows = p.delayed_slots == p.slots && p.ring.uniform >= 0 && p.layout != Layout::kGaps;
+    if (p.delayed_slots && !p.ring.own_lag && !in_rows)
+        find_rows(p.ring, p.ring.shared_lag, p.delayed_places, p.robots_per_block * p.delayed_slots,
+                  scratch.ring_rows());
+    for (int64_t number = first; number < last; ++number) step_block(p, number, scratch);
+}
+
+// ---- how to go about a problem
+
+// Cut the limits into sweeps, each as long as one is known for.
+template <bool MASKED>
+void choose_limits(Problem& p) {
+    int at = 0;
+    const int count = static_cast<int>(p.limits.size());
+    const auto remembers = [&](int k) { return p.limits[k].states > 0; };
+    while (at < count) {
+        Limits next{at, 1, nullptr, nullptr};
+        if (remembers(at)) {
+            next.places = find_limit_places(Clamps{}, p.limits[at].law);
+        } else {
+            int run = 1;
+            while (!p.limited_by && at + run < count && !remembers(at + run)) ++run;
+            for (; run > 0 && !next.sweep; --run) {
+                next.count = run;
+                next.sweep = find_limits<false>(Clamps{}, &p.limits[at], run);
+            }
+        }
+        p.route.limits.push_back(next);
+        at += next.count;
+    }
+    // the last sweep writes efforts where they belong
+    if (MASKED && at && !p.route.limits.back().places) {
+        Limits& last = p.route.limits.back();
+        last.sweep = p.limited_by ? last.sweep : find_limits<true>(Clamps{}, &p.limits[last.first], last.count);
+    }
+}
+
+void choose(Problem& p) {
+    p.route = Route{};
+    const bool masked = p.layout == Layout::kGaps;
+    // what remembers something lies as the elements do only where all have it, without gaps
+    for (size_t k = 0; k < p.controllers.size(); ++k) {
+        const Use& use = p.controllers[k];
+        const bool over_all = !use.states || (use.every && !masked);
+        if (over_all && (p.route.law_of_all < 0 || use.slots > p.controllers[p.route.law_of_all].slots))
+            p.route.law_of_all = static_cast<int>(k);
+    }
+    for (size_t k = 0; k < p.controllers.size(); ++k)
+        if (static_cast<int>(k) != p.route.law_of_all)
+            p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
+    masked ? choose_limits<true>(p) : choose_limits<false>(p);
+    if (p.route.law_of_all < 0) return;
+    const int law = p.controllers[p.route.law_of_all].law;
+    p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
+    if (!p.route.laws.empty() || p.computed || p.limited_by || p.route.limits.size() > 1) return;
+    if (p.route.limits.size() == 1 && p.route.limits[0].places) return;
+    const int count = static_cast<int>(p.limits.size());
+    p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
+                           : find_whole<false>(Controllers{}, law, p.limits.data(), count);
+    p.route.bare = p.route.whole && p.layout == Layout::kDirect && !p.delayed_slots && !p.derived;
+}
+
+template <class... Laws>
+std::vector<LawFacts> facts(List<Laws...>) {
+    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kPrepares}...};
+}
+
+std::vector<LawFacts> laws(bool controllers) {
+    return controllers ? facts(Controllers{}) : facts(Clamps{});
+}
+
+Prepare prepare(bool controller, int law) {
+    return controller ? find_prepare(Controllers{}, law) : find_prepare(Clamps{}, law);
+}
+
+// ---- what memory allows, for the benchmarks
+
+template <int COUNT>
+void add_up(const float* const* inputs, float* RESTRICT out, int64_t size) {
+    const float* RESTRICT in[COUNT];
+    for (int k = 0; k < COUNT; ++k) in[k] = inputs[k];
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+        float sum = in[0][i];
+        for (int k = 1; k < COUNT; ++k) sum += in[k][i];
+        out[i] = sum;
+    }
+}
+
+void stream(const float* const* inputs, int count, float* output, int64_t size) {
+    if (count == 5) return add_up<5>(inputs, output, size);
+    if (count == 8) return add_up<8>(inputs, output, size);
+    return add_up<1>(inputs, output, size);
+}
+
+bool available() {
+#if defined(__AVX512F__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
+}  // namespace ACTUATORS_VARIANT
+
+namespace actuators {
+const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
+                               ACTUATORS_VARIANT::available,
+                               ACTUATORS_VARIANT::laws,
+                               ACTUATORS_VARIANT::Scratch::kArrays,
+                               ACTUATORS_VARIANT::choose,
+                               ACTUATORS_VARIANT::prepare,
+                               ACTUATORS_VARIANT::step_blocks,
+                               ACTUATORS_VARIANT::stream};
+}

@@ -1,0 +1,342 @@
+// Law and limits over the elements of a block: one loop, made from the generated laws by templates.
+//
+// The limits that usually come together go in one sweep; all others go one after the other through scratch memory, with
+// the same laws, hence the same bits. What is not finite after the law or after a limit becomes NaN, and every law hands
+// a NaN on: a limit never makes a good effort of a bad one.
+#pragma once
+#include <tuple>
+#include <utility>
+
+#include "generated_laws.h"
+#include "problem.h"
+
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define INDEPENDENT
+#endif
+#if defined(_MSC_VER)
+#define RESTRICT __restrict
+#define APART __declspec(noinline)
+#else
+#define RESTRICT __restrict__
+// not inlined: what is rare or long would take the registers of what is short
+#define APART __attribute__((noinline))
+#endif
+
+namespace ACTUATORS_VARIANT {
+
+using namespace actuators;
+
+// What usually comes together, in canonical order. A law that is not named here needs nothing: it gets a sweep of its
+// own.
+using UsualLaws = List<ControllerPD, ControllerPID>;
+using UsualLimits =
+    List<List<ClampingMaxEffort>, List<ClampingDCMotor>, List<ClampingPositionBased>,
+         List<ClampingDCMotor, ClampingMaxEffort>, List<ClampingPositionBased, ClampingMaxEffort>,
+         List<ClampingDCMotor, ClampingPositionBased>,
+         List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>>;
+
+// Stands for a law where efforts come from before.
+struct Given {};
+
+// ---- the numbers of laws
+
+template <class Law, class... Laws>
+constexpr int number_in(List<Laws...>) {
+    int number = -1, at = 0;
+    ((number = std::is_same_v<Law, Laws> ? at : number, ++at), ...);
+    return number;
+}
+
+template <class Law>
+constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
+
+// ---- what a law takes
+
+// An array of a law's numbers: its parameters, then the values of its curve.
+inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
+    if (k >= prepared) return b.derived + use.curve * b.pitch;
+    if (use.derived >= 0) return b.derived + (use.derived + k) * b.pitch;
+    return use.rows[k].at(b.first);
+}
+
+// The arrays that one law reads and writes in a block.
+template <class Law>
+struct Arrays {
+    static constexpr int kTaken = Law::kPrepared + Law::kCurves;
+    const float* taken[kTaken ? kTaken : 1];
+    float* state[Law::kStates ? Law::kStates : 1];
+    Arrays(const Use& use, const Block& b) {
+        for (int k = 0; k < kTaken; ++k) taken[k] = ACTUATORS_VARIANT::taken(use, k, Law::kPrepared, b);
+        for (int k = 0; k < Law::kStates; ++k) state[k] = use.state[k] + b.first_robot * use.slots;
+    }
+};
+template <>
+struct Arrays<Given> {
+    Arrays(const Use&, const Block&) {}
+};
+
+// The signals of a block, and its efforts before limits.
+struct Inputs {
+    const float *q, *qd, *q_target, *qd_target, *feedforward, *given;
+    float dt;
+    Inputs(const Problem& p, const Block& b)
+        : q(b.input[kPosition]),
+          qd(b.input[kVelocity]),
+          q_target(b.input[kPositionTarget]),
+          qd_target(b.input[kVelocityTarget]),
+          feedforward(b.input[kFeedforward]),
+          given(b.given),
+          dt(p.dt) {}
+};
+
+template <class Law, size_t... S, size_t... T>
+inline auto law_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<S...>,
+                   std::index_sequence<T...>) {
+    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], in.dt, own.state[S][k]...,
+                    own.taken[T][i]...);
+}
+
+template <class Limit, size_t... S, size_t... T>
+inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, int64_t i, int64_t k,
+                     std::index_sequence<S...>, std::index_sequence<T...>) {
+    return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.state[S][k]..., own.taken[T][i]...);
+}
+
+template <class Law>
+using States = std::make_index_sequence<Law::kStates>;
+template <class Law>
+using Taken = std::make_index_sequence<Arrays<Law>::kTaken>;
+
+// Remember what a law found, if all of it is good; returns whether it is.
+template <class Law, class Result>
+inline bool remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
+    good = good & finite(found.at[0]);
+    for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
+    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[1 + s], own.state[s][k]);
+    return good;
+}
+
+// An effort before it is guarded.
+struct Raw {
+    float effort;
+    bool good;
+};
+
+// The effort of a law for element `i`, the `k`-th that has it.
+template <class Law>
+inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
+    const auto found = law_at<Law>(in, own, i, k, States<Law>{}, Taken<Law>{});
+    bool good = true;
+    // a signal that the law does not look at cannot spoil its effort, and has to be good all the same
+    if constexpr (!Law::kReads[kPosition]) good = good & finite(in.q[i]);
+    if constexpr (!Law::kReads[kVelocity]) good = good & finite(in.qd[i]);
+    if constexpr (!Law::kReads[kPositionTarget]) good = good & finite(in.q_target[i]);
+    if constexpr (!Law::kReads[kVelocityTarget]) good = good & finite(in.qd_target[i]);
+    if constexpr (!Law::kReads[kFeedforward]) good = good & finite(in.feedforward[i]);
+    good = remember(found, good, own, k);
+    return {found.at[0], good};
+}
+template <>
+inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
+    return {in.given[i], finite(in.given[i])};
+}
+
+// Whether an effort may be finite and yet not good.
+template <class Law>
+constexpr bool may_hide = Law::kStates > 0 || !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] &&
+                                                Law::kReads[4]);
+template <>
+constexpr bool may_hide<Given> = false;
+
+// After some limits, the last of which is not guarded yet.
+inline Raw limited(Raw raw, const Inputs&, int64_t) {
+    return raw;
+}
+template <class Limit, class... More>
+inline Raw limited(Raw raw, const Inputs& in, int64_t i, const Arrays<Limit>& own, const Arrays<More>&... more) {
+    const float effort = nan_unless(raw.good, raw.effort);
+    const float result = limit_at<Limit>(effort, in, own, i, i, States<Limit>{}, Taken<Limit>{}).at[0];
+    return limited({result, finite(result)}, in, i, more...);
+}
+
+// ---- sweeps
+
+template <class Law, bool MASKED, class... Limits>
+inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const Arrays<Limits>... limits) {
+    const Inputs in(p, b);
+    const int32_t* RESTRICT driven = b.driven;
+    float* RESTRICT out = b.efforts;
+    const int64_t size = b.size;
+    int32_t bad = 0;
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+        Raw raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
+        if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
+        const auto [effort, good] = raw;
+        if constexpr (MASKED) {
+            bad |= driven[i] & (good ? 0 : 1);
+            if (driven[i]) out[i] = effort;
+        } else {
+            bad |= good ? 0 : 1;
+            out[i] = effort;
+        }
+    }
+    return bad != 0;
+}
+
+inline const Use& law_of(const Problem& p) {
+    static const Use none;
+    return p.route.law_of_all < 0 ? none : p.controllers[p.route.law_of_all];
+}
+
+template <class Law, bool MASKED, class... Limits, size_t... N>
+bool sweep_numbered(const Problem& p, const Block& b, std::index_sequence<N...>) {
+    return swept<Law, MASKED, Limits...>(p, b, Arrays<Law>(law_of(p), b), Arrays<Limits>(p.limits[b.limit + N], b)...);
+}
+
+template <class Law, bool MASKED, class... Limits>
+bool sweep(const Problem& p, const Block& b) {
+    return sweep_numbered<Law, MASKED, Limits...>(p, b, std::index_sequence_for<Limits...>{});
+}
+
+// Find the sweep of a law with a sequence of limits, if there is one.
+template <class Law, bool MASKED, class... Limits>
+bool offer(List<Limits...>, const Use* limits, int count, Sweep& found) {
+    if (count != static_cast<int>(sizeof...(Limits))) return false;
+    const int numbers[] = {number_in<Limits>(Clamps{})..., -1};
+    for (int k = 0; k < count; ++k)
+        if (limits[k].law != numbers[k]) return false;
+    found = sweep<Law, MASKED, Limits...>;
+    return true;
+}
+
+template <class Law, bool MASKED, class... Usual>
+Sweep find_fused(List<Usual...>, const Use* limits, int count) {
+    Sweep found = nullptr;
+    (void)(offer<Law, MASKED>(Usual{}, limits, count, found) || ...);
+    return found;
+}
+
+// Of limits alone: the usual ones, and each by itself.
+template <bool MASKED, class... All>
+Sweep find_limits(List<All...>, const Use* limits, int count) {
+    if (!count) return sweep<Given, MASKED>;
+    if (Sweep fused = find_fused<Given, MASKED>(UsualLimits{}, limits, count)) return fused;
+    Sweep found = nullptr;
+    // what remembers goes by places
+    const auto alone = [&](auto one) {
+        using Limit = typename decltype(one)::type;
+        if constexpr (Limit::kStates == 0) offer<Given, MASKED>(List<Limit>{}, limits, count, found);
+    };
+    (alone(std::common_type<All>{}), ...);
+    return found;
+}
+
+// Of a law with the limits that usually follow it, or none.
+template <bool MASKED, class... Laws>
+Sweep find_whole(List<Laws...>, int law, const Use* limits, int count) {
+    Sweep found = nullptr;
+    const auto with = [&](auto one) {
+        using Law = typename decltype(one)::type;
+        if (number_in<Law>(Controllers{}) != law) return;
+        if (!count) found = sweep<Law, MASKED>;
+        if constexpr (number_in<Law>(UsualLaws{}) >= 0) {
+            if (count) found = find_fused<Law, MASKED>(UsualLimits{}, limits, count);
+        }
+    };
+    (with(std::common_type<Laws>{}), ...);
+    return found;
+}
+
+// ---- by places
+
+// A law where only some elements have it: from `found`, efforts go where they belong.
+template <class Law>
+void law_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+    const int64_t count = b.robots * use.slots;
+    const int32_t* RESTRICT places = use.places;
+    const Inputs in(p, b);
+    const Arrays<Law> own(use, b);
+    float* RESTRICT found = b.found;
+    INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) {
+        const Raw raw = effort_of<Law>(in, own, places[k], k);
+        found[k] = nan_unless(raw.good, raw.effort);
+    }
+    for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
+}
+
+// A limit that remembers something; what is not finite before it or after leaves its memory as it was.
+template <class Limit>
+void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT efforts) {
+    const int64_t count = b.robots * use.slots;
+    const int32_t* RESTRICT places = use.places;
+    const Inputs in(p, b);
+    const Arrays<Limit> own(use, b);
+    float* RESTRICT found = b.found;
+    INDEPENDENT
+    for (int64_t k = 0; k < count; ++k) {
+        const int32_t i = places[k];
+        const auto result = limit_at<Limit>(efforts[i], in, own, i, k, States<Limit>{}, Taken<Limit>{});
+        found[k] = nan_unless(remember(result, finite(efforts[i]), own, k), result.at[0]);
+    }
+    for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
+}
+
+template <class... Laws>
+Places find_law_places(List<Laws...>, int law) {
+    static constexpr Places all[] = {law_by_places<Laws>...};
+    return all[law];
+}
+
+template <class... Limits>
+Places find_limit_places(List<Limits...>, int law) {
+    static constexpr Places all[] = {limit_by_places<Limits>...};
+    return all[law];
+}
+
+// ---- parameters
+
+template <class Law, size_t... K>
+void prepare_each(const float* const* parameters, float* const* prepared, int64_t size, std::index_sequence<K...>) {
+    const float* in[Law::kParameters];
+    float* out[Law::kPrepared];
+    for (int k = 0; k < Law::kParameters; ++k) in[k] = parameters[k];
+    for (int k = 0; k < Law::kPrepared; ++k) out[k] = prepared[k];
+    INDEPENDENT
+    for (int64_t i = 0; i < size; ++i) {
+        const auto values = Law::prepare(in[K][i]...);
+        for (int k = 0; k < Law::kPrepared; ++k) out[k][i] = values.at[k];
+    }
+}
+
+template <class... Laws>
+Prepare find_prepare(List<Laws...>, int law) {
+    Prepare found = nullptr;
+    int at = 0;
+    const auto look = [&](auto one) {
+        using Law = typename decltype(one)::type;
+        if constexpr (Law::kPrepares) {
+            if (at == law)
+                found = [](const float* const* parameters, float* const* prepared, int64_t size) {
+                    prepare_each<Law>(parameters, prepared, size, std::make_index_sequence<Law::kParameters>{});
+                };
+        }
+        ++at;
+    };
+    (look(std::common_type<Laws>{}), ...);
+    return found;
+}
+
+template <class... Laws>
+constexpr bool all_fit(List<Laws...>) {
+    return ((Laws::kParameters <= kMost && Laws::kPrepared <= kMost && Laws::kStates <= kMost && Laws::kCurves <= 1) &&
+            ...);
+}
+static_assert(all_fit(Controllers{}) && all_fit(Clamps{}), "a law is larger than kMost in problem.h");
+
+}  // namespace ACTUATORS_VARIANT

@@ -1,0 +1,68 @@
+// Which instruction sets the step was compiled for, and which of them runs: the best that this processor has, or the
+// one that ACTUATORS_ISA names.
+#pragma once
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "problem.h"
+
+namespace actuators {
+
+// What is known of a law without calling it.
+struct LawFacts {
+    const char* name;
+    int parameters, prepared, states, curves;
+    bool prepares;
+};
+
+// The step as one instruction set does it; one object file each, see step.cpp and setup.py.
+struct Variant {
+    const char* name;
+    bool (*available)();
+    // all controllers, or all limits, in the order of their numbers
+    std::vector<LawFacts> (*laws)(bool controllers);
+    // arrays of a block that a thread works in, besides those of `Problem::derived`
+    int scratch_arrays;
+    // choose how to go about a problem whose laws and layout are known
+    void (*choose)(Problem&);
+    // prepare the parameters of a controller or a limit by its number, null when it takes them as they are
+    Prepare (*prepare)(bool controller, int law);
+    // steps the blocks [first, last)
+    void (*step_blocks)(const Problem&, int64_t first, int64_t last, float* scratch);
+    // bytes moved at the machine's own speed: reads `count` arrays and writes one, for the benchmarks
+    void (*stream)(const float* const* inputs, int count, float* output, int64_t size);
+};
+
+extern const Variant kBaseline;
+#ifdef ACTUATORS_X86
+extern const Variant kAvx2, kAvx512;
+#endif
+
+// All of them, the best first.
+inline const std::vector<const Variant*>& variants() {
+#ifdef ACTUATORS_X86
+    static const std::vector<const Variant*> all = {&kAvx512, &kAvx2, &kBaseline};
+#else
+    static const std::vector<const Variant*> all = {&kBaseline};
+#endif
+    return all;
+}
+
+inline const Variant& choose_variant() {
+    const char* wanted = std::getenv("ACTUATORS_ISA");
+    std::string known;
+    for (const Variant* one : variants()) {
+        known += std::string(known.empty() ? "" : ", ") + one->name;
+        if (wanted && *wanted ? wanted == std::string(one->name) : one->available()) {
+            if (!one->available())
+                throw std::invalid_argument(std::string("ACTUATORS_ISA = ") + wanted +
+                                            ": this processor lacks it. Unset it, or take baseline.");
+            return *one;
+        }
+    }
+    throw std::invalid_argument(std::string("ACTUATORS_ISA = ") + wanted + ": must be one of " + known + ".");
+}
+
+}  // namespace actuators

@@ -1,0 +1,318 @@
+"""Calls of public `Actuator`s: the simulation's arrays and the states of a call, found by name and bound once.
+
+Each actuator is a plan of as many robots as it has joints, of one slot each, bound by its index arrays. Natively a call
+that meets what it knows already goes straight into the core; elsewhere Python looks the objects up.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from ..native import core
+from .entry import ActuatorEntry
+from .plan import between, compile_plan, is_built_in
+from .sim_arrays import find_arrays, missing, names_of
+from .step.between import Part, StateBetween, StepBetween
+from .step.binding import Indices
+from .step.native import NativeStep
+from .step.warp import WarpStep
+
+if TYPE_CHECKING:
+    from .actuator import Actuator
+
+Contents = tuple[Any, tuple[Any, ...]]
+"""A dict or list, and the objects that were in it."""
+
+# how many bindings and pairs of states stay bound
+_KEPT = 4
+_INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indices", "effort_indices")
+
+
+def is_native(actuator: Actuator) -> bool:
+    """Whether the core was built and knows all laws of an actuator, whose arrays are on the CPU."""
+    if core is None or not actuator.device.is_cpu:
+        return False
+    entry = _entry_of(actuator)
+    return between(entry) is None and is_built_in(entry)
+
+
+def step_of(actuator: Actuator, computed: wp.array, before: Any = None) -> Any:
+    """Return what steps an actuator as it is now.
+
+    Args:
+        actuator: The actuator.
+        computed: Where the core puts efforts before the limits, float32 `(N,)`.
+        before: What stepped it until now; faults and steps go on from there.
+
+    Raises:
+        ValueError: A parameter array does not fit.
+        TypeError: A law of the user's own does not compile.
+    """
+    entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
+    plan, apart = compile_plan([entry], actuator.num_actuators, live=True), between(entry)
+    native = core is not None and device.is_cpu and is_built_in(entry)
+    step: Any = NativeStep(plan, label) if native else WarpStep(plan, device)
+    if apart is not None:
+        step = StepBetween(step, [Part(label, apart, [0], plan, device)], device)
+    if native and apart is None:
+        step.observe_computed(computed.numpy().reshape(-1, 1))
+    else:
+        step.observe(True)
+    if before is not None:
+        step.set_faults(before.faults(), before.steps)
+    return step
+
+
+def contents_of(actuator: Actuator) -> list[Contents]:
+    """What an actuator consists of, to see when it has changed."""
+    components = [one for one in (actuator.delay, actuator.controller, *actuator.clamping) if one is not None]
+    return [*(contents(vars(one)) for one in (actuator, *components)), contents(actuator.clamping)]
+
+
+class Calls:
+    """Actuators that are stepped one after the other in one call.
+
+    Args:
+        actuators: The actuators, in their order; several only if all are native.
+    """
+
+    def __init__(self, actuators: Sequence[Actuator]) -> None:
+        self._actuators = tuple(actuators)
+        self._steps = [actuator.compiled() for actuator in actuators]
+        self._labels = [one.label or "actuator" for one in actuators]
+        self._timed = any(step.plan.stateful for step in self._steps)
+        self._stateful = any(actuator.is_stateful() for actuator in actuators)
+        # the arrays of state and control, and whether each has to be there
+        self._wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
+        for actuator in actuators:
+            for of_control, name, required in _arrays_of(actuator):
+                wanted = self._wanted[of_control]
+                if name is not None:
+                    wanted[name] = wanted.get(name, False) or required
+        self._told = [one for actuator in actuators for one in contents_of(actuator)]
+        # by the identity of what is in them, which they keep alive
+        self._bindings: dict[tuple[int, ...], tuple[list[Any], list[Indices]]] = {}
+        self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
+        self._core: Any = None
+        if all(isinstance(step, NativeStep) and not step.scattered for step in self._steps):
+            names = [[names_of(name) for name in wanted] for wanted in self._wanted]
+            plans = [step.core for step in self._steps]
+            self._core = core.Calls(plans, *names, self._told, self._stateful, self._timed)
+
+    def is_current(self) -> bool:
+        """Whether the actuators still consist of what was compiled."""
+        return unchanged(self._told)
+
+    def step(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
+        """Step all actuators; see `Actuator.step`. False when they have changed and nothing was done.
+
+        Args:
+            sim_state: Object or mapping with positions and velocities.
+            sim_control: Object or mapping with targets, feedforward and outputs.
+            now: State of each actuator before this step; of one alone, the state itself.
+            after: Where their states after this step go.
+            dt: Physics step [s].
+        """
+        if self._core is not None and self._core.step(sim_state, sim_control, now, after, dt):
+            return True
+        if not self.is_current():
+            return False
+        seconds = self._seconds(dt)
+        bindings = self._bind(sim_state, sim_control)
+        states = self._use(now, after) if self._stateful else None
+        if self._core is not None and self._core.step(sim_state, sim_control, now, after, dt):
+            return True
+        for n, (step, binding) in enumerate(zip(self._steps, bindings, strict=True)):
+            step.bind(binding)
+            if states is not None:
+                step.use(states[0][n], states[1][n])
+        for step in self._steps:
+            step.step(seconds)
+        return True
+
+    def _seconds(self, dt: float | None) -> float:
+        if dt is None:
+            if self._timed:
+                raise ValueError("dt = None: must be the physics step in seconds for a law with an integral. Give it.")
+            return 0.0
+        if not (math.isfinite(dt) and dt >= 0):
+            raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
+        return float(dt)
+
+    def _bind(self, sim_state: Any, sim_control: Any) -> list[Indices]:
+        """The arrays of a simulation as steps take them."""
+        of_state, of_control = self._wanted
+        arrays = find_arrays(sim_state, of_state) + find_arrays(sim_control, of_control)
+        key = tuple(map(id, arrays))
+        if key in self._bindings:
+            return self._bindings[key][1]
+        found: list[dict[str, Any]] = []
+        for source, wanted in zip((sim_state, sim_control), self._wanted, strict=True):
+            found.append(dict(zip(wanted, arrays[len(found) and len(of_state) :], strict=False)))
+            for name, required in wanted.items():
+                if required and found[-1][name] is None:
+                    raise missing(source, name)
+        bindings = [
+            self._binding(actuator, label, *found) for actuator, label in zip(self._actuators, self._labels, strict=True)
+        ]
+        for actuator, binding in zip(self._actuators, bindings, strict=True):
+            binding.check(actuator.num_actuators, 1, actuator.device)
+        self._bindings[key] = arrays, bindings
+        _forget_oldest(self._bindings)
+        if self._core is not None:
+            names = [list(binding.names) for binding in bindings]
+            given = [binding.as_numpy() for binding in bindings]
+            self._core.add_frame(arrays, names, [one for one, _ in given], [one for _, one in given])
+        return bindings
+
+    def _binding(self, actuator: Actuator, label: str, state: dict[str, Any], control: dict[str, Any]) -> Indices:
+        names = [name for _, name, _ in _arrays_of(actuator)]
+        *inputs, efforts, computed = [
+            None if name is None else (control if of_control else state)[name]
+            for of_control, name, _ in _arrays_of(actuator)
+        ]
+        target_pos_indices = actuator.target_pos_indices
+        if target_pos_indices is None:
+            # as positions do where there are as many of them
+            alike = len(inputs[2]) == len(inputs[0])
+            target_pos_indices = actuator.pos_indices if alike else actuator.indices
+        velocity = actuator.indices
+        return Indices(
+            inputs,
+            (actuator.pos_indices, velocity, target_pos_indices, velocity, velocity),
+            efforts,
+            actuator.effort_indices,
+            computed,
+            label,
+            [name or "" for name in names],
+            _INDEX_NAMES,
+        )
+
+    def _use(self, now: Any, after: Any) -> tuple[list[Any], list[Any]]:
+        """States as steps take them."""
+        alone = len(self._actuators) == 1 and not isinstance(now, list | tuple)
+        both = [[one] if alone else list(one) for one in (now, after)]
+        key = tuple(map(id, (*both[0], *both[1])))
+        kept = self._states.get(key)
+        if kept is not None and unchanged(kept[2]):
+            return kept[0], kept[1]
+        made: dict[int, Any] = {}
+        lists: list[list[Any]] = []
+        for states in both:
+            lists.append([])
+            for step, actuator, label, state in zip(self._steps, self._actuators, self._labels, states, strict=True):
+                if id(state) not in made or state is None:
+                    made[id(state)] = _step_state(step, actuator, label, state)
+                lists[-1].append(made[id(state)])
+        told = [contents(vars(part)) for states in both for state in states for part in _parts(state)]
+        self._states[key] = *lists, told, both
+        _forget_oldest(self._states)
+        if self._core is not None:
+            bound = [[s.as_bound(state) for s, state in zip(self._steps, states, strict=True)] for states in lists]
+            self._core.add_states(now, after, *bound, told)
+        return lists[0], lists[1]
+
+
+def _step_state(step: Any, actuator: Actuator, label: str, state: Any) -> Any:
+    """A state of an actuator as its step takes it."""
+    plan = step.plan
+    fresh = step.around.new_state() if isinstance(step, StepBetween) else step.new_state()
+    if state is None:
+        return StateBetween(fresh, [actuator.State()]) if isinstance(step, StepBetween) else fresh
+    if plan.num_delayed:
+        delay = state.delay_state
+        if delay is None:
+            raise ValueError(f"{label}: delay_state = None: must be one of this actuator. Take state().")
+        for name in ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx"):
+            setattr(fresh, name, _like(f"{label}: delay_state.{name}", getattr(delay, name, None), getattr(fresh, name)))
+    laws = []
+    for one, arrays in zip(plan.stateful, fresh.laws, strict=True):
+        where = "controller_state" if one.stage is None else f"clamping_states[{_place_of(plan, one.stage)}]"
+        source = state.controller_state if one.stage is None else _at(state.clamping_states, _place_of(plan, one.stage))
+        laws.append(
+            tuple(
+                _like(f"{label}: {where}.{name}", getattr(source, name, None), array)
+                for name, array in zip(one.law.STATE, arrays, strict=True)
+            )
+        )
+    fresh.laws = laws
+    return StateBetween(fresh, [state]) if isinstance(step, StepBetween) else fresh
+
+
+def _like(name: str, given: Any, wanted: Any) -> Any:
+    """An array of a state, which has to be as a fresh one is."""
+    if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
+        has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
+        raise ValueError(f"{name} has {has}: must be one of this actuator, of shape {tuple(wanted.shape)}. Take state().")
+    if as_dtype(given) != as_dtype(wanted):
+        raise ValueError(f"{name} has dtype {as_dtype(given)}: must be {as_dtype(wanted)}. Take state().")
+    return given
+
+
+def as_dtype(array: Any) -> np.dtype:
+    """The type of the numbers of a NumPy or Warp array."""
+    return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
+
+
+def _place_of(plan: Any, stage: int) -> int:
+    """Which clamp of its one actuator a stage is."""
+    return next(place for place, number in plan.placed[0].stages if number == stage)
+
+
+def _at(states: Sequence[Any], place: int) -> Any:
+    return states[place] if place < len(states) else None
+
+
+def _parts(state: Any) -> list[Any]:
+    """A state and the states in it."""
+    if state is None:
+        return []
+    parts = [state, getattr(state, "delay_state", None), getattr(state, "controller_state", None)]
+    parts += list(getattr(state, "clamping_states", ()))
+    return [part for part in parts if part is not None and hasattr(part, "__dict__")]
+
+
+def _arrays_of(actuator: Actuator) -> list[tuple[bool, str | None, bool]]:
+    """Whether of the control object, name, and whether it has to be there, of five signals and two outputs."""
+    computed = actuator.control_computed_output_attr
+    return [
+        (False, actuator.state_pos_attr, True),
+        (False, actuator.state_vel_attr, True),
+        (True, actuator.control_target_pos_attr, True),
+        (True, actuator.control_target_vel_attr, True),
+        (True, actuator.control_feedforward_attr, False),
+        (True, actuator.control_output_attr, True),
+        (True, None if computed == actuator.control_output_attr else computed, True),
+    ]
+
+
+def contents(container: Any) -> Contents:
+    """A dict or list, and the objects in it now."""
+    return container, tuple(container.values() if isinstance(container, dict) else container)
+
+
+def unchanged(told: Sequence[Contents]) -> bool:
+    """Whether containers still hold the very objects that were listed for them."""
+    if core is not None:
+        return core.unchanged(told)
+    return all(
+        len(listed) == len(now) and all(map(operator.is_, listed, now))
+        for (_, listed), (_, now) in ((one, contents(one[0])) for one in told)
+    )
+
+
+def _entry_of(actuator: Actuator) -> ActuatorEntry:
+    """What the plan of an actuator compiles."""
+    parts = actuator.controller, list(actuator.clamping), actuator.delay
+    return ActuatorEntry(actuator.label or "actuator", ("",), *parts, shared=False)
+
+
+def _forget_oldest(kept: dict[Any, Any]) -> None:
+    if len(kept) > _KEPT:
+        del kept[next(iter(kept))]

@@ -1,0 +1,444 @@
+"""Components that compute arrays, between the two phases of a step: one place for every engine and both bindings.
+
+The first phase guards inputs, delays targets and evaluates the laws that the plan knows; then come these components, on
+dense arrays that hold nothing that is not finite; the second phase limits, guards and gives efforts out. A joint with a
+fault keeps the state of its own components too, along the axis that they say runs over actuators. When a component
+raises, nothing has advanced.
+"""
+
+# Warp kernels are no Python types
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false, reportArgumentType=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ...components.base import Component, actuator_axis
+from ...components.delay import Delay
+from ..plan import Between, Plan, Row
+from .binding import SIGNALS, Columns, Indices
+from .state import StepState, copy_state
+from .warp import mask_of
+
+wp.set_module_options({"enable_backward": False})
+
+# bits of a fault code that stand for the command
+_COMMAND_BITS = wp.constant(4 | 8 | 16)
+
+
+@wp.kernel
+def _take_kernel(at: wp.array[wp.uint32], efforts: wp.array[float], mine: wp.array[float]):
+    n = wp.tid()
+    mine[n] = efforts[at[n]]
+
+
+@wp.kernel
+def _repeat_kernel(mask: wp.array[bool], each: int, repeated: wp.array[bool]):
+    n = wp.tid()
+    repeated[n] = mask[n / each]
+
+
+@wp.kernel
+def _hold_kernel(
+    at: wp.array[wp.uint32], bad: wp.array[int], raw: wp.array[float], before: wp.array3d[Any], after: wp.array3d[Any]
+):
+    outer, n, inner = wp.tid()
+    if bad[at[n]] != 0 or not wp.isfinite(raw[n]):
+        after[outer, n, inner] = before[outer, n, inner]
+
+
+@wp.kernel
+def _clear_kernel(mask: wp.array[bool], values: wp.array3d[Any]):
+    outer, n, inner = wp.tid()
+    if mask[n]:
+        values[outer, n, inner] = values.dtype(0)
+
+
+@wp.kernel
+def _wait_kernel(at: wp.array[wp.uint32], bad: wp.array[int], before: wp.array[int], after: wp.array[int]):
+    n = wp.tid()
+    # before the first good command nothing enters
+    if before[n] <= 0 and (bad[at[n]] & _COMMAND_BITS) != 0:
+        after[n] = 0
+
+
+@wp.kernel
+def _give_kernel(
+    at: wp.array[wp.uint32],
+    bad: wp.array[int],
+    raw: wp.array[float],
+    limited: wp.array[float],
+    computed: wp.array[float],
+    efforts: wp.array[float],
+):
+    n = wp.tid()
+    computed[at[n]] = raw[n]
+    # a fault is a fault whatever a limit made of it
+    if bad[at[n]] != 0 or not wp.isfinite(raw[n]):
+        efforts[at[n]] = wp.nan
+    else:
+        efforts[at[n]] = limited[n]
+
+
+@dataclass
+class ComponentState:
+    """What the delay and the controller of an actuator keep, of whatever kind; None for nothing."""
+
+    delay_state: Any = None
+    controller_state: Any = None
+
+
+@dataclass
+class StateBetween:
+    """What a step with components remembers.
+
+    Args:
+        step: State of the plan around them.
+        components: A `ComponentState` per actuator with components of its own, or what has its attributes.
+    """
+
+    step: StepState
+    components: list[Any]
+
+
+class Part:
+    """What of one actuator stands between the phases.
+
+    Args:
+        label: Its name in errors and saved states.
+        between: Those of its components.
+        slots: Its slots in the plan.
+        plan: The plan.
+        device: Warp device.
+
+    Raises:
+        ValueError: A state has no axis that runs over the actuators.
+        TypeError: A limit with a state stands before one that computes arrays.
+    """
+
+    def __init__(self, label: str, between: Between, slots: Sequence[int], plan: Plan, device: Any) -> None:
+        self.label, self.between, self.slots, self.device = label, between, list(slots), device
+        self.count = plan.num_robots * len(self.slots)
+        rows = np.arange(plan.num_robots)[:, None] * plan.num_slots
+        self.at = self._indices((rows + np.asarray(self.slots)).ravel())
+        self.one_by_one = self._indices(np.arange(self.count))
+        self.raw, self.limited = (wp.zeros(self.count, dtype=wp.float32, device=device) for _ in range(2))
+        for clamp in between.clamping:
+            if clamp.STATE:
+                raise TypeError(
+                    f"actuator {label!r}: {type(clamp).__name__} remembers {clamp.STATE} and stands before a limit "
+                    "that computes arrays: must come after it. Change their order."
+                )
+        self._check_axes(self.new_state().controller_state)
+
+    def new_state(self) -> ComponentState:
+        """Fresh states of the components."""
+        delay, controller = self.between.delay, self.between.controller
+        stateful = controller is not None and controller.is_stateful()
+        return ComponentState(
+            delay.state(self.count, self.device) if delay is not None else None,
+            controller.state(self.count, self.device) if stateful else None,
+        )
+
+    def compute(
+        self,
+        handed: Sequence[wp.array],
+        now: Any,
+        after: Any,
+        dt: float,
+    ) -> None:
+        """Put this actuator's efforts in the place of those of the first phase, and write its next state.
+
+        Args:
+            handed: What the phases hand over, flattened: five signals, fault codes, efforts, efforts before limits.
+            now: State before this step.
+            after: Where the state after it goes.
+            dt: Physics step [s].
+        """
+        *signals, bad, efforts, computed = handed
+        at, device = self.at, self.device
+        positions, velocities, *targets = signals
+        delay, controller = self.between.delay, self.between.controller
+        # law
+        if controller is None:
+            wp.launch(_take_kernel, self.count, [at, efforts], [self.raw], device=device)
+        else:
+            acting, where = targets, at
+            if delay is not None:
+                acting, where = delay.get_delayed_targets(*targets, at, at, now.delay_state), self.one_by_one
+            arguments = [positions, velocities, *acting, at, at, where, where, self.raw, now.controller_state, dt]
+            controller.compute(*arguments, device=device)
+        # limits
+        limited = self.raw
+        for clamp in self.between.clamping:
+            clamp.modify_forces(limited, self.limited, positions, velocities, at, at, device=device)
+            limited = self.limited
+        # state, kept where there is a fault
+        if controller is not None and now.controller_state is not None:
+            self._update_controller(now.controller_state, after.controller_state, bad)
+        if delay is not None:
+            self._update_delay(targets, now.delay_state, after.delay_state, bad)
+        wp.launch(_give_kernel, self.count, [at, bad, self.raw, limited], [computed, efforts], device=device)
+
+    def reset(self, state: Any, mask: wp.array | None) -> None:
+        """Start over where the mask, bool over the actuators, is true; everywhere without one."""
+        for component, kept in self._kept(state):
+            own = getattr(type(kept), "reset", Component.State.reset)
+            if own is not Component.State.reset:
+                kept.reset(mask)
+                continue
+            for array in self._held(component, kept).values():
+                if mask is None:
+                    array.zero_()
+                else:
+                    wp.launch(_clear_kernel, array.shape, [mask, array], device=self.device)
+
+    def memory(self, state: Any) -> Iterator[tuple[str, wp.array]]:
+        """Names and arrays of what the components keep.
+
+        Raises:
+            TypeError: It is kept in something else than Warp arrays.
+        """
+        for kind in ("delay", "controller"):
+            for name, array in getattr(getattr(state, f"{kind}_state"), "__dict__", {}).items():
+                if not isinstance(array, wp.array):
+                    raise TypeError(
+                        f"actuator {self.label!r}: {kind}_state.{name} is no Warp array and cannot be saved. Keep the "
+                        "state in arrays."
+                    )
+                yield f"{self.label}.{kind}.{name}", array
+
+    def modules(self) -> set[Any]:
+        """What has to be compiled before the first step."""
+        modules: set[Any] = {wp.get_module(__name__)}
+        for component in (self.between.delay, self.between.controller, *self.between.clamping):
+            if component is not None:
+                modules.add(wp.get_module(type(component).__module__))
+                modules |= {component.kernel().module} if component.LAW is not None else set()
+        return modules
+
+    def _update_controller(self, now: Any, after: Any, bad: wp.array) -> None:
+        before = self._held(self.between.controller, now)
+        if now is after:
+            before = {name: wp.clone(array) for name, array in before.items()}
+        self.between.controller.update_state(now, after)
+        for name, written in self._held(self.between.controller, after).items():
+            inputs = [self.at, bad, self.raw, before[name], written]
+            wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
+
+    def _update_delay(self, targets: Sequence[wp.array], now: Any, after: Any, bad: wp.array) -> None:
+        known = isinstance(now, Delay.State)
+        before = (wp.clone(now.num_pushes) if now is after else now.num_pushes) if known else None
+        self.between.delay.update_state(*targets, self.at, self.at, now, after)
+        if known:
+            inputs = [self.at, bad, before, after.num_pushes]
+            wp.launch(_wait_kernel, self.count, inputs, device=self.device)
+
+    def _kept(self, state: Any) -> Iterator[tuple[Any, Any]]:
+        """Each component with a state, and that state."""
+        for kind in ("delay", "controller"):
+            if (kept := getattr(state, f"{kind}_state")) is not None:
+                yield getattr(self.between, kind), kept
+
+    def _held(self, component: Any, state: Any) -> dict[str, wp.array]:
+        """Each array of a state as `(outer, actuators, inner)`."""
+        held = {}
+        for name, array in getattr(state, "__dict__", {}).items():
+            axis = actuator_axis(component, state, name) if isinstance(array, wp.array) else None
+            if axis is not None:
+                axis %= array.ndim
+                outer, inner = (math.prod(shape) for shape in (array.shape[:axis], array.shape[axis + 1 :]))
+                held[name] = array.reshape((outer, self.count, inner))
+        return held
+
+    def _check_axes(self, state: Any) -> None:
+        """Refuse a state that cannot be held where there is a fault; compile what holds it."""
+        controller = self.between.controller
+        for name, array in getattr(state, "__dict__", {}).items():
+            if not hasattr(array, "shape"):
+                continue
+            subject = f"actuator {self.label!r}: controller_state.{name}"
+            if not isinstance(array, wp.array):
+                raise ValueError(
+                    f"{subject} is a {type(array).__name__}: must be a Warp array. Keep the state in such."
+                )
+            if (axis := actuator_axis(controller, state, name)) is None:
+                continue
+            if not -array.ndim <= axis < array.ndim or array.shape[axis] != self.count or not array.is_contiguous:
+                raise ValueError(
+                    f"{subject} has shape {array.shape}: must be contiguous, with axis {axis} of {self.count} "
+                    "elements, one per actuator. Name that axis in STATE_AXIS, or in ACTUATOR_AXIS of "
+                    "the state."
+                )
+            dense = wp.array3d(dtype=array.dtype)
+            held = [wp.array(dtype=wp.uint32), wp.array(dtype=wp.int32), wp.array(dtype=wp.float32), dense, dense]
+            wp.overload(_hold_kernel, held)
+            wp.overload(_clear_kernel, [wp.array(dtype=wp.bool), dense])
+
+    def _indices(self, values: np.ndarray) -> wp.array:
+        return wp.array(values.astype(np.uint32), dtype=wp.uint32, device=self.device)
+
+
+class StepBetween:
+    """The step of a plan some of whose actuators have components between its two phases.
+
+    It offers what the step around it does; states are `StateBetween`.
+
+    Args:
+        step: The step of the plan, of whichever engine.
+        parts: What stands between its phases.
+        device: Warp device.
+    """
+
+    def __init__(self, step: Any, parts: Sequence[Part], device: Any) -> None:
+        self.around, self.parts, self.device = step, list(parts), device
+        shape = (self.plan.num_robots, self.plan.num_slots)
+        signals = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in SIGNALS]
+        bad = wp.zeros(shape, dtype=wp.int32, device=device)
+        efforts, computed = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2))
+        step.hand_over(signals, bad, efforts, computed)
+        self._handed = [array.flatten() for array in (*signals, bad, efforts, computed)]
+        self._spare: StateBetween | None = None
+        self._now = self._after = self.new_state()
+
+    @property
+    def name(self) -> str:
+        """What runs."""
+        return f"{self.around.name} with custom components"
+
+    @property
+    def plan(self) -> Plan:
+        """The plan around the components."""
+        return self.around.plan
+
+    @property
+    def stage_names(self) -> list[str]:
+        """Class names of the limits; those between the phases, by the last of each actuator, come at the end."""
+        last = [part.between.clamping[-1:] for part in self.parts]
+        return [*self.around.stage_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
+
+    def new_state(self) -> StateBetween:
+        """Return a state that remembers nothing."""
+        return StateBetween(self.around.new_state(), [part.new_state() for part in self.parts])
+
+    def bind(self, binding: Columns | Indices) -> None:
+        """Read signals and write efforts this way from now on."""
+        self.around.bind(binding)
+        # compile before the first step, not in it
+        for module in {module for part in self.parts for module in part.modules()}:
+            module.load(self.device)
+
+    def use(self, now: StateBetween, after: StateBetween) -> None:
+        """Read the state `now` and write `after` from now on; the same one twice is updated when a step succeeds."""
+        self._now, self._after = now, after
+        self.around.use(now.step, now.step)
+
+    def step(self, dt: float) -> None:
+        """Compute the efforts of all joints; when a component raises, the state is as before."""
+        now, after = self._now, self._written()
+        # command
+        self.around.use(now.step, after.step)
+        self.around.command(dt)
+        # components
+        try:
+            for part, before, following in zip(self.parts, now.components, after.components, strict=True):
+                part.compute(self._handed, before, following, dt)
+        except BaseException:
+            self.around.use(now.step, now.step)
+            raise
+        # limit
+        self.around.limit()
+        self._settle(now, after)
+
+    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+        """Forget state and faults of `robots`, indices or a mask, all by default."""
+        self.around.reset(robots)
+        for part, state in zip(self.parts, self._now.components, strict=True):
+            mask = None
+            if robots is not None:
+                mask = wp.empty(part.count, dtype=wp.bool, device=part.device)
+                chosen = mask_of(robots, self.plan.num_robots, part.device)
+                wp.launch(_repeat_kernel, len(mask), [chosen, len(part.slots)], [mask], device=part.device)
+            part.reset(state, mask)
+
+    @property
+    def now(self) -> StepState:
+        """The plan's part of the state that the next step reads."""
+        return self._now.step
+
+    def memory(self) -> Iterator[tuple[str, wp.array]]:
+        """Names and arrays of what the components keep.
+
+        Raises:
+            TypeError: One keeps its state in something else than Warp arrays.
+        """
+        for part, state in zip(self.parts, self._now.components, strict=True):
+            yield from part.memory(state)
+
+    def observe(self, on: bool) -> None:
+        """Record from the next step on what `observed` returns, or stop it."""
+        self.around.observe(on)
+
+    def observed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Efforts before all limits, and the stage that changed each last, from 1; shape `(robots, slots)`."""
+        computed, numbers = (np.array(array) for array in self.around.observed())
+        number = len(self.around.stage_names)
+        for part in self.parts:
+            if part.between.clamping:
+                number += 1
+                raw, limited = (array.numpy().reshape(-1, len(part.slots)) for array in (part.raw, part.limited))
+                changed = np.isfinite(raw) & (limited != raw) & (numbers[:, part.slots] == 0)
+                numbers[:, part.slots] = np.where(changed, number, numbers[:, part.slots])
+        return computed, numbers
+
+    @property
+    def computed(self) -> wp.array:
+        """Efforts before all limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
+        return self.around.computed
+
+    def spread(self, row: Row) -> wp.array:
+        """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
+        return self.around.spread(row)
+
+    def faults(self) -> list[tuple[int, int, int, int]]:
+        """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
+        return self.around.faults()
+
+    def clear_faults(self) -> None:
+        """Forget all faults and count steps from 0 again."""
+        self.around.clear_faults()
+
+    def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
+        """Take these faults over, and go on from this number of steps."""
+        self.around.set_faults(faults, steps)
+
+    @property
+    def steps(self) -> int:
+        """Number of steps since the last reset of all."""
+        return self.around.steps
+
+    def _written(self) -> StateBetween:
+        """Where a step writes: not into what it reads, since a component may raise."""
+        if self._after.step is not self._now.step:
+            return self._after
+        if self._spare is None:
+            components = [part.new_state() for part in self.parts]
+            self._spare = StateBetween(self.around.new_state(), components)
+        own = self._now is self._after
+        return StateBetween(self._spare.step, self._spare.components if own else self._after.components)
+
+    def _settle(self, now: StateBetween, written: StateBetween) -> None:
+        """After a step that succeeded: what was written beside the state becomes the state."""
+        if written.step is self._after.step:
+            return
+        copy_state(written.step, now.step)
+        self.around.use(now.step, now.step)
+        if self._now is self._after and self._spare is not None:
+            now.components, self._spare.components = written.components, now.components

@@ -1,0 +1,214 @@
+"""The step in C++: one call on the CPU, see `native/step.cpp`. Without the compiled module there is none."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ...components.curve import prepare_curve
+from ...native import core
+from ..plan import Plan, Row
+from .binding import Columns, Indices, as_numpy
+from .state import StepState, new_state
+from .warp import mask_of
+
+
+def is_native_there() -> bool:
+    """Whether the native core was built."""
+    return core is not None
+
+
+class NativeStep:
+    """The step of a plan of built-in laws on the CPU; `WarpStep` offers the same.
+
+    Args:
+        plan: What to run; it has slots.
+        label: What errors call it.
+
+    `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
+    """
+
+    def __init__(self, plan: Plan, label: str = "") -> None:
+        self.plan = plan
+        rows = [row for row in plan.rows() if row is not plan.lag]
+        self._number = {id(row): number for number, row in enumerate(rows)}
+        controllers = [
+            (law.__name__, self._numbers(plan.control[name] for name in law.PARAMETERS), _slots(used))
+            for law, used in ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
+        ]
+        limits = [
+            (stage.clamp.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in plan.stages
+        ]
+        neutral = [float(row.neutral) for row in rows]
+        size = plan.num_robots, plan.num_slots
+        self._core = core.Plan(label, *size, neutral, controllers, limits, _slots(plan.delayed), plan.depth)
+        for number, stage in enumerate(plan.stages):
+            for points, values, served in stage.curves:
+                self._core.add_curve(number, prepare_curve(points, values), _slots(served))
+        self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
+        """Live arrays whose numbers are not side by side, and where `step` copies them to."""
+        for row in plan.rows():
+            self._give(row)
+        self._observed: tuple[Any, Any] = (None, None)
+        # states as the core takes them
+        self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
+        self._state = self.new_state()
+        self.use(self._state, self._state)
+        self.command, self.limit = self._core.command, self._core.limit
+        self.step = self._step_scattered if self.scattered else self._core.step
+
+    @property
+    def core(self) -> Any:
+        """The compiled plan."""
+        return self._core
+
+    @property
+    def name(self) -> str:
+        """Which instruction set runs."""
+        return f"native {self._core.variant}"
+
+    def new_state(self) -> StepState:
+        """Return a state that remembers nothing."""
+        state = new_state(self.plan)
+        delayed = self.plan.num_robots * self.plan.num_delayed
+        # laid out for reading many rows
+        state.buffer_pos, state.buffer_vel, state.buffer_act = core.ring(self.plan.depth, delayed)
+        return state
+
+    def bind(self, binding: Columns | Indices) -> None:
+        """Read signals and write efforts this way from now on.
+
+        Raises:
+            ValueError: By name: an array, column or index does not fit.
+        """
+        binding.check(self.plan.num_robots, self.plan.num_slots, "cpu")
+        if isinstance(binding, Columns):
+            inputs = [as_numpy(array) for array in binding.inputs]
+            self._core.bind_columns(inputs, as_numpy(binding.efforts), list(binding.columns))
+            return
+        self._core.bind_indices(list(binding.names), *binding.as_numpy())
+
+    def use(self, now: StepState, after: StepState) -> None:
+        """Read the state `now` and write `after` from now on; the same one twice is updated in place."""
+        self._state = now
+        self._core.use(self.as_bound(now), self.as_bound(after))
+
+    def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, computed: wp.array) -> None:
+        """Step in two halves from now on, `command` and `limit`, with these arrays between them.
+
+        Args:
+            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`; what is not finite leaves
+                the value before.
+            bad: Fault codes of the inputs, int32 `(robots, slots)`.
+            efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
+            computed: Efforts that it tells as those before all limits, alike.
+        """
+        self._core.hand_over([array.numpy() for array in signals], *(a.numpy() for a in (bad, efforts, computed)))
+
+    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+        """Forget state and faults of `robots`, indices or a mask, all by default.
+
+        Raises:
+            ValueError: A mask of another type, length or device, or a robot that is not there.
+        """
+        if isinstance(robots, wp.array):
+            robots = np.flatnonzero(mask_of(robots, self.plan.num_robots, "cpu").numpy()).tolist()
+        self._core.reset(robots)
+
+    @property
+    def now(self) -> StepState:
+        """The state that the next step reads."""
+        return self._state
+
+    @property
+    def stage_names(self) -> list[str]:
+        """Class names of the limits."""
+        return self.plan.stage_names
+
+    def observe(self, on: bool) -> None:
+        """Record from the next step on what `observed` returns, or stop it."""
+        size = (self.plan.num_robots, self.plan.num_slots)
+        self._observed = (np.zeros(size, np.float32), np.zeros(size, np.uint8)) if on else (None, None)
+        self._core.observe(*self._observed)
+
+    def observe_computed(self, computed: np.ndarray) -> None:
+        """Record from the next step on the efforts before the limits, 0 for a fault, in an array `(robots, slots)`."""
+        self._observed = (computed, None)
+        self._core.observe(computed, None)
+
+    def observed(self) -> tuple[Any, Any]:
+        """Efforts before the limits, 0 for a fault, and the stage that changed each last, from 1; `(robots, slots)`."""
+        return self._observed
+
+    @property
+    def computed(self) -> Any:
+        """Efforts before the limits, 0 for a fault, as far as they are observed; float32 `(robots, slots)`."""
+        return self._observed[0]
+
+    def spread(self, row: Row) -> wp.array:
+        """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
+        values = row.spread(self.plan.num_robots)
+        self._give(row)
+        return wp.array(values, dtype=wp.int32 if values.dtype == np.int32 else wp.float32, device="cpu", copy=False)
+
+    def faults(self) -> list[tuple[int, int, int, int]]:
+        """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
+        return sorted(self._core.faults(), key=lambda fault: (fault[1], fault[0]))
+
+    def clear_faults(self) -> None:
+        """Forget all faults and count steps from 0 again."""
+        self._core.set_faults([], 0)
+
+    def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
+        """Take these faults over, and go on from this number of steps; what was restored is looked through."""
+        self._core.set_faults(list(faults), steps)
+        self._core.unsettle()
+
+    @property
+    def steps(self) -> int:
+        """Number of steps since the last reset of all."""
+        return self._core.steps
+
+    @property
+    def memory(self) -> int:
+        """Bytes held besides the articulation's arrays and parameters of single robots."""
+        return self._core.memory + sum(array.nbytes for array in self._state.arrays())
+
+    def _numbers(self, rows: Any) -> list[int]:
+        return [self._number[id(row)] for row in rows]
+
+    def _give(self, row: Row) -> None:
+        """Hand the values of a row to the core, which keeps those of every robot as they are."""
+        own: Any = row.own
+        if row.live is not None:
+            own = as_numpy(row.live).reshape(-1, 1)
+            if not own.flags.c_contiguous:
+                self.scattered.append((own, own.copy()))
+                own = self.scattered[-1][1]
+        values = row.shared if own is None else own
+        if row is self.plan.lag:
+            (self._core.share_lag if own is None else self._core.own_lag)(values)
+        else:
+            (self._core.share if own is None else self._core.own)(self._number[id(row)], values)
+
+    def _step_scattered(self, dt: float) -> None:
+        for values, copy in self.scattered:
+            copy[...] = values
+        self._core.step(dt)
+
+    def as_bound(self, state: StepState) -> Any:
+        """A state as the core takes it."""
+        bound = self._bound.get(state)
+        if bound is None:
+            arrays = [as_numpy(array) for array in state.arrays()]
+            *buffers, pushes, write_idx = arrays[:5]
+            bound = self._bound[state] = core.State(buffers, pushes, write_idx, arrays[5:])
+        return bound
+
+
+def _slots(used: np.ndarray) -> list[int]:
+    return np.flatnonzero(used).tolist()

@@ -1,0 +1,288 @@
+"""What a step remembers: one layout in memory, and one in saved states, whichever engine runs.
+
+A saved state holds arrays by name. Those of an actuator begin with its label and are robot-major over its joints, so
+that neither the engine nor the other actuators beside it matter:
+
+    layout, version           number of this layout, and the version of the package that wrote it
+    steps, faults             steps since the last reset; robot, joint, fault code and step of each fault, `(k, 4)`
+    LABEL.delay.buffer_pos    position targets of the last steps, the newest last, `(largest delay, robots · joints)`;
+                              also buffer_vel and buffer_act, and num_pushes, how many of the rows hold a command
+    LABEL.controller.STATE    what the law remembers, `(robots · joints,)`
+    LABEL.clamping.K.STATE    what the actuator's limit number K remembers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import warp as wp
+
+from ..plan import Placed, Plan
+
+LAYOUT = 2
+"""Number of the layout of saved states; 1 had no number and differed between engines."""
+
+_BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
+# what fault codes and numbers of steps may be
+_FAULT_LIMIT, _STEPS_LIMIT = 1 << 6, 1 << 31
+
+
+@dataclass(eq=False)
+class StepState:
+    """Commands that wait and what laws remember, in NumPy or Warp arrays of one device.
+
+    Columns of the delay stand for robots times delayed slots, robot-major, as those of `Delay.State` do; so do the
+    numbers of a law for robots times the slots that have it.
+
+    Args:
+        buffer_pos: Position targets of the last steps, float32 `(depth, ·)`.
+        buffer_vel: Velocity targets, alike.
+        buffer_act: Feedforward, alike.
+        num_pushes: How many rows hold a command, int32 `(·,)`: 0 or `depth` after a step.
+        write_idx: The row written last, int32 `(1,)`.
+        laws: Per stateful law of the plan one float32 array `(·,)` for each name in its `STATE`.
+    """
+
+    buffer_pos: Any
+    buffer_vel: Any
+    buffer_act: Any
+    num_pushes: Any
+    write_idx: Any
+    laws: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def arrays(self) -> Iterator[Any]:
+        """All arrays, those of the delay first."""
+        yield from (self.buffer_pos, self.buffer_vel, self.buffer_act, self.num_pushes, self.write_idx)
+        for law in self.laws:
+            yield from law
+
+
+def new_state(plan: Plan, device: Any = None) -> StepState:
+    """Return a state that remembers nothing, in Warp arrays of `device`, or in NumPy arrays without one."""
+
+    def filled(value: float, shape: Any, dtype: Any = np.float32) -> Any:
+        values = np.full(shape, value, dtype)
+        return values if device is None else wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device=device)
+
+    delayed = plan.num_robots * plan.num_delayed
+    return StepState(
+        buffer_pos=filled(0, (plan.depth, delayed)),
+        buffer_vel=filled(0, (plan.depth, delayed)),
+        buffer_act=filled(0, (plan.depth, delayed)),
+        num_pushes=filled(0, delayed, np.int32),
+        write_idx=filled(plan.depth - 1, 1, np.int32),
+        laws=[tuple(filled(0, plan.num_robots * one.count) for _ in one.law.STATE) for one in plan.stateful],
+    )
+
+
+def copy_state(source: StepState, target: StepState) -> None:
+    """Make two states of the same plan alike."""
+    for values, array in zip(source.arrays(), target.arrays(), strict=True):
+        if isinstance(array, wp.array):
+            if array.size:
+                wp.copy(array, values)
+        else:
+            array[...] = values
+
+
+class Kept(Protocol):
+    """What is asked of a step to save and restore it."""
+
+    plan: Plan
+
+    @property
+    def now(self) -> StepState:
+        """The state that the next step reads."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Number of steps since the last reset of all."""
+        ...
+
+    def faults(self) -> Sequence[tuple[int, int, int, int]]:
+        """Robot, slot, code and step of each fault."""
+        ...
+
+    def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
+        """Take these faults over, and go on from this number of steps."""
+        ...
+
+
+Parts = Sequence[tuple[Sequence[int], Any]]
+"""Steps, each a `Kept`, with the joint of each of their slots; arrays that components keep come from `memory`."""
+
+
+def save(parts: Parts) -> dict[str, np.ndarray]:
+    """Return a copy of everything that carries over from one step to the next, by name.
+
+    Raises:
+        TypeError: A component keeps its state in something else than Warp arrays.
+    """
+    faults = [(robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()]
+    saved = {
+        "layout": np.array([LAYOUT]),
+        "version": np.array([_version()]),
+        "steps": np.array([parts[0][1].steps if parts else 0], np.int64),
+        "faults": np.array(sorted(faults, key=lambda fault: (fault[1], fault[0])), np.int64).reshape(-1, 4),
+    }
+    for _, part in parts:
+        saved |= _saved_plan(part.plan, part.now)
+        saved |= {name: _values(array).copy() for name, array in _memory(part)}
+    return saved
+
+
+def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
+    """Take over what `save` returned, of whichever engine; everything is looked through before anything is changed.
+
+    Raises:
+        ValueError: It is of another layout, or comes from other actuators, robots or delays.
+    """
+    _require_layout(saved)
+    given = {name: np.asarray(saved[name]) for name in saved}
+    expected: dict[str, np.ndarray] = {}
+    for _, part in parts:
+        expected |= _saved_plan(part.plan, part.now)
+        expected |= {name: _values(array) for name, array in _memory(part)}
+    _require_alike(given, expected)
+    steps, faults = _steps_and_faults(given, parts)
+
+    slot_of = {joint: (number, slot) for number, (joints, _) in enumerate(parts) for slot, joint in enumerate(joints)}
+    for number, (_, part) in enumerate(parts):
+        _restore_plan(part.plan, part.now, given)
+        for name, array in _memory(part):
+            _assign(array, given[name])
+        mine = [(fault[0], slot_of[fault[1]], *fault[2:]) for fault in faults]
+        part.set_faults([(robot, where[1], *rest) for robot, where, *rest in mine if where[0] == number], steps)
+
+
+def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:
+    """What a state says of each actuator of a plan, copied."""
+    saved: dict[str, np.ndarray] = {}
+    buffers = [_values(getattr(state, name)) for name in _BUFFERS]
+    pushes, newest = _values(state.num_pushes), int(_values(state.write_idx)[0])
+    for placed in plan.placed:
+        if placed.max_delay is not None:
+            at = _columns(plan, np.flatnonzero(plan.delayed), placed)
+            depth = max(1, placed.max_delay)
+            for name, buffer in zip(_BUFFERS, buffers, strict=True):
+                saved[f"{placed.label}.delay.{name}"] = _newest_rows(buffer[:, at], newest, pushes[at], depth)
+            saved[f"{placed.label}.delay.num_pushes"] = np.where(pushes[at] > 0, depth, 0).astype(np.int32)
+        for name, law, k, at in _remembered(plan, placed):
+            saved[name] = _values(state.laws[law][k])[at]
+    return saved
+
+
+def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray]) -> None:
+    """Take over what `_saved_plan` returned."""
+    new = new_state(plan)
+    for placed in plan.placed:
+        if placed.max_delay is not None:
+            at = _columns(plan, np.flatnonzero(plan.delayed), placed)
+            pushes = saved[f"{placed.label}.delay.num_pushes"]
+            for name in _BUFFERS:
+                rows = saved[f"{placed.label}.delay.{name}"]
+                getattr(new, name)[:, at] = _newest_rows(rows, len(rows) - 1, pushes, plan.depth)
+            new.num_pushes[at] = np.where(pushes > 0, plan.depth, 0)
+        for name, law, k, at in _remembered(plan, placed):
+            new.laws[law][k][at] = saved[name]
+    for array, values in zip(state.arrays(), new.arrays(), strict=True):
+        _assign(array, values)
+
+
+def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, np.ndarray]]:
+    """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and places in the array."""
+    for law, one in enumerate(plan.stateful):
+        owners = [("controller", placed.controller)] if one.stage is None and placed.controller is one.law else []
+        owners += [(f"clamping.{k}", one.law) for k, stage in placed.stages if stage == one.stage]
+        for owner, component in owners:
+            at = _columns(plan, np.flatnonzero(one.used), placed)
+            for k, name in enumerate(component.STATE):
+                yield f"{placed.label}.{owner}.{name}", law, k, at
+
+
+def _columns(plan: Plan, having: np.ndarray, placed: Placed) -> np.ndarray:
+    """Places of an actuator's robots and joints in an array over those slots that have something."""
+    mine = np.searchsorted(having, placed.slots)
+    return (np.arange(plan.num_robots)[:, None] * len(having) + mine).ravel()
+
+
+def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int) -> np.ndarray:
+    """The last `count` rows of a ring, newest last; where there is no row so old, the oldest; where none is, zeros."""
+    depth = len(buffer)
+    pushes = np.clip(pushes, 0, depth)
+    ages = np.arange(count - 1, -1, -1)[:, None]
+    rows = (newest - np.minimum(ages, np.maximum(pushes - 1, 0))) % depth
+    return np.where(pushes > 0, np.take_along_axis(buffer, rows, axis=0), np.float32(0))
+
+
+def _require_layout(saved: Mapping[str, Any]) -> None:
+    rule = f"must be {LAYOUT}, as version {_version()} of this package writes. Save the state anew."
+    if "layout" not in saved:
+        raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
+    layout, version = (np.asarray(saved[name]).ravel().tolist() if name in saved else [] for name in _HEAD)
+    if layout != [LAYOUT]:
+        wrote = version[0] if version else "unknown"
+        raise ValueError(f"saved state has layout {layout[0] if layout else None}, of version {wrote}: {rule}")
+
+
+_HEAD = ("layout", "version")
+
+
+def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.ndarray]) -> None:
+    """Refuse other names, shapes and types."""
+    names = {*given} - {*_HEAD, "steps", "faults"}
+    odd = [f"{name} is missing" for name in sorted({*expected} - names)]
+    odd += [f"{name} is of no actuator here" for name in sorted(names - {*expected})]
+    for name in sorted(names & {*expected}):
+        has, wanted = ((array.dtype, array.shape) for array in (given[name], expected[name]))
+        if has != wanted:
+            odd.append(f"{name} is {has[0]} {has[1]}, not {wanted[0]} {wanted[1]}")
+    if odd:
+        raise ValueError(
+            f"saved state differs in {'; '.join(odd[:3])}: must come from the same actuators, robots and delays. "
+            "Save it with the wrapper that restores it, or one like it."
+        )
+
+
+def _steps_and_faults(given: Mapping[str, np.ndarray], parts: Parts) -> tuple[int, list[tuple[int, int, int, int]]]:
+    """Steps and faults of a saved state, each of a robot and joint that is there."""
+    steps, faults = (given.get(name, np.zeros(0)) for name in ("steps", "faults"))
+    if steps.shape != (1,) or steps.dtype.kind != "i" or not 0 <= steps[0] < _STEPS_LIMIT:
+        raise ValueError(f"saved steps = {steps}: must be one integer, >= 0 and < {_STEPS_LIMIT}. Save the state anew.")
+    joints = [joint for own, _ in parts for joint in own]
+    robots = parts[0][1].plan.num_robots if parts else 0
+    good = faults.dtype.kind == "i" and faults.ndim == 2 and faults.shape[1] == 4
+    if good:
+        below = np.array([robots, max(joints, default=-1) + 1, _FAULT_LIMIT, _STEPS_LIMIT])
+        good = bool((faults >= 0).all() and (faults < below).all() and np.isin(faults[:, 1], joints).all())
+    if not good:
+        raise ValueError("saved faults: must be robots, joints, codes and steps, (k, 4) integers. Save the state anew.")
+    robot, joint, code, step = faults.T.tolist() if len(faults) else ([], [], [], [])
+    return int(steps[0]), list(zip(robot, joint, code, step, strict=True))
+
+
+def _memory(part: Any) -> Iterator[tuple[str, Any]]:
+    """Names and arrays of what components of the user's own keep."""
+    if hasattr(part, "memory"):
+        yield from part.memory()
+
+
+def _values(array: Any) -> np.ndarray:
+    return array.numpy() if isinstance(array, wp.array) else np.asarray(array)
+
+
+def _assign(array: Any, values: np.ndarray) -> None:
+    if isinstance(array, wp.array):
+        array.assign(values)
+    else:
+        array[...] = values
+
+
+def _version() -> str:
+    from ... import __version__
+
+    return __version__

@@ -1,0 +1,430 @@
+"""Every law of the catalogue: nothing about it is missing, and all its forms agree, on random inputs and every edge.
+
+The forms are the scalar `wp.func` with its preparation, the generated C++ twin, the component called by itself, and
+the float64 oracle, which decides who is right.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import re
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators.components import catalogue, curve
+from isaacsim.core.experimental.actuators.components import law as law_module
+from isaacsim.core.experimental.actuators.components.catalogue import Law
+from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
+from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from places import REPOSITORY
+
+try:
+    from isaacsim.core.experimental.actuators.native import core
+except ImportError:
+    core = None
+
+PACKAGE = REPOSITORY / "python" / "isaacsim" / "core" / "experimental" / "actuators"
+TABLES = [
+    ([0.0], [4.0]),
+    ([-1.0, 1.0], [2.0, 6.0]),
+    ([0.0, 1.0, 1.0, 2.0], [10.0, 10.0, 50.0, 50.0]),
+    ([1.0, 1.0], [3.0, 8.0]),
+    ([1.0, 1.0, 1.0], [3.0, 8.0, 5.0]),
+    ([-2.0, -1.0, 0.5, 0.75, 3.0], [0.0, 5.0, 1.0, 1.0, 9.0]),
+    ([0.0, 1e-38, 1.0], [0.0, 3e38, 1.0]),
+]
+
+SIGNALS = {"controller": law_module.CONTROLLER_SIGNALS, "clamping": law_module.CLAMPING_SIGNALS}
+LAWS = [law for kind in ("controller", "clamping") for law in catalogue.laws(kind)]
+each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
+each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
+each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
+each_table = pytest.mark.parametrize("table", range(len(TABLES)))
+needs_core = pytest.mark.skipif(core is None, reason="the native core was not built")
+
+SIGNAL_EDGES = [0.0, -0.0, 1.0, -2.0, 1e-30, 3.5e12, math.inf, -math.inf, math.nan]
+PARAMETER_EDGES = [0.0, -0.0, 1e-30, 1.0, 1e6, math.inf, -1.0, math.nan]
+
+
+def inputs_of(law: Law) -> list[str]:
+    """What the law's twin takes, before the parameters are prepared; curves give a value."""
+    signals = SIGNALS[law.kind]
+    return [*signals, *([] if "dt" in signals else ["dt"]), *law.state, *law.parameters, *law.curves]
+
+
+# ---- nothing is missing
+
+
+def missing() -> list[str]:
+    """What the catalogue and what follows from it lack, each by name."""
+    header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
+    page = (REPOSITORY / "docs" / "api.rst").read_text("utf-8")
+    lines = {law.config for law in catalogue.LAWS}
+    files = {law.module for law in catalogue.laws()}
+    found = [f"{config.__name__}: add a line to components/catalogue.py" for config in CONFIGS if config not in lines]
+    found += [
+        f"components/{path.name}: add a line to components/catalogue.py"
+        for path in sorted((PACKAGE / "components").glob("c*_*.py"))
+        if path.stem.startswith(("controller_", "clamping_")) and path.stem not in files
+    ]
+    for law in catalogue.laws():
+        if not (PACKAGE / "components" / f"{law.module}.py").exists():
+            found.append(f"{law.name}: write components/{law.module}.py")
+            continue
+        for name in (law.config.__name__, law.name):
+            if f".. autoclass:: {name}\n" not in page:
+                found.append(f"{name}: not in docs/api.rst; run ./python.sh tools/generate.py")
+    for law in LAWS:
+        if law.name not in oracle.LAWS:
+            found.append(f"{law.name}: write its published formula in tests/support/oracle.py")
+        if f"struct {law.name} {{" not in header:
+            found.append(f"{law.name}: not in native/generated_laws.h; run ./python.sh tools/generate.py")
+        elif core is not None and law.name not in core.laws():
+            found.append(f"{law.name}: not in the native core; build it anew")
+    return found
+
+
+def test_nothing_is_missing() -> None:
+    """Config, line, file, class, oracle, twin and documented names of every law are there."""
+    assert missing() == []
+
+
+@pytest.mark.parametrize(
+    ("taken", "named"),
+    [
+        ("line", "PIDControlConfig: add a line"),
+        ("line", "components/controller_pid.py: add a line"),
+        ("oracle", "ControllerPID: write its published formula"),
+        ("file", "HeatClampingConfig: add a line"),
+        ("class", "ClampingHeat: write components/clamping_heat.py"),
+    ],
+)
+def test_what_is_missing_is_named(taken: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaving out one of the places is found, and said."""
+    heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))
+    pid = next(law for law in catalogue.LAWS if law.name == "ControllerPID")
+    if taken == "line":
+        monkeypatch.setattr(catalogue, "LAWS", tuple(law for law in catalogue.LAWS if law is not pid))
+    elif taken == "oracle":
+        monkeypatch.delitem(oracle.LAWS, "ControllerPID")
+    elif taken == "file":
+        monkeypatch.setitem(globals(), "CONFIGS", (*CONFIGS, heat))
+    else:
+        monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS, Law(heat, "ClampingHeat")))
+    assert any(line.startswith(named) for line in missing()), missing()
+
+
+@each_law
+def test_config_fits_the_component(law: Law) -> None:
+    """A component with parameters takes what its config holds, under the same names; neutral values are one each."""
+    if law.parameters:
+        assert tuple(parameters_of(law.config)) == law.parameters
+    assert len(law.neutral) == len(law.parameters)
+
+
+@needs_core
+@each_law
+def test_twin_has_number_and_sizes_of_the_catalogue(law: Law) -> None:
+    """The numbers on the C++ side are the places in the canonical order."""
+    same_kind = [name for name, told in core.laws().items() if told["kind"] == law.kind]
+    assert same_kind[law.number] == law.name
+    told = core.laws()[law.name]
+    sizes = (told["parameters"], told["states"], told["curves"])
+    assert sizes == (len(law.parameters), len(law.state), len(law.curves))
+
+
+def test_canonical_order() -> None:
+    """Clamps of the host program stand before the plain limit, which is last."""
+    names = [law.name for law in catalogue.LAWS if law.kind == "clamping"]
+    assert names == ["ClampingDCMotor", "ClampingPositionBased", None, "ClampingMaxEffort"]
+
+
+# ---- all forms agree
+
+
+@functools.cache
+def kernel_of(law: Law) -> wp.Kernel:
+    """A kernel that prepares the parameters of each row of a table and evaluates the law."""
+    names = inputs_of(law)
+    component, signals = law.component, SIGNALS[law.kind]
+    at = {name: f"table[i, {column}]" for column, name in enumerate(names)}
+    line, prepared = law_module.prepare_lines(component, signals, [at[name] for name in law.parameters])
+    taken = [at[name] for name in (*law_module.signals_of(component, signals), *law.state)]
+    taken += [*prepared, *(at[name] for name in law.curves)]
+    results = [f"result_{n}" for n in range(1 + len(law.state))]
+    stores = "; ".join(f"out[i, {n}] = {name}" for n, name in enumerate(results))
+    text = f"""
+def call(table: wp.array2d[float], out: wp.array2d[float]):
+    i = wp.tid()
+    {line}
+    {", ".join(results)} = law({", ".join(taken)})
+    {stores}
+"""
+    return law_module.generated_kernel("call", text, {"law": component.LAW, "prepare": component.PREPARE})
+
+
+def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
+    """What the `wp.func` gives for every row of a table."""
+    out = wp.zeros((len(table), 1 + len(law.state)), dtype=wp.float32, device="cpu")
+    wp.launch(kernel_of(law), len(table), [wp.array(table, dtype=wp.float32, device="cpu")], [out], device="cpu")
+    return out.numpy()
+
+
+def by_twin(law: Law, table: np.ndarray) -> np.ndarray:
+    """What the C++ twin gives."""
+    column = dict(zip(inputs_of(law), (np.ascontiguousarray(values) for values in table.T), strict=True))
+    prepared = core.prepare(law.name, [column[name] for name in law.parameters])
+    before = [name for name in column if name not in (*law.parameters, *law.curves)]
+    taken = [*(column[name] for name in before), *prepared, *(column[name] for name in law.curves)]
+    return np.stack(core.law(law.name, taken), axis=1)
+
+
+def by_component(law: Law, table: np.ndarray) -> np.ndarray:
+    """What the component gives when it is called by itself."""
+    count = len(table)
+    column = {
+        name: wp.array(np.ascontiguousarray(values), dtype=wp.float32, device="cpu")
+        for name, values in zip(inputs_of(law), table.T, strict=True)
+    }
+    every = wp.array(np.arange(count), dtype=wp.uint32, device="cpu")
+    component = law.component(**{name: column[name] for name in law.parameters})
+    component.finalize("cpu", count)
+    efforts = wp.zeros(count, dtype=wp.float32, device="cpu")
+    if law.kind == "clamping":
+        signals = [column[name] for name in law_module.CLAMPING_SIGNALS]
+        component.modify_forces(signals[0], efforts, *signals[1:], every, every)
+        return efforts.numpy()[:, None]
+    signals = [column[name] for name in law_module.CONTROLLER_SIGNALS[:5]]
+    now, after = component.state(count, "cpu"), component.state(count, "cpu")
+    for name in law.state:
+        getattr(now, name).assign(column[name])
+    component.compute(*signals, *[every] * 4, efforts, now, float(table[0, inputs_of(law).index("dt")]))
+    component.update_state(now, after)
+    return np.stack([efforts.numpy(), *(getattr(after, name).numpy() for name in law.state)], axis=1)
+
+
+def by_oracle(law: Law, table: np.ndarray) -> np.ndarray:
+    """What the published formula gives in float64."""
+    with np.errstate(all="ignore"):
+        return np.stack(oracle.LAWS[law.name or ""](*table.astype(np.float64).T), axis=1)
+
+
+def random_table(law: Law, rng: np.random.Generator, rows: int = 4000) -> np.ndarray:
+    """Signals and parameters over many magnitudes, all of them in range."""
+    names = inputs_of(law)
+    table = rng.normal(size=(rows, len(names))) * 10.0 ** rng.integers(-3, 4, size=(rows, len(names)))
+    table[:, names.index("dt")] = rng.uniform(1e-4, 0.1)
+    described = parameters_of(law.config)
+    for name in (*law.parameters, *law.curves):
+        if name in law.curves or described[name].lower >= 0:
+            table[:, names.index(name)] = np.abs(table[:, names.index(name)])
+    return table.astype(np.float32)
+
+
+def edge_table(law: Law) -> np.ndarray:
+    """Two inputs at a time at their edges, the others in between."""
+    names = inputs_of(law)
+    numbers = (*law.parameters, *law.curves)
+    rows = []
+    for first, second in itertools.combinations(range(len(names)), 2):
+        edges = [PARAMETER_EDGES if names[at] in numbers else SIGNAL_EDGES for at in (first, second)]
+        for values in itertools.product(*edges):
+            row = [0.5 + 0.25 * number for number in range(len(names))]
+            row[first], row[second] = values
+            rows.append(row)
+    return np.array(rows, np.float32)
+
+
+def in_range(law: Law, table: np.ndarray) -> np.ndarray:
+    """Rows whose signals are finite and whose parameters may be authored."""
+    good = np.ones(len(table), bool)
+    described = parameters_of(law.config)
+    for name, values in zip(inputs_of(law), table.T, strict=True):
+        if name in law.parameters:
+            good &= [described[name].accepts(float(value)) for value in values]
+        elif name in law.curves:
+            good &= np.isfinite(values) & (values >= 0)
+        else:
+            good &= np.isfinite(values) & ((values > 0) | (name != "dt"))
+    return good
+
+
+def assert_same_bits(one: np.ndarray, other: np.ndarray) -> None:
+    """Require the same numbers to the bit; one NaN is like another."""
+    differ = (one.view(np.int32) != other.view(np.int32)) & ~(np.isnan(one) & np.isnan(other))
+    assert not differ.any(), f"rows {np.flatnonzero(differ.any(axis=1))[:5]}: {one[differ][:5]} != {other[differ][:5]}"
+
+
+def assert_right(law: Law, table: np.ndarray, results: np.ndarray) -> None:
+    """Require 1e-5 of the result, or what a few roundings of the inputs make of it."""
+    good = in_range(law, table)
+    table, results = table[good].astype(np.float64), results[good]
+    assert len(table)
+    expected = by_oracle(law, table)
+    moved = np.zeros_like(expected)
+    for column in range(table.shape[1]):
+        for step in (-(2.0**-21), 2.0**-21):
+            other = table.copy()
+            other[:, column] *= 1 + step
+            with np.errstate(all="ignore"):
+                moved = np.fmax(moved, np.abs(by_oracle(law, other) - expected))
+    # beyond the range of float32 a result is infinite, in float64 only nearly so
+    sane = np.abs(expected) < 1e37
+    wrong = sane & ~(np.abs(results - expected) <= 1e-5 * np.abs(expected) + 4 * moved + 1e-29)
+    assert not wrong.any(), f"{table[wrong.any(axis=1)][:3]}: {results[wrong][:3]} != {expected[wrong][:3]}"
+
+
+@each_law
+@pytest.mark.parametrize("kind", ["random", "edges"])
+def test_law_agrees_with_the_oracle(law: Law, kind: str, rng: np.random.Generator) -> None:
+    """The `wp.func` gives the published formula."""
+    table = random_table(law, rng) if kind == "random" else edge_table(law)
+    assert_right(law, table, by_warp(law, table))
+
+
+@needs_core
+@each_law
+@pytest.mark.parametrize("kind", ["random", "edges"])
+def test_twin_has_the_bits_of_the_law(law: Law, kind: str, rng: np.random.Generator) -> None:
+    """The generated function alone, out of range too."""
+    table = random_table(law, rng) if kind == "random" else edge_table(law)
+    assert_same_bits(by_twin(law, table), by_warp(law, table))
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if not law.curves], ids=lambda law: law.name)
+def test_component_alone_has_the_bits_of_the_law(law: Law, rng: np.random.Generator) -> None:
+    """Its kernel prepares as the plan does."""
+    table = random_table(law, rng)
+    assert_same_bits(by_component(law, table), by_warp(law, table))
+
+
+def test_check_against_the_oracle_can_fail(rng: np.random.Generator) -> None:
+    """A gain that is off by one part in a thousand is noticed."""
+    table = random_table(LAWS[0], rng)
+    wrong = table.copy()
+    wrong[:, inputs_of(LAWS[0]).index("kp")] *= 1.001
+    with pytest.raises(AssertionError):
+        assert_right(LAWS[0], table, by_warp(LAWS[0], wrong))
+
+
+@each_law
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.Generator) -> None:
+    """Of each signal that it reads; an infinite effort alone is limited, for engines make it NaN before the limits."""
+    header = (REPOSITORY / "native" / "generated_laws.h").read_text("utf-8")
+    found = re.search(rf"struct {law.name} .*?kReads\[\] = {{(.*?)}}", header, re.DOTALL)
+    assert found is not None
+    signals = [name for name in SIGNALS[law.kind] if name != "dt"]
+    for column, (name, reads) in enumerate(zip(signals, found[1].split(", "), strict=True)):
+        table = random_table(law, rng, 500)
+        table[:, column] = value
+        if name == "effort" and math.isinf(value):
+            continue
+        if name == "position" and law.curves:
+            rows = curve.prepare_curve(*TABLES[1])
+            assert np.isnan(curve_by_warp(rows, table[:, column])).all()
+            table[:, -1] = math.nan
+        finite = np.isfinite(by_warp(law, table)[:, 0])
+        assert not finite.any() if reads == "true" else finite.all(), name
+
+
+@each_with_parameters
+def test_neutral_values_do_nothing(law: Law, rng: np.random.Generator) -> None:
+    """A limit with them changes no bit, a controller gives nothing but the feedforward."""
+    table = random_table(law, rng)
+    names = inputs_of(law)
+    for name, value in zip(law.parameters, law.neutral, strict=True):
+        table[:, names.index(name)] = value
+    given = "effort" if law.kind == "clamping" else "feedforward"
+    np.testing.assert_array_equal(by_warp(law, table)[:, 0], table[:, names.index(given)])
+
+
+# ---- curves
+
+
+@functools.cache
+def curve_kernel() -> wp.Kernel:
+    """A kernel that walks through the rows of a curve."""
+    text = """
+def walk(rows: wp.array2d[float], positions: wp.array[float], out: wp.array[float]):
+    i = wp.tid()
+    point = rows[0, 0]
+    value = rows[0, 1]
+    slope = wp.float32(0.0)
+    for row in range(rows.shape[0]):
+        point, value, slope = curve_row(
+            positions[i], point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2]
+        )
+    out[i] = curve_value(positions[i], point, value, slope)
+"""
+    functions = {"curve_row": curve.curve_row, "curve_value": curve.curve_value}
+    return law_module.generated_kernel("walk", text, functions)
+
+
+def curve_by_warp(rows: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """The values of a curve by the scalar functions of Warp."""
+    arrays = [wp.array(values, dtype=wp.float32, device="cpu") for values in (rows, positions)]
+    out = wp.zeros(len(positions), dtype=wp.float32, device="cpu")
+    wp.launch(curve_kernel(), len(positions), arrays, [out], device="cpu")
+    return out.numpy()
+
+
+def positions_of(points: list[float], rng: np.random.Generator) -> np.ndarray:
+    """At every row, one float before and after, in between and far out; a number that is no multiple of four."""
+    marks = np.array(points, np.float32)
+    after, before = np.nextafter(marks, np.float32(np.inf)), np.nextafter(marks, np.float32(-np.inf))
+    others = np.array([0.0, -0.0, 1e30, -1e30, math.inf, -math.inf, math.nan], np.float32)
+    found = np.concatenate([marks, after, before, rng.uniform(-4, 4, 300).astype(np.float32), others])
+    return found[: len(found) - len(found) % 4 - 1] if len(found) % 4 == 0 else found
+
+
+@each_table
+def test_curve_agrees_with_the_oracle_and_its_twin(table: int, rng: np.random.Generator) -> None:
+    """Of rows at one position the first one holds there; the last row passed gives the line."""
+    check_curve(TABLES[table], rng)
+
+
+def check_curve(table: tuple[list[float], list[float]], rng: np.random.Generator) -> None:
+    """Scalar functions, twin and oracle at all positions of interest."""
+    rows = curve.prepare_curve(*table)
+    positions = positions_of(table[0], rng)
+    values = curve_by_warp(rows, positions)
+    if core is not None:
+        assert_same_bits(core.curve(rows, positions)[:, None], values[:, None])
+    finite = np.isfinite(positions)
+    assert np.isnan(values[~finite]).all()
+    if table[0][1:2] == [1e-38]:
+        # a slope beyond float32 is a step
+        assert np.isfinite(values[finite]).all()
+        return
+    stored = [[float(np.float32(number)) for number in column] for column in table]
+    expected = np.array([oracle.table_limit(float(q), *stored) for q in positions[finite]])
+    np.testing.assert_allclose(values[finite], expected, rtol=1e-5, atol=1e-5)
+    # at the rows themselves nothing is rounded away: the first of its position
+    first = [stored[1][stored[0].index(point)] for point in stored[0]]
+    np.testing.assert_allclose(values[: len(first)], first, rtol=1e-6, atol=1e-6)
+
+
+@each_with_curve
+@each_table
+def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, rng: np.random.Generator) -> None:
+    """The kernel of the component walks through the rows and evaluates the law."""
+    points, values = TABLES[table]
+    positions = positions_of(points, rng)
+    efforts = (rng.normal(size=len(positions)) * 10).astype(np.float32)
+    component: Any = law.component.from_config(law.config(points, values), 1, "cpu")
+    component.finalize("cpu", len(positions))
+    arrays = [wp.array(values, dtype=wp.float32, device="cpu") for values in (efforts, positions)]
+    every = wp.array(np.arange(len(positions)), dtype=wp.uint32, device="cpu")
+    out = wp.zeros(len(positions), dtype=wp.float32, device="cpu")
+    component.modify_forces(arrays[0], out, arrays[1], None, every, None)
+    limit = curve_by_warp(curve.prepare_curve(points, values), positions)
+    columns = {"effort": efforts, "position": positions, law.curves[0]: limit}
+    rows = np.stack([columns.get(name, np.zeros_like(limit)) for name in inputs_of(law)], axis=1)
+    assert_same_bits(out.numpy()[:, None], by_warp(law, rows))

@@ -1,0 +1,12 @@
+"""What an actuator built in Python consists of."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators import ActuatorConfig
+
+
+def test_actuator_without_a_controller_is_refused() -> None:
+    """The message says what is missing."""
+    with pytest.raises(ValueError, match="controller = None: must be a Controller"):
+        ActuatorConfig(None)

@@ -1,0 +1,213 @@
+"""A plan with every kind of law, and signals for it, so that steps can be compared: engines, bindings, phases."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import oracle
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    Clamping,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    Controller,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+)
+from isaacsim.core.experimental.actuators.components.law import within
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
+
+ROBOTS, DT = 3, 0.01
+NAMES = ("hip", "knee", "ankle", "toe")
+# columns of the joints in arrays that have two more
+COLUMNS, WIDTH = (5, 0, 2, 3), 6
+TABLE = [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0]
+
+
+@wp.func
+def slew_clamp(effort: float, position: float, velocity: float, dt: float, last: float, step: float, most: float):
+    """Return the effort within `step` of the last one, and itself as the last one."""
+    limited = within(within(effort, last - step, last + step), -most, most)
+    return limited, limited
+
+
+@wp.func
+def slew_step(rate: float, most: float):
+    """Return the largest change of a step of `DT`, and the largest effort."""
+    return rate * wp.static(DT), most
+
+
+class ClampingSlew(Clamping):
+    """A limit with a state and a prepare function: the effort changes by at most `rate` a second."""
+
+    PARAMETERS: ClassVar = ("rate", "most")
+    STATE: ClassVar = ("last",)
+    PREPARE = slew_step
+    LAW = slew_clamp
+
+
+@wp.func
+def leaky_effort(
+    q: float,
+    qd: float,
+    q_target: float,
+    qd_target: float,
+    ff: float,
+    dt: float,
+    level: float,
+    count: float,
+    gain: float,
+):
+    """Return an effort that follows the error slowly, its level, and the number of steps."""
+    now = 0.9 * level + gain * (q_target - q)
+    return now + ff + 0.0 * (qd + qd_target), now, count + 1.0
+
+
+class ControllerLeaky(Controller):
+    """A law of the user's own with two states."""
+
+    PARAMETERS: ClassVar = ("gain",)
+    STATE: ClassVar = ("level", "count")
+    LAW = leaky_effort
+
+
+def floats(*values: float, device: Any = "cpu") -> wp.array:
+    return wp.array(values, dtype=wp.float32, device=device)
+
+
+def full(value: float, dtype: Any = wp.float32, device: Any = "cpu") -> wp.array:
+    return wp.full(ROBOTS, value, dtype=dtype, device=device)
+
+
+def entries(device: Any = "cpu") -> list[ActuatorEntry]:
+    """Four joints; the last two have no delay or one that no other has."""
+
+    def of(value: float, dtype: Any = wp.float32) -> wp.array:
+        return full(value, dtype, device)
+
+    lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
+    pid = ControllerPID(of(30), of(20), of(2), of(0.05), floats(1, 2, 3, device=device))
+    knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingPositionBased(None, *TABLE), ClampingMaxEffort(of(12))]
+    slew = [ClampingSlew(of(300), of(8)), ClampingMaxEffort(of(7))]
+    return [
+        ActuatorEntry("/A/hip", ("hip",), ControllerPD(of(10), of(1)), [ClampingMaxEffort(of(9))], None),
+        ActuatorEntry("/A/knee", ("knee",), pid, knee, Delay(lags, 3)),
+        ActuatorEntry("/A/ankle", ("ankle",), ControllerLeaky(of(20)), slew, Delay(of(2, wp.int32), 5)),
+        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(0)), [ClampingSlew(of(100), of(4))], None),
+    ]
+
+
+def mixed_plan(device: Any = "cpu") -> Plan:
+    """Their plan."""
+    return compile_plan(entries(device), ROBOTS)
+
+
+class Twin:
+    """The same for one robot, in float64."""
+
+    def __init__(self, robot: int) -> None:
+        table = ("table", *TABLE)
+        self.joints = [
+            oracle.Joint(10, 1, clamps=[("max", 9)]),
+            oracle.Joint(
+                30,
+                2,
+                ki=20,
+                integral_max=0.05,
+                const_effort=1.0 + robot,
+                clamps=[("dc", 25, 2, 20), table, ("max", 12)],
+                delay_steps=(0, 1, 3)[robot],
+            ),
+            Leaky(20, 2),
+            oracle.Joint(5, 0),
+        ]
+        self.slews = {2: [300 * DT, 8, 0.0], 3: [100 * DT, 4, 0.0]}
+
+    def step(self, inputs: np.ndarray) -> list[float]:
+        """Efforts of inputs `(5, joints)`."""
+        efforts = []
+        for number, joint in enumerate(self.joints):
+            effort = joint.step(*inputs[:, number].astype(np.float64), dt=DT)
+            if number in self.slews and np.isfinite(inputs[:, number]).all():
+                step, most, last = self.slews[number]
+                effort = np.clip(np.clip(effort, last - step, last + step), -most, most)
+                self.slews[number][2] = effort
+            efforts.append(float(np.clip(effort, -7, 7)) if number == 2 else effort)
+        return efforts
+
+
+class Leaky(oracle.Joint):
+    """`ControllerLeaky` behind a delay, in float64."""
+
+    def __init__(self, gain: float, delay_steps: int) -> None:
+        super().__init__(0, 0, delay_steps=delay_steps)
+        self.gain, self.level = gain, 0.0
+
+    def step(self, q, qd, q_target, qd_target, feedforward, dt=1.0):
+        """Return the effort before the limits."""
+        # without gains this is the delayed feedforward
+        forward = super().step(q, qd, q_target, qd_target, feedforward, dt)
+        if not np.isfinite([q, qd, q_target, qd_target, feedforward]).all():
+            return 0.0
+        acting = self.commands[max(len(self.commands) - 1 - self.delay_steps, 0)]
+        self.level = 0.9 * self.level + self.gain * (acting[0] - q)
+        return self.level + forward
+
+
+def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
+    """Inputs `(5, robots, joints)`, some of them not finite."""
+    inputs = rng.normal(size=(5, ROBOTS, len(NAMES))).astype(np.float32)
+    if faults:
+        bad = rng.random(inputs.shape) < 0.03
+        inputs[bad] = rng.choice([np.nan, np.inf, -np.inf], size=bad.sum())
+    return inputs
+
+
+class Bench:
+    """Arrays on which a step runs, by columns or by indices.
+
+    Args:
+        step: What runs.
+        kind: `columns` or `indices`.
+        device: Where.
+    """
+
+    def __init__(self, step: Any, kind: str = "columns", device: Any = "cpu") -> None:
+        self.step_of_plan, self.kind, count = step, kind, ROBOTS * len(NAMES)
+        shape = (ROBOTS, WIDTH) if kind == "columns" else (count + 3,)
+        self.arrays = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(6)]
+        self.at = np.random.default_rng(3).permutation(count + 3)[:count].astype(np.uint32)
+        self.computed = wp.zeros(shape, dtype=wp.float32, device=device)
+        if kind == "columns":
+            step.bind(Columns(COLUMNS, self.arrays[:5], self.arrays[5]))
+        else:
+            at = wp.array(self.at, dtype=wp.uint32, device=device)
+            step.bind(Indices(self.arrays[:5], [at] * 5, self.arrays[5], at, self.computed))
+
+    def feed(self, inputs: np.ndarray) -> None:
+        """Lay inputs `(5, robots, joints)` down."""
+        for array, values in zip(self.arrays, inputs, strict=False):
+            laid = np.full(array.shape, np.nan, np.float32)
+            if self.kind == "columns":
+                laid[:, COLUMNS] = values
+            else:
+                laid[self.at] = values.ravel()
+            array.assign(laid)
+        self.arrays[5].zero_()
+        self.computed.zero_()
+
+    def efforts(self) -> np.ndarray:
+        """Efforts `(robots, joints)`."""
+        found = self.arrays[5].numpy()
+        return found[:, COLUMNS].copy() if self.kind == "columns" else found[self.at].reshape(ROBOTS, -1)
+
+    def step(self, inputs: np.ndarray) -> np.ndarray:
+        """One step."""
+        self.feed(inputs)
+        self.step_of_plan.step(DT)
+        return self.efforts()
