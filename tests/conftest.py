@@ -52,7 +52,8 @@ def _no_open_simulation() -> Iterator[None]:
 @pytest.fixture(params=["native", "warp"])
 def engine_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run a test once with each engine; the native one is skipped where it was not built."""
-    from isaacsim.core.experimental.actuators.pipeline import engine, native_engine
+    from isaacsim.core.experimental.actuators.pipeline import assembly
+    from isaacsim.core.experimental.actuators.pipeline.step import native
 
     if request.param == "native" and not native_engine.is_native_there():
         pytest.skip("the native core was not built")

@@ -98,15 +98,36 @@ def test_stages_keep_the_order_of_every_actuator(orders: list[str], expected: st
 
 
 def test_ring_holds_the_largest_delay() -> None:
-    """The ring has one row more than the largest delay, so that a delay of 0 needs no branch."""
+    """A row per step of the largest delay that may come, and one where there is none."""
     delays = [Delay(array(0, 3, dtype=wp.int32), 3), Delay(array(1, 1, dtype=wp.int32), 5), None]
-    assert compile_plan([actuator(delay=delay) for delay in delays], 2).depth == 6
+    assert compile_plan([actuator(delay=delay) for delay in delays], 2).depth == 5
+    assert compile_plan([actuator()], 2).depth == 1
+
+
+class OwnPD(ControllerPD):
+    """A user's computation of a known law."""
+
+    def compute(self, *arguments: Any, **more: Any) -> None:
+        arguments[9].zero_()
+
+
+def wide(*values: float) -> wp.array:
+    return array(*values, dtype=wp.float64)
+
+
+def table(*values: float) -> wp.array:
+    return array(*values).reshape((1, len(values)))
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (actuator(ControllerPD(array(1), array(1))), ["knee_motor", "kp", "(1,)", "(2,)"]),
+        (actuator(ControllerPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
+        (actuator(OwnPD(array(1), array(1))), ["knee_motor", "kp has 1 elements: must be 2, one per joint"]),
+        (actuator(OwnPD(array(1, np.nan), array(1, 1))), ["kp = nan"]),
+        (actuator(ControllerPD(wide(1, 1), array(1, 1))), ["kp has dtype float64: must be float32"]),
+        (actuator(ControllerPD(table(1, 1), table(1, 1))), ["kp has shape (1, 2): must be 2"]),
+        (actuator(delay=Delay(array(1, 1), 3)), ["delay_steps has dtype float32: must be int32"]),
         (actuator(ControllerPD(array(1, np.nan), array(1, 1))), ["kp = nan", "finite"]),
         (actuator(ControllerPD(array(1, 1), array(np.inf, 1))), ["kd = inf", "finite"]),
         (actuator(clamping=[ClampingMaxEffort(array(5, np.nan))]), ["max_effort = nan"]),
@@ -155,3 +176,76 @@ def test_components_that_compute_arrays_stand_between_the_phases(entry: Actuator
     plan = compile_plan([entry], 2)
     assert len(plan.stages) == len(entry.clamping) - len(apart.clamping)
     assert plan.controller_kind.tolist() == [0 if apart.controller is None else -1]
+
+
+def test_what_robots_share_is_what_the_first_has() -> None:
+    """Rows hold it beside the values of single robots, and alone where an actuator is shared."""
+    given = actuator(ControllerPD(array(5, 6), array(7, 8)))
+    assert compile_plan([given], 2).control["kp"].shared.tolist() == [5]
+    given.shared = True
+    row = compile_plan([given], 2).control["kp"]
+    assert (row.shared.tolist(), row.own) == ([5], None)
+
+
+@wp.func
+def squashed(effort: float, q: float, qd: float, dt: float, last: float, gain: float, most: float):
+    return effort * gain, last
+
+
+class Squash(Clamping):
+    """A limit with a state whose law does nothing with a gain of one."""
+
+    PARAMETERS = ("gain", "most")
+    NEUTRAL = (1.0, 9.0)
+    STATE = ("last",)
+    LAW = squashed
+
+
+def test_slots_without_a_law_have_its_neutral_values() -> None:
+    """Those its class names, else 0 for controllers and inf for limits; whatever comes or goes beside them."""
+    plan = compile_plan([actuator(), actuator(clamping=[Squash(array(2, 3), array(4, 5))])], 2)
+    rows = plan.stages[0].rows
+    assert {name: row.neutral for name, row in rows.items()} == {"gain": 1, "most": 9}
+    assert rows["gain"].own is not None
+    assert rows["gain"].own.tolist() == [[1, 2], [1, 3]] and rows["gain"].shared.tolist() == [1, 2]
+    assert {row.neutral for row in plan.control.values()} == {0} and plan.lag.neutral == 0
+    limited = compile_plan([actuator(clamping=[LIMIT])], 2)
+    assert limited.stages[0].rows["max_effort"].neutral == np.inf
+
+
+def test_laws_with_a_state_have_one_order() -> None:
+    """Controllers as the plan has them, then stages; each with its slots and their places."""
+    pid = ControllerPID(*[array(1, 1)] * 4)
+    squash = Squash(array(1, 1), array(1, 1))
+    plan = compile_plan([actuator(clamping=[squash, LIMIT, squash]), actuator(pid), actuator(pid, [squash])], 2)
+    assert [one.law for one in plan.stateful] == [ControllerPID, Squash, Squash]
+    assert [one.stage for one in plan.stateful] == [None, 0, 2]
+    assert [one.places.tolist() for one in plan.stateful] == [[-1, 0, 1], [0, -1, 1], [0, -1, -1]]
+    assert [one.count for one in plan.stateful] == [2, 2, 1]
+
+
+def test_the_plan_says_where_the_parts_of_an_actuator_are() -> None:
+    """Also those behind components that compute arrays, under their numbers in the user's list."""
+    delayed = actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT], delay=Delay(array(1, 2, dtype=wp.int32), 3))
+    first, second = compile_plan([delayed, actuator(OwnController(), [LIMIT])], 2, [[1], [0]]).placed
+    assert (first.slots, first.max_delay, first.controller, first.stages) == ((1,), 3, ControllerPD, [(2, 0)])
+    assert (second.slots, second.max_delay, second.controller, second.stages) == ((0,), None, None, [(0, 0)])
+
+
+def test_a_curve_is_held_once() -> None:
+    """With all slots that it serves."""
+    tables = [ClampingPositionBased(None, [0.0, 1.0], efforts) for efforts in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0])]
+    (stage,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).stages
+    curves = [(points, values, served.tolist()) for points, values, served in stage.curves]
+    assert curves == [([0, 1], [1, 2], [True, False, True]), ([0, 1], [3, 4], [False, True, False])]
+
+
+def test_rows_may_read_the_arrays_of_their_components() -> None:
+    """For one joint; a parameter that is not given is zero for all."""
+    gains, lags = array(1, 2), array(0, 1, dtype=wp.int32)
+    plan = compile_plan([actuator(ControllerPD(gains, array(3, 4)), [LIMIT], Delay(lags, 1))], 2, live=True)
+    assert plan.control["kp"].live is gains and plan.lag.live is lags
+    assert plan.stages[0].rows["max_effort"].live is LIMIT.max_effort
+    assert plan.control["const_effort"].live is None and plan.control["const_effort"].shared.tolist() == [0]
+    with pytest.raises(ValueError, match="a plan of 2 joints"):
+        compile_plan([actuator(), actuator()], 2, live=True)

@@ -206,3 +206,11 @@ def test_states_are_copied_whole(device: Any) -> None:
     assert isinstance(target, StepState)
     for number, array in enumerate(target.arrays()):
         assert (np.asarray(array if device is None else array.numpy()) == number).all()
+
+
+def test_two_actuators_of_one_name_cannot_be_told_apart() -> None:
+    """Saving says so, rather than keep one of the two."""
+    entry = ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(1), full(0)), [], None)
+    parts = [([joint], WarpStep(compile_plan([entry], ROBOTS), "cpu")) for joint in range(2)]
+    with pytest.raises(ValueError, match="two actuators are called '/A/knee'"):
+        save(parts)

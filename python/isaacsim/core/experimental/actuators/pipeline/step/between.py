@@ -46,6 +46,14 @@ def _repeat_kernel(mask: wp.array[bool], each: int, repeated: wp.array[bool]):
 
 
 @wp.kernel
+def _watch_kernel(after: wp.array3d[float], raw: wp.array[float]):
+    outer, n, inner = wp.tid()
+    # a state that is not finite is as much of a fault as an effort is
+    if not wp.isfinite(after[outer, n, inner]):
+        raw[n] = wp.nan
+
+
+@wp.kernel
 def _hold_kernel(
     at: wp.array[wp.uint32], bad: wp.array[int], raw: wp.array[float], before: wp.array3d[Any], after: wp.array3d[Any]
 ):
@@ -141,11 +149,10 @@ class Part:
     def new_state(self) -> ComponentState:
         """Fresh states of the components."""
         delay, controller = self.between.delay, self.between.controller
-        stateful = controller is not None and controller.is_stateful()
-        return ComponentState(
-            delay.state(self.count, self.device) if delay is not None else None,
-            controller.state(self.count, self.device) if stateful else None,
-        )
+        law = None
+        if controller is not None and controller.is_stateful():
+            law = controller.state(self.count, self.device)
+        return ComponentState(delay.state(self.count, self.device) if delay is not None else None, law)
 
     def compute(
         self,
@@ -229,7 +236,11 @@ class Part:
         if now is after:
             before = {name: wp.clone(array) for name, array in before.items()}
         self.between.controller.update_state(now, after)
-        for name, written in self._held(self.between.controller, after).items():
+        written_arrays = self._held(self.between.controller, after)
+        for written in written_arrays.values():
+            if written.dtype is wp.float32:
+                wp.launch(_watch_kernel, written.shape, [written], [self.raw], device=self.device)
+        for name, written in written_arrays.items():
             inputs = [self.at, bad, self.raw, before[name], written]
             wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
 

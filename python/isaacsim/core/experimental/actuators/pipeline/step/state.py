@@ -121,6 +121,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
 
     Raises:
         TypeError: A component keeps its state in something else than Warp arrays.
+        ValueError: Two actuators have one label.
     """
     faults = [(robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()]
     saved = {
@@ -129,10 +130,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
         "steps": np.array([parts[0][1].steps if parts else 0], np.int64),
         "faults": np.array(sorted(faults, key=lambda fault: (fault[1], fault[0])), np.int64).reshape(-1, 4),
     }
-    for _, part in parts:
-        saved |= _saved_plan(part.plan, part.now)
-        saved |= {name: _values(array).copy() for name, array in _memory(part)}
-    return saved
+    return saved | {name: values.copy() for name, values in _of_actuators(parts).items()}
 
 
 def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
@@ -143,11 +141,7 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
     """
     _require_layout(saved)
     given = {name: np.asarray(saved[name]) for name in saved}
-    expected: dict[str, np.ndarray] = {}
-    for _, part in parts:
-        expected |= _saved_plan(part.plan, part.now)
-        expected |= {name: _values(array) for name, array in _memory(part)}
-    _require_alike(given, expected)
+    _require_alike(given, _of_actuators(parts))
     steps, faults = _steps_and_faults(given, parts)
 
     slot_of = {joint: (number, slot) for number, (joints, _) in enumerate(parts) for slot, joint in enumerate(joints)}
@@ -157,6 +151,20 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
             _assign(array, given[name])
         mine = [(fault[0], slot_of[fault[1]], *fault[2:]) for fault in faults]
         part.set_faults([(robot, where[1], *rest) for robot, where, *rest in mine if where[0] == number], steps)
+
+
+def _of_actuators(parts: Parts) -> dict[str, np.ndarray]:
+    """What all parts remember, by name; some of it is not copied."""
+    labels = [placed.label for _, part in parts for placed in part.plan.placed]
+    if twice := [label for label in dict.fromkeys(labels) if labels.count(label) > 1]:
+        raise ValueError(
+            f"two actuators are called {twice[0]!r}: must have a name each to save or restore their state."
+        )
+    found: dict[str, np.ndarray] = {}
+    for _, part in parts:
+        found |= _saved_plan(part.plan, part.now)
+        found |= {name: _values(array) for name, array in _memory(part)}
+    return found
 
 
 def _saved_plan(plan: Plan, state: StepState) -> dict[str, np.ndarray]:

@@ -1,478 +1,25 @@
-"""The step in Warp: one generated kernel, one launch per step, on the CPU or CUDA.
-
-Per slot and robot: signals in, guard, delay, law, limits, guard, efforts out. `_PHASES` below is this rhythm; a step
-may be cut in two where the law is done, and the two bindings differ in nothing but how signals come in and efforts go
-out. The kernel is generated for the laws of the plan.
-"""
+"""The step in Warp: one generated kernel, one launch per step, on the CPU or CUDA; see `warp_kernel` for its rhythm."""
 
 # Warp structs and kernels are no Python types
-# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false, reportArgumentType=false
-# pyright: reportOperatorIssue=false, reportReturnType=false
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from string import Template
 from typing import Any
 
 import numpy as np
 import warp as wp
 
-from ...components.curve import curve_row, curve_value, prepare_curve
-from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, generated_kernel, prepared_of, signals_of
-from ..plan import Plan, Row, base_of
-from .binding import SIGNALS, Columns, Indices, as_warp
-from .fault import EFFORT_FAULT, fault_bit
+from ...components.curve import prepare_curve
+from ..plan import Plan, Row
+from .binding import Columns, Indices, as_warp
 from .state import StepState, new_state
+from .warp_functions import Faults, Ring, Slots, advance_kernel, clear_kernel, count_kernel, reset_kernel
+from .warp_kernel import step_kernel
 
-wp.set_module_options({"enable_backward": False})
-
-_EFFORT_FAULT = wp.constant(EFFORT_FAULT)
 # how many launches stay recorded: bindings and states that alternate
 _KEPT = 16
-
-
-@wp.struct
-class _Slots:
-    # per slot: column, controller, place among those with a delay, -1 for none
-    column: wp.array[int]
-    controller: wp.array[int]
-    delay_place: wp.array[int]
-    num_slots: int
-    num_delayed: int
-    depth: int
-    lag: wp.array2d[int]
-    # per stateful law: how many slots have it, and the place of each slot among them
-    law_count: wp.array[int]
-    law_place: wp.array2d[int]
-    # per stage and slot: whether it has the stage, and where its curve is
-    used: wp.array2d[int]
-    curve_first: wp.array2d[int]
-    curve_count: wp.array2d[int]
-    # prepared rows of all curves
-    curves: wp.array2d[float]
-
-
-@wp.func
-def _element(values: wp.array[float], at: wp.uint32) -> float:
-    """Return an element of a flat array; NaN beyond its end, which is a fault."""
-    if at < wp.uint32(values.shape[0]):
-        return values[at]
-    return wp.nan
-
-
-@wp.func
-def _element_or_zero(values: wp.array[float], indices: wp.array[wp.uint32], i: int) -> float:
-    """Return what an index stands for in an optional array; without the array, zero."""
-    if values:
-        return _element(values, indices[i])
-    return 0.0
-
-
-@wp.func
-def _add(values: wp.array[float], at: wp.uint32, value: float):
-    """Add to an element of an optional array."""
-    if values:
-        if at < wp.uint32(values.shape[0]):
-            # several joints may share a place
-            wp.atomic_add(values, int(at), value)
-
-
-@wp.func
-def _nan_or_zero(value: float) -> float:
-    if wp.isnan(value):
-        return value
-    return 0.0
-
-
-@wp.func
-def _keep(value: float, kept: wp.array2d[float], robot: int, slot: int):
-    """Lay down a value; what is not finite leaves the value before."""
-    if wp.isfinite(value):
-        kept[robot, slot] = value
-
-
-@wp.func
-def _wrapped(row: int, depth: int) -> int:
-    """Return the row of the ring that a number stands for, whatever it is."""
-    return (row % depth + depth) % depth
-
-
-@wp.func
-def _entering(command: float, ring: wp.array2d[float], newest: int, j: int, pushes: int) -> float:
-    """Return the command; one that is not finite is as it was before, once there was one."""
-    if pushes > 0 and not wp.isfinite(command):
-        return ring[newest, j]
-    return command
-
-
-@wp.func
-def _delayed(command: float, ring: wp.array2d[float], newest: int, j: int, lag: int, depth: int) -> float:
-    """Return the command of `lag` steps ago; row `newest` holds that of one step ago."""
-    if lag > 0:
-        return ring[_wrapped(newest - lag + 1, depth), j]
-    return command
-
-
-@wp.func
-def _push(
-    command: float,
-    now: wp.array2d[float],
-    after: wp.array2d[float],
-    newest: int,
-    j: int,
-    pushes: int,
-    depth: int,
-    apart: int,
-):
-    """Write the row after `newest`, which is the oldest one; rows without a command get the oldest there is."""
-    if apart != 0 or pushes < depth:
-        for age in range(depth - 1):
-            row = _wrapped(newest - age, depth)
-            if pushes == 0:
-                after[row, j] = command
-            else:
-                after[row, j] = now[_wrapped(newest - wp.min(age, pushes - 1), depth), j]
-    after[_wrapped(newest + 1, depth), j] = command
-
-
-@wp.func
-def _curve(position: float, rows: wp.array2d[float], first: int, count: int) -> float:
-    """Return the value of a curve at `position`, from its `count` prepared rows."""
-    point = rows[first, 0]
-    value = rows[first, 1]
-    slope = wp.float32(0.0)
-    for row in range(first, first + count):
-        point, value, slope = curve_row(position, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])
-    return curve_value(position, point, value, slope)
-
-
-_SIGNATURE = """
-def step_kernel(
-    # Params:
-    slots: Slots,
-    $rows
-    step: int,
-    dt: float,
-    # In:
-    $signals
-    # State in, state out; whether they are two:
-    now_pos: wp.array2d[float], now_vel: wp.array2d[float], now_act: wp.array2d[float],
-    now_pushes: wp.array[int], now_newest: wp.array[int],
-    $laws_now
-    after_pos: wp.array2d[float], after_vel: wp.array2d[float], after_act: wp.array2d[float],
-    after_pushes: wp.array[int], after_newest: wp.array[int],
-    $laws_after
-    apart: int,
-    # Faults, in/out:
-    latched: wp.array2d[int], latched_step: wp.array2d[int], counted: wp.array[int],
-    # Out:
-    $outputs
-    $efforts
-):
-    robot, slot = wp.tid()
-"""
-
-_SIGNALS_IN = {
-    "columns": """
-    # signals in: columns of this robot's row
-    column = slots.column[slot]
-    q = positions[robot, column]
-    qd = velocities[robot, column]
-    q_target = position_targets[robot, column]
-    qd_target = velocity_targets[robot, column]
-    ff = feedforward[robot, column]
-""",
-    "indices": """
-    # signals in: elements that index arrays name
-    i = robot * slots.num_slots + slot
-    q = element(positions, positions_at[i])
-    qd = element(velocities, velocities_at[i])
-    q_target = element(position_targets, position_targets_at[i])
-    qd_target = element(velocity_targets, velocity_targets_at[i])
-    ff = element_or_zero(feedforward, feedforward_at, i)
-""",
-}
-
-_COMMAND = """
-    # guard: nothing that is not finite enters state or law
-    late = bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)
-    fault = bad(q, 1) | bad(qd, 2) | late
-
-    # delay: read the command that acts, then write this one; before the first good one nothing enters
-    if slots.delay_place[slot] >= 0:
-        j = robot * slots.num_delayed + slots.delay_place[slot]
-        newest = wrapped(now_newest[0], slots.depth)
-        pushes = wp.clamp(now_pushes[j], 0, slots.depth)
-        lag = wp.min(slots.lag[robot, slot], pushes)
-        pos = entering(q_target, now_pos, newest, j, pushes)
-        vel = entering(qd_target, now_vel, newest, j, pushes)
-        act = entering(ff, now_act, newest, j, pushes)
-        q_target = delayed(pos, now_pos, newest, j, lag, slots.depth)
-        qd_target = delayed(vel, now_vel, newest, j, lag, slots.depth)
-        ff = delayed(act, now_act, newest, j, lag, slots.depth)
-        if pushes > 0 or late == 0:
-            push(pos, now_pos, after_pos, newest, j, pushes, slots.depth, apart)
-            push(vel, now_vel, after_vel, newest, j, pushes, slots.depth, apart)
-            push(act, now_act, after_act, newest, j, pushes, slots.depth, apart)
-            after_pushes[j] = slots.depth
-        else:
-            after_pushes[j] = 0
-
-    # law: NaN for a fault, which keeps the state
-    effort = wp.float32(wp.nan)
-    kind = slots.controller[slot]
-    if fault == 0 and kind < 0:
-        effort = 0.0
-    $laws
-"""
-
-_HAND_OVER = """
-    # hand over
-    handed_bad[robot, slot] = fault
-    handed_efforts[robot, slot] = effort
-    handed_computed[robot, slot] = effort
-    keep(q, handed_q, robot, slot)
-    keep(qd, handed_qd, robot, slot)
-    keep(q_target, handed_q_target, robot, slot)
-    keep(qd_target, handed_qd_target, robot, slot)
-    keep(ff, handed_ff, robot, slot)
-"""
-
-_TAKE_OVER = """
-    # take over
-    fault = handed_bad[robot, slot]
-    effort = handed_efforts[robot, slot]
-    raw = handed_computed[robot, slot]
-"""
-
-_LIMIT = """
-    # limits, in their order; none sees what is not finite
-    limiter = wp.int32(0)
-    $limits
-
-    # guard: the first fault since the reset is kept
-    if not wp.isfinite(effort):
-        effort = 0.0
-        raw = 0.0
-        if fault == 0:
-            fault = EFFORT_FAULT
-    if fault != 0 and latched[robot, slot] == 0:
-        latched[robot, slot] = fault
-        latched_step[robot, slot] = step + counted[0]
-    $observe
-"""
-
-_EFFORTS_OUT = {
-    "columns": """
-    # efforts out: set
-    efforts[robot, column] = effort
-""",
-    "indices": """
-    # efforts out: added to what is there
-    if fault == 0:
-        add(efforts, efforts_at[i], effort)
-        add(computed_efforts, efforts_at[i], raw)
-""",
-}
-
-_PASS_ON = """
-    raw = effort
-"""
-
-_PHASES = {
-    "step": ("in", _COMMAND, _PASS_ON, _LIMIT, "out"),
-    "command": ("in", _COMMAND, _HAND_OVER),
-    "limit": ("in", _TAKE_OVER, _LIMIT, "out"),
-}
-_HANDED = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
-_HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
-_OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int],"
-_ARRAYS = {
-    "columns": ("".join(f"{name}: wp.array2d[float], " for name in SIGNALS), "efforts: wp.array2d[float],"),
-    "indices": (
-        "".join(f"{name}: wp.array[float], " for name in SIGNALS)
-        + "".join(f"{name}_at: wp.array[wp.uint32], " for name in SIGNALS),
-        "efforts: wp.array[float], efforts_at: wp.array[wp.uint32], computed_efforts: wp.array[float],",
-    ),
-}
-# what the kernel calls the signals of laws
-_SIGNAL_NAMES = {
-    "effort": "effort",
-    "position": "q",
-    "velocity": "qd",
-    "position_target": "q_target",
-    "velocity_target": "qd_target",
-    "feedforward": "ff",
-    "dt": "dt",
-}
-_FUNCTIONS: dict[str, Any] = {
-    "Slots": _Slots,
-    "EFFORT_FAULT": _EFFORT_FAULT,
-    "bad": fault_bit,
-    "element": _element,
-    "element_or_zero": _element_or_zero,
-    "add": _add,
-    "nan_or_zero": _nan_or_zero,
-    "keep": _keep,
-    "wrapped": _wrapped,
-    "entering": _entering,
-    "delayed": _delayed,
-    "push": _push,
-    "curve": _curve,
-}
-
-
-class _Law:
-    """Lines that evaluate one law of the plan.
-
-    Args:
-        owner: Its class.
-        signals: Those of its kind.
-        name: What its functions are called in the kernel.
-        rows: What its parameters are called there.
-        memory: Its number among the laws with a state, None without one.
-    """
-
-    def __init__(self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], memory: int | None) -> None:
-        self.owner, self.signals, self.name, self.rows, self.memory = owner, signals, name, list(rows), memory
-
-    @property
-    def functions(self) -> dict[str, Any]:
-        """What the kernel calls."""
-        prepare = {} if self.owner.PREPARE is None else {f"{self.name}_prepare": self.owner.PREPARE}
-        return {self.name: self.owner.LAW} | prepare
-
-    def lines(self, state_fault: str) -> list[str]:
-        """Assign to `effort`, NaN where it is not finite; take over the state if all is good.
-
-        Args:
-            state_fault: What happens where that is not so.
-        """
-        names = range(len(self.owner.STATE))
-        states, new = [f"{self.name}_kept_{k}" for k in names], [f"{self.name}_new_{k}" for k in names]
-        rows = [f"{name}[robot, slot]" for name in self.rows]
-        lines = []
-        values = rows
-        if self.owner.PREPARE is not None:
-            values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.signals)]
-            lines.append(f"{', '.join(values)} = {self.name}_prepare({', '.join(rows)})")
-        curves = [f"{self.name}_curve"] if self.owner.CURVES else []
-        signals = [_SIGNAL_NAMES[name] for name in signals_of(self.owner, self.signals)]
-        arguments = ", ".join([*signals, *states, *values, *curves])
-        lines.append(f"{', '.join(['effort', *new])} = {self.name}({arguments})")
-        if base_of(self.owner) is None:
-            # built-in laws hand a NaN on, the user's own may lose it in a minimum
-            lines += [f"effort += nan_or_zero({row})" for row in rows]
-        if names:
-            lines.append(f"if wp.isfinite(effort){''.join(f' and wp.isfinite({name})' for name in new)}:")
-            lines += [f"    {kept} = {name}" for kept, name in zip(states, new, strict=True)]
-            if state_fault:
-                lines += ["else:", f"    {state_fault}"]
-        lines += ["if not wp.isfinite(effort):", "    effort = wp.nan"]
-        return lines
-
-    def remembering(self, lines: Sequence[str]) -> list[str]:
-        """The lines between reading the state and writing it, which happens to every slot that has the law."""
-        if self.memory is None:
-            return list(lines)
-        n, names = self.memory, range(len(self.owner.STATE))
-        place = f"{self.name}_at"
-        before = [f"{place} = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"]
-        before += [f"{self.name}_kept_{k} = now_{n}_{k}[{place}]" for k in names]
-        return [*before, *lines, *(f"after_{n}_{k}[{place}] = {self.name}_kept_{k}" for k in names)]
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
-
-
-@functools.cache
-def _step_kernel(
-    controllers: tuple[Any, ...], stages: tuple[Any, ...], binding: str, phase: str, observed: bool
-) -> wp.Kernel:
-    """The kernel that knows these laws, of a whole step or of one of its phases, for one of the two bindings.
-
-    On request it tells efforts before the limits, and what limited them.
-    """
-    functions = dict(_FUNCTIONS)
-    rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
-    stateful: list[Any] = []
-
-    def memory_of(owner: Any) -> int | None:
-        if not owner.STATE:
-            return None
-        stateful.append(owner)
-        return len(stateful) - 1
-
-    laws: list[str] = []
-    for kind, controller in enumerate(controllers):
-        law = _Law(controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, memory_of(controller))
-        functions |= law.functions
-        good = law.lines("effort = wp.nan")
-        laws += [f"if kind == {kind}:", *_indented(law.remembering(["if fault == 0:", *_indented(good)]))]
-
-    limits: list[str] = []
-    for number, clamp in enumerate(stages):
-        names = [f"stage_{number}_{name}" for name in clamp.PARAMETERS]
-        rows += names
-        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, memory_of(clamp))
-        functions |= law.functions
-        good = law.lines("")
-        if clamp.CURVES:
-            where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
-            good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
-        if observed:
-            good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
-        limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
-        limits += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
-
-    observed = observed and phase != "command"
-    signals, efforts = _ARRAYS[binding]
-    memory = [f"{n}_{k}: wp.array[float]," for n, owner in enumerate(stateful) for k in range(len(owner.STATE))]
-    blocks = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
-    text = _SIGNATURE + "".join(blocks.get(block, block) for block in _PHASES[phase])
-    text = Template(text).substitute(
-        rows="\n    ".join(f"{name}: wp.array2d[float]," for name in rows),
-        signals=signals,
-        laws_now="\n    ".join(f"now_{one}" for one in memory),
-        laws_after="\n    ".join(f"after_{one}" for one in memory),
-        outputs=(_OBSERVED if observed else "") + ("" if phase == "step" else _HANDED),
-        efforts=efforts,
-        laws="\n    ".join(laws or ["pass"]),
-        limits="\n    ".join(limits or ["pass"]),
-        observe="computed[robot, slot] = raw; limited_by[robot, slot] = limiter" if observed else "",
-    )
-    return generated_kernel("step_kernel", text, functions)
-
-
-@wp.kernel
-def _advance_kernel(depth: int, steps: int, now: wp.array[int], after: wp.array[int], counted: wp.array[int]):
-    # by itself, when every thread of the step has read where it stood
-    after[0] = _wrapped(now[0] + 1, depth)
-    counted[0] = counted[0] + steps
-
-
-@wp.kernel
-def _count_kernel(counted: wp.array[int]):
-    counted[0] = counted[0] + 1
-
-
-@wp.kernel
-def _reset_kernel(chosen: wp.array[bool], slots: _Slots, pushes: wp.array[int], latched: wp.array2d[int]):
-    robot, slot = wp.tid()
-    if chosen[robot]:
-        if slots.delay_place[slot] >= 0:
-            pushes[robot * slots.num_delayed + slots.delay_place[slot]] = 0
-        latched[robot, slot] = 0
-
-
-@wp.kernel
-def _clear_kernel(chosen: wp.array[bool], each: int, values: wp.array[float]):
-    n = wp.tid()
-    if chosen[n / each]:
-        values[n] = 0.0
 
 
 class WarpStep:
@@ -491,17 +38,17 @@ class WarpStep:
         self._observed: tuple[wp.array, ...] = ()
         self._handed_over: tuple[wp.array, ...] = ()
         size = (plan.num_robots, plan.num_slots)
-        self._latched, self._latched_step = (wp.zeros(size, dtype=wp.int32, device=device) for _ in range(2))
-        # steps counted on the device, since Python does not see those of a replayed graph
-        self._counted = wp.zeros(1, dtype=wp.int32, device=device)
+        self._faults = Faults()
+        self._faults.codes, self._faults.steps = (wp.zeros(size, dtype=wp.int32, device=device) for _ in range(2))
+        self._faults.counted = wp.zeros(1, dtype=wp.int32, device=device)
         self._slots = self._new_slots()
         rows = [row for row in plan.rows() if row is not plan.lag]
         self._rows = {id(row): self._on_device(row) for row in rows}
         self._slots.lag = self._on_device(plan.lag)
         self._binding: Columns | Indices | None = None
         self._now = self._after = self.new_state()
-        # launches by phase, binding and states, which they keep alive
-        self._launches: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        # launches by phase, binding and states, beside those themselves
+        self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
 
     def new_state(self) -> StepState:
@@ -515,10 +62,7 @@ class WarpStep:
             ValueError: By name: an array, column or index does not fit.
             TypeError: A law of the user's own does not compile.
         """
-        if any(known is binding for _, known, *_ in self._launches.values()):
-            if isinstance(binding, Indices):
-                binding.check_indices()
-        else:
+        if not any(one is binding for _, stands_on in self._launches.values() for one in stands_on):
             binding.check(self.plan.num_robots, self.plan.num_slots, self.device)
             self._compile(_kind(binding))
         if isinstance(binding, Columns):
@@ -569,12 +113,12 @@ class WarpStep:
             self._set_steps(0)
         plan = self.plan
         mask = mask_of(robots, plan.num_robots, self.device)
-        inputs = [mask, self._slots, self._now.num_pushes, self._latched]
-        wp.launch(_reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
+        inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
+        wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for law in self._now.laws:
             for values in law:
                 each = len(values) // plan.num_robots
-                wp.launch(_clear_kernel, len(values), [mask, each], [values], device=self.device)
+                wp.launch(clear_kernel, len(values), [mask, each], [values], device=self.device)
 
     @property
     def stage_names(self) -> list[str]:
@@ -616,7 +160,7 @@ class WarpStep:
 
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
-        codes, steps = self._latched.numpy(), self._latched_step.numpy()
+        codes, steps = self._faults.codes.numpy(), self._faults.steps.numpy()
         return [
             (int(robot), int(slot), int(codes[robot, slot]), int(steps[robot, slot]))
             for slot, robot in np.argwhere(codes.T)
@@ -624,29 +168,29 @@ class WarpStep:
 
     def clear_faults(self) -> None:
         """Forget all faults and count steps from 0 again."""
-        self._latched.zero_()
+        self._faults.codes.zero_()
         self._set_steps(0)
 
     def set_faults(self, faults: Sequence[tuple[int, int, int, int]], steps: int) -> None:
         """Take these faults over, and go on from this number of steps."""
-        codes, when = (np.zeros(self._latched.shape, np.int32) for _ in range(2))
+        codes, when = (np.zeros(self._faults.codes.shape, np.int32) for _ in range(2))
         for robot, slot, code, step in faults:
             codes[robot, slot], when[robot, slot] = code, step
-        self._latched.assign(codes)
-        self._latched_step.assign(when)
+        self._faults.codes.assign(codes)
+        self._faults.steps.assign(when)
         self._set_steps(steps)
 
     @property
     def steps(self) -> int:
         """Number of steps since the last reset of all; reads the device once a graph was captured."""
-        return self._steps + (int(self._counted.numpy()[0]) if self._counts_there else 0)
+        return self._steps + (int(self._faults.counted.numpy()[0]) if self._counts_there else 0)
 
     def _compile(self, binding: str) -> None:
         """Choose the kernels of a binding, and compile them now rather than in the first step."""
         stages = tuple(stage.clamp for stage in self.plan.stages)
         for phase in ("command", "limit") if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
-                kernel = _step_kernel(self.plan.controllers, stages, binding, phase, bool(self._observed))
+                kernel = step_kernel(self.plan.controllers, stages, binding, phase, bool(self._observed))
                 _load(kernel, self.plan, self.device)
                 self._kernels[binding, phase] = kernel
 
@@ -666,18 +210,18 @@ class WarpStep:
         there = counts and self._counts_steps_there()
         if counts and not there:
             self._steps += 1
-        key = ("advance", there, self._now, self._after)
-        launch = self._recorded(key)
+        key = "count" if there else "go on", self._now, self._after
+        launch: Any = self._recorded(*key)
         if launch is None:
             inputs = [self.plan.depth, int(there), self._now.write_idx]
-            outputs = [self._after.write_idx, self._counted]
-            launch = wp.launch(_advance_kernel, 1, inputs, outputs, device=self.device, record_cmd=True)
-            self._record(key, launch)
+            outputs = [self._after.write_idx, self._faults.counted]
+            launch = wp.launch(advance_kernel, 1, inputs, outputs, device=self.device, record_cmd=True)
+            self._record(launch, *key)
         launch.launch()
 
     def _count(self) -> None:
         if self._counts_steps_there():
-            wp.launch(_count_kernel, 1, [], [self._counted], device=self.device)
+            wp.launch(count_kernel, 1, [], [self._faults.counted], device=self.device)
         else:
             self._steps += 1
 
@@ -689,34 +233,35 @@ class WarpStep:
     def _set_steps(self, steps: int) -> None:
         """Go on from this number of steps; graphs keep the number that Python had when they were captured."""
         if self._counts_there:
-            self._counted.fill_(steps - self._steps)
+            self._faults.counted.fill_(steps - self._steps)
         else:
             self._steps = steps
 
     def _launch(self, phase: str, dt: float) -> None:
         """Launch the kernel of a phase; its arguments are put together once per binding and pair of states."""
         binding = self._binding
-        if isinstance(binding, Indices):
+        if isinstance(binding, Indices) and phase != "limit":
             binding.check_indices()
-        key = (phase, binding, self._now, self._after)
-        launch = self._recorded(key)
+        key = phase, binding, self._now, self._after
+        launch = self._recorded(*key)
         if launch is None:
-            launch = self._put_together(phase)
-            self._record(key, launch)
+            launch = self._record(self._put_together(phase), *key)
         first = 1 + len(self._rows)
         launch.set_param_at_index(first, self._steps)
         launch.set_param_at_index(first + 1, dt)
         launch.launch()
 
-    def _recorded(self, key: tuple[Any, ...]) -> Any:
-        found = self._launches.get(tuple(map(id, key)))
-        return found and found[-1]
+    def _recorded(self, what: str, *stands_on: Any) -> Any:
+        """The launch that was put together for a phase, a binding and states, or None."""
+        found = self._launches.get((what, *map(id, stands_on)))
+        return None if found is None else found[0]
 
-    def _record(self, key: tuple[Any, ...], launch: Any) -> None:
-        # what the key stands for is kept, so that no other object gets its identity
-        self._launches[tuple(map(id, key))] = (*key, launch)
+    def _record(self, launch: Any, what: str, *stands_on: Any) -> Any:
+        # what it stands on is kept, so that no other object gets its identity
+        self._launches[what, *map(id, stands_on)] = launch, stands_on
         if len(self._launches) > _KEPT:
             del self._launches[next(iter(self._launches))]
+        return launch
 
     def _put_together(self, phase: str) -> Any:
         binding = self._binding
@@ -730,8 +275,8 @@ class WarpStep:
             efforts += [as_warp(binding.effort_indices), None if computed is None else as_warp(computed)]
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
-        arguments += [*self._now.arrays(), *self._after.arrays(), int(self._now is not self._after)]
-        arguments += [self._latched, self._latched_step, self._counted, *told, *self._handed_over, *efforts]
+        arguments += [*_arguments_of(self._now), *_arguments_of(self._after), int(self._now is not self._after)]
+        arguments += [self._faults, *told, *self._handed_over, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
 
@@ -755,8 +300,8 @@ class WarpStep:
     def _ints(self, values: Any) -> wp.array:
         return wp.array(np.asarray(values, np.int32), dtype=wp.int32, device=self.device)
 
-    def _new_slots(self) -> _Slots:
-        plan, slots = self.plan, _Slots()
+    def _new_slots(self) -> Slots:
+        plan, slots = self.plan, Slots()
         slots.column = self._ints(np.arange(plan.num_slots))
         slots.controller = self._ints(plan.controller_kind)
         slots.delay_place = self._ints(np.where(plan.delayed, np.cumsum(plan.delayed) - 1, -1))
@@ -792,6 +337,14 @@ def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
     chosen = np.zeros(num_robots, bool)
     chosen[slice(None) if robots is None else list(robots)] = True
     return wp.array(chosen, dtype=wp.bool, device=device)
+
+
+def _arguments_of(state: StepState) -> list[Any]:
+    """A state as the kernel takes it."""
+    ring = Ring()
+    ring.pos, ring.vel, ring.act = state.buffer_pos, state.buffer_vel, state.buffer_act
+    ring.pushes, ring.newest = state.num_pushes, state.write_idx
+    return [ring, *(values for law in state.laws for values in law)]
 
 
 def _kind(binding: Columns | Indices) -> str:

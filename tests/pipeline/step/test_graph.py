@@ -8,12 +8,14 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPID, Delay
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
-from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
+from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
+from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
+from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 
 ROBOTS, DT = 3, 0.01
 
 
-def make() -> tuple[WarpEngine, list[wp.array]]:
+def make() -> tuple[WarpStep, list[wp.array]]:
     """A joint with integral, delay and limit, bound to arrays of its own."""
 
     def full(value: float) -> wp.array:
@@ -21,11 +23,9 @@ def make() -> tuple[WarpEngine, list[wp.array]]:
 
     law = ControllerPID(full(9), full(3), full(1), full(2))
     lag = Delay(wp.array([0, 1, 3], dtype=wp.int32, device="cpu"), 3)
-    engine = WarpEngine(
-        compile_plan([ActuatorEntry("a", ("a",), law, [ClampingMaxEffort(full(7))], lag)], ROBOTS), "cpu"
-    )
+    engine = WarpStep(compile_plan([ActuatorEntry("a", ("a",), law, [ClampingMaxEffort(full(7))], lag)], ROBOTS), "cpu")
     arrays = [wp.zeros((ROBOTS, 1), dtype=wp.float32, device="cpu") for _ in range(6)]
-    engine.bind([0], arrays[:5], arrays[5])
+    engine.bind(Columns([0], arrays[:5], arrays[5]))
     return engine, arrays
 
 
@@ -36,7 +36,7 @@ def test_graph_of_odd_and_even_length_equals_eager_steps(length: int, rng: np.ra
     with wp.ScopedCapture(device="cpu") as capture:
         for _ in range(length):
             graphed[0].step(DT)
-    graphed[0].restore(make()[0].save())
+    restore([([0], graphed[0])], save([([0], make()[0])]))
     for replay in range(6):
         inputs = rng.normal(size=(5, ROBOTS, 1)).astype(np.float32)
         for _, arrays in (eager, graphed):
@@ -68,7 +68,7 @@ def test_faults_in_a_replayed_graph_tell_their_step() -> None:
             wp.capture_launch(capture.graph)
         arrays[0].fill_(np.nan)
         wp.capture_launch(capture.graph)
-        assert {fault.step for fault in engine.faults()} == {before + 6}
+        assert {step for *_, step in engine.faults()} == {before + 6}
 
 
 @pytest.mark.parametrize("mask", [[True, False, True], [False] * 3])

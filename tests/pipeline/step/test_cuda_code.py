@@ -20,8 +20,9 @@ from isaacsim.core.experimental.actuators import (
     Delay,
 )
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
-from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
-from isaacsim.core.experimental.actuators.pipeline.warp_engine import WarpEngine
+from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step.warp_kernel import step_kernel
+from step_bench import ClampingSlew
 
 MOST_REGISTERS = 64
 
@@ -30,20 +31,18 @@ def ones() -> wp.array:
     return wp.ones(1, dtype=wp.float32, device="cpu")
 
 
-def mixed_plan() -> WarpEngine:
-    """Every built-in law in one plan."""
+def mixed_plan() -> Plan:
+    """Every built-in law in one plan, and a limit with a state."""
     pd, pid = ControllerPD(ones(), ones()), ControllerPID(ones(), ones(), ones(), ones())
     motor, table = ClampingDCMotor(ones(), ones(), ones()), ClampingPositionBased(None, [0.0, 1.0], [1.0, 2.0])
     delay = Delay(wp.array(np.array([2]), dtype=wp.int32, device="cpu"), 2)
-    return WarpEngine(
-        compile_plan(
-            [
-                ActuatorEntry("a", ("a",), pd, [motor, ClampingMaxEffort(ones())], None),
-                ActuatorEntry("b", ("b",), pid, [table, ClampingMaxEffort(ones())], delay),
-            ],
-            1,
-        ),
-        "cpu",
+    slew = ClampingSlew(ones(), ones())
+    return compile_plan(
+        [
+            ActuatorEntry("a", ("a",), pd, [motor, slew, ClampingMaxEffort(ones())], None),
+            ActuatorEntry("b", ("b",), pid, [table, ClampingMaxEffort(ones())], delay),
+        ],
+        1,
     )
 
 
@@ -58,15 +57,13 @@ def ptxas() -> str | None:
     return next((str(file.locate()) for file in files if file.name == "ptxas"), None)
 
 
-@pytest.mark.parametrize("phase", ["step", "command", "limit"])
+@pytest.mark.parametrize(("binding", "phase"), [("columns", "step"), ("columns", "limit"), ("indices", "step")])
 @pytest.mark.parametrize("arch", [80, 90])
-def test_mixed_plan_compiles_for_cuda(arch: int, phase: str, tmp_path: Path) -> None:
-    """For the processors of the A100 and of the H100 and H200, in one go and in two phases."""
-    engine = mixed_plan()
-    if phase != "step":
-        floats = [wp.zeros((1, 2), dtype=wp.float32, device="cpu") for _ in range(6)]
-        engine.hand_over(floats[:5], wp.zeros((1, 2), dtype=wp.int32, device="cpu"), floats[5])
-    module = engine._kernels[phase].module
+def test_mixed_plan_compiles_for_cuda(arch: int, binding: str, phase: str, tmp_path: Path) -> None:
+    """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
+    plan = mixed_plan()
+    stages = tuple(stage.clamp for stage in plan.stages)
+    module = step_kernel(plan.controllers, stages, binding, phase, False).module
     (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     assert "step_kernel" in text
