@@ -1,4 +1,5 @@
-// What Python hands over, looked through: type, shape, order and whether it may be written. Nothing else reaches memory.
+// What Python hands over, looked through: type, shape, order and whether it may be written. Nothing else reaches
+// memory.
 #pragma once
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>

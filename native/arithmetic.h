@@ -54,8 +54,8 @@ inline auto finite(V x) {
     return magnitude(x) <= splat<V>(kMax);
 }
 
-// A choice by bits. Where a compiler sees two branches it follows each through all that comes after, and the loop around
-// them is no longer one of vectors.
+// A choice by bits. Where a compiler sees two branches it follows each through all that comes after, and the loop
+// around them is no longer one of vectors.
 inline float chosen(bool first, float one, float other) {
     uint32_t a, b;
     std::memcpy(&a, &one, sizeof a);

@@ -95,7 +95,8 @@ class Calls {
                     const std::vector<py::object>& bound_after, const py::list& watched) {
         if (bound_now.size() != plans_.size() || bound_after.size() != plans_.size())
             refuse("states", "one per actuator");
-        Pair pair{elements(now), elements(after), {}, {}, watched, py::make_tuple(now, after, bound_now, bound_after), 0};
+        Pair pair{
+            elements(now), elements(after), {}, {}, watched, py::make_tuple(now, after, bound_now, bound_after), 0};
         for (size_t k = 0; k < plans_.size(); ++k) {
             const auto& read = bound_now[k].cast<const BoundState&>();
             const auto& write = bound_after[k].cast<const BoundState&>();

@@ -1,6 +1,6 @@
 // The delay of commands. A step reads the row that was written `lag` steps ago, then writes this step's commands to the
-// row after the newest; a lag of zero is this step's command. Here every row holds a command: the first good one after a
-// reset has been written to all of them, see plan.h.
+// row after the newest; a lag of zero is this step's command. Here every row holds a command: the first good one after
+// a reset has been written to all of them, see plan.h.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -47,7 +47,7 @@ inline bool all_finite(const float* const* now, int64_t i) {
 // command keeps its state, so its delayed commands are spoilt as well, for the law to see.
 // `before` are the rows written last, `places` the elements of the block, null for all.
 APART inline void hold_commands(const Problem& p, const Block& b, const float* const* now, const float* const* before,
-                          float* const* delayed, const int32_t* places) {
+                                float* const* delayed, const int32_t* places) {
     const Ring& ring = p.ring;
     const int64_t from = b.first_robot * p.delayed_slots, count = b.robots * p.delayed_slots;
     const int64_t written = next_row(ring) * ring.pitch + from;
@@ -114,7 +114,7 @@ APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* 
 
 // Some elements are delayed, or each by a lag of its own.
 APART inline bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
-                        float* const* delayed, float* const* before) {
+                              float* const* delayed, float* const* before) {
     const Ring& ring = p.ring;
     const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
     const int64_t written = next_row(ring) * ring.pitch;
@@ -149,8 +149,8 @@ APART inline bool delay_apart(const Problem& p, Block& b, const float* const* no
     return true;
 }
 
-// Replace a block's commands by the delayed ones; returns whether one of this step is not finite. `before` is memory for
-// three rows, `rows` for the places in the ring, found already where robots share their lags.
+// Replace a block's commands by the delayed ones; returns whether one of this step is not finite. `before` is memory
+// for three rows, `rows` for the places in the ring, found already where robots share their lags.
 inline bool delay(const Problem& p, Block& b, float* const* delayed, float* const* before, int64_t* rows) {
     const Ring& ring = p.ring;
     const float* now[kCommands];

@@ -35,7 +35,8 @@ struct Member {
     std::vector<int32_t> slots;
 };
 
-// Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the limits.
+// Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the
+// limits.
 constexpr int kEnds = kSignals + 2;
 struct Frame {
     Source inputs[kSignals];

@@ -68,8 +68,7 @@ void derive(const Block& b, const Use& use, const Scratch& scratch) {
         use.prepare(raw, prepared, b.size);
     }
     if (use.curve >= 0)
-        look_up(use, b, b.derived + use.curve * b.pitch, scratch.at(Scratch::kPositions),
-                scratch.at(Scratch::kValues));
+        look_up(use, b, b.derived + use.curve * b.pitch, scratch.at(Scratch::kPositions), scratch.at(Scratch::kValues));
 }
 
 void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {

@@ -1,8 +1,8 @@
 // Law and limits over the elements of a block: one loop, made from the generated laws by templates.
 //
 // The limits that usually come together go in one sweep; all others go one after the other through scratch memory, with
-// the same laws, hence the same bits. What is not finite after the law or after a limit becomes NaN, and every law hands
-// a NaN on: a limit never makes a good effort of a bad one.
+// the same laws, hence the same bits. What is not finite after the law or after a limit becomes NaN, and every law
+// hands a NaN on: a limit never makes a good effort of a bad one.
 #pragma once
 #include <tuple>
 #include <utility>
@@ -36,8 +36,7 @@ using UsualLaws = List<ControllerPD, ControllerPID>;
 using UsualLimits =
     List<List<ClampingMaxEffort>, List<ClampingDCMotor>, List<ClampingPositionBased>,
          List<ClampingDCMotor, ClampingMaxEffort>, List<ClampingPositionBased, ClampingMaxEffort>,
-         List<ClampingDCMotor, ClampingPositionBased>,
-         List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>>;
+         List<ClampingDCMotor, ClampingPositionBased>, List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>>;
 
 // Stands for a law where efforts come from before.
 struct Given {};
@@ -147,8 +146,8 @@ inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, i
 
 // Whether an effort may be finite and yet not good.
 template <class Law>
-constexpr bool may_hide = Law::kStates > 0 || !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] &&
-                                                Law::kReads[4]);
+constexpr bool may_hide =
+    Law::kStates > 0 || !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
 template <>
 constexpr bool may_hide<Given> = false;
 

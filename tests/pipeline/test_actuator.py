@@ -20,10 +20,9 @@ from isaacsim.core.experimental.actuators import (
     ControllerPD,
     ControllerPID,
     Delay,
+    native,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.native import core
-from isaacsim.core.experimental.actuators.pipeline import calls
 
 N, DT = 4, 0.01
 
@@ -32,8 +31,8 @@ N, DT = 4, 0.01
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How actuators are stepped."""
     if request.param == "warp":
-        monkeypatch.setattr(calls, "core", None)
-    elif core is None:
+        monkeypatch.setattr(native, "core", None)
+    elif native.core is None:
         pytest.skip("the native core was not built")
 
 

@@ -1,6 +1,6 @@
 """`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators 1.2.
 
-`ArticulationActuators` compiles all its actuators into few plans and does not step these objects; they are for code that
+`ArticulationActuators` compiles its actuators into few plans and does not step these objects; they are for code that
 brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays.
 """
 
@@ -29,6 +29,12 @@ class _Compiled:
         self.calls: Calls | None = None
         self.told: list[Contents] = []
         self.computed: Any = None
+
+    def memory(self, actuator: Actuator) -> wp.array:
+        """Efforts before the limits, zero at first."""
+        if self.computed is None:
+            self.computed = wp.zeros(actuator.num_actuators, dtype=wp.float32, device=actuator.device)
+        return self.computed
 
 
 class Actuator:
@@ -131,8 +137,10 @@ class Actuator:
     @property
     def computed_efforts(self) -> wp.array:
         """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault."""
-        step = self._compiled.step
-        return self._compiled.computed if step is None else as_warp(step.computed).flatten()
+        compiled = self._compiled
+        if compiled.step is None:
+            return compiled.memory(self)
+        return as_warp(compiled.step.computed).flatten()
 
     @property
     def faults(self) -> list[Fault]:
@@ -210,9 +218,7 @@ class Actuator:
         """What steps this actuator, made anew when its parts have changed."""
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.told):
-            if compiled.computed is None:
-                compiled.computed = wp.zeros(self.num_actuators, dtype=wp.float32, device=self.device)
-            compiled.step = step_of(self, compiled.computed, compiled.step)
+            compiled.step = step_of(self, compiled.memory(self), compiled.step)
             compiled.told = contents_of(self)
         return compiled.step
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import warp as wp
 
-from ..native import core
+from .. import native
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -23,8 +23,45 @@ from .step.binding import Indices
 from .step.native import NativeStep
 from .step.warp import WarpStep
 
-if TYPE_CHECKING:
-    from .actuator import Actuator
+
+class Called(Protocol):
+    """What is known here of an `Actuator`."""
+
+    label: str
+    indices: wp.array
+    pos_indices: wp.array
+    target_pos_indices: wp.array | None
+    effort_indices: wp.array
+    controller: Any
+    delay: Any
+    clamping: list[Any]
+    state_pos_attr: str
+    state_vel_attr: str
+    control_target_pos_attr: str
+    control_target_vel_attr: str
+    control_feedforward_attr: str | None
+    control_output_attr: str
+    control_computed_output_attr: str | None
+    State: Any
+
+    @property
+    def num_actuators(self) -> int:
+        """Number of joints."""
+        ...
+
+    @property
+    def device(self) -> Any:
+        """Warp device."""
+        ...
+
+    def is_stateful(self) -> bool:
+        """Whether a step needs states."""
+        ...
+
+    def compiled(self) -> Any:
+        """What steps it as it is now."""
+        ...
+
 
 Contents = tuple[Any, tuple[Any, ...]]
 """A dict or list, and the objects that were in it."""
@@ -34,15 +71,15 @@ _KEPT = 4
 _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indices", "effort_indices")
 
 
-def is_native(actuator: Actuator) -> bool:
+def is_native(actuator: Called) -> bool:
     """Whether the core was built and knows all laws of an actuator, whose arrays are on the CPU and not empty."""
-    if core is None or not actuator.device.is_cpu or not actuator.num_actuators:
+    if native.core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
     entry = _entry_of(actuator)
     return between(entry) is None and is_built_in(entry)
 
 
-def step_of(actuator: Actuator, computed: wp.array, before: Any = None) -> Any:
+def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
     """Return what steps an actuator as it is now.
 
     Args:
@@ -56,11 +93,11 @@ def step_of(actuator: Actuator, computed: wp.array, before: Any = None) -> Any:
     """
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
     plan, apart = compile_plan([entry], actuator.num_actuators, live=True), between(entry)
-    native = core is not None and device.is_cpu and is_built_in(entry)
-    step: Any = NativeStep(plan, label) if native else WarpStep(plan, device)
+    on_core = native.core is not None and device.is_cpu and is_built_in(entry)
+    step: Any = NativeStep(plan, label) if on_core else WarpStep(plan, device)
     if apart is not None:
         step = StepBetween(step, [Part(label, apart, [0], plan, device)], device)
-    if native and apart is None:
+    if on_core and apart is None:
         step.observe_computed(computed.numpy().reshape(-1, 1))
     else:
         step.observe(True)
@@ -69,7 +106,7 @@ def step_of(actuator: Actuator, computed: wp.array, before: Any = None) -> Any:
     return step
 
 
-def contents_of(actuator: Actuator) -> list[Contents]:
+def contents_of(actuator: Called) -> list[Contents]:
     """What an actuator consists of, to see when it has changed."""
     components = [one for one in (actuator.delay, actuator.controller, *actuator.clamping) if one is not None]
     return [*(contents(vars(one)) for one in (actuator, *components)), contents(actuator.clamping)]
@@ -82,11 +119,13 @@ class Calls:
         actuators: The actuators, in their order; several only if all are native.
     """
 
-    def __init__(self, actuators: Sequence[Actuator]) -> None:
+    def __init__(self, actuators: Sequence[Called]) -> None:
         self._actuators = tuple(actuators)
         self._steps = [actuator.compiled() for actuator in actuators]
         self._labels = [one.label or "actuator" for one in actuators]
-        self._timed = any(step.plan.stateful for step in self._steps)
+        # a law that remembers may integrate
+        laws = (law for one in actuators for law in (one.controller, *one.clamping))
+        self._timed = any(law.is_stateful() for law in laws)
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
         # the arrays of state and control, and whether each has to be there
         self._wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
@@ -103,7 +142,7 @@ class Calls:
         if all(isinstance(step, NativeStep) and not step.scattered for step in self._steps):
             names = [[names_of(name) for name in wanted] for wanted in self._wanted]
             plans = [step.core for step in self._steps]
-            self._core = core.Calls(plans, *names, self._told, self._stateful, self._timed)
+            self._core = native.core.Calls(plans, *names, self._told, self._stateful, self._timed)
 
     def is_current(self) -> bool:
         """Whether the actuators still consist of what was compiled."""
@@ -139,7 +178,7 @@ class Calls:
     def _seconds(self, dt: float | None) -> float:
         if dt is None:
             if self._timed:
-                raise ValueError("dt = None: must be the physics step in seconds for a law with an integral. Give it.")
+                raise ValueError("dt = None: must be the physics step in seconds for a law that remembers. Give it.")
             return 0.0
         if not (math.isfinite(dt) and dt >= 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
@@ -159,7 +198,8 @@ class Calls:
                 if required and found[-1][name] is None:
                     raise missing(source, name)
         bindings = [
-            self._binding(actuator, label, *found) for actuator, label in zip(self._actuators, self._labels, strict=True)
+            self._binding(actuator, label, *found)
+            for actuator, label in zip(self._actuators, self._labels, strict=True)
         ]
         for actuator, binding in zip(self._actuators, bindings, strict=True):
             binding.check(actuator.num_actuators, 1, actuator.device)
@@ -171,12 +211,13 @@ class Calls:
             self._core.add_frame(arrays, names, [one for one, _ in given], [one for _, one in given])
         return bindings
 
-    def _binding(self, actuator: Actuator, label: str, state: dict[str, Any], control: dict[str, Any]) -> Indices:
+    def _binding(self, actuator: Called, label: str, state: dict[str, Any], control: dict[str, Any]) -> Indices:
         names = [name for _, name, _ in _arrays_of(actuator)]
-        *inputs, efforts, computed = [
+        found: list[Any] = [
             None if name is None else (control if of_control else state)[name]
             for of_control, name, _ in _arrays_of(actuator)
         ]
+        *inputs, efforts, computed = found
         target_pos_indices = actuator.target_pos_indices
         if target_pos_indices is None:
             # as positions do where there are as many of them
@@ -219,7 +260,7 @@ class Calls:
         return lists[0], lists[1]
 
 
-def _step_state(step: Any, actuator: Actuator, label: str, state: Any) -> Any:
+def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
     """A state of an actuator as its step takes it."""
     plan = step.plan
     fresh = step.around.new_state() if isinstance(step, StepBetween) else step.new_state()
@@ -230,7 +271,9 @@ def _step_state(step: Any, actuator: Actuator, label: str, state: Any) -> Any:
         if delay is None:
             raise ValueError(f"{label}: delay_state = None: must be one of this actuator. Take state().")
         for name in ("buffer_pos", "buffer_vel", "buffer_act", "num_pushes", "write_idx"):
-            setattr(fresh, name, _like(f"{label}: delay_state.{name}", getattr(delay, name, None), getattr(fresh, name)))
+            setattr(
+                fresh, name, _like(f"{label}: delay_state.{name}", getattr(delay, name, None), getattr(fresh, name))
+            )
     laws = []
     for one, arrays in zip(plan.stateful, fresh.laws, strict=True):
         where = "controller_state" if one.stage is None else f"clamping_states[{_place_of(plan, one.stage)}]"
@@ -249,7 +292,9 @@ def _like(name: str, given: Any, wanted: Any) -> Any:
     """An array of a state, which has to be as a fresh one is."""
     if not isinstance(given, wp.array | np.ndarray) or tuple(given.shape) != tuple(wanted.shape):
         has = f"shape {tuple(given.shape)}" if hasattr(given, "shape") else repr(given)
-        raise ValueError(f"{name} has {has}: must be one of this actuator, of shape {tuple(wanted.shape)}. Take state().")
+        raise ValueError(
+            f"{name} has {has}: must be one of this actuator, of shape {tuple(wanted.shape)}. Take state()."
+        )
     if as_dtype(given) != as_dtype(wanted):
         raise ValueError(f"{name} has dtype {as_dtype(given)}: must be {as_dtype(wanted)}. Take state().")
     return given
@@ -278,7 +323,7 @@ def _parts(state: Any) -> list[Any]:
     return [part for part in parts if part is not None and hasattr(part, "__dict__")]
 
 
-def _arrays_of(actuator: Actuator) -> list[tuple[bool, str | None, bool]]:
+def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
     """Whether of the control object, name, and whether it has to be there, of five signals and two outputs."""
     computed = actuator.control_computed_output_attr
     return [
@@ -299,15 +344,15 @@ def contents(container: Any) -> Contents:
 
 def unchanged(told: Sequence[Contents]) -> bool:
     """Whether containers still hold the very objects that were listed for them."""
-    if core is not None:
-        return core.unchanged(told)
+    if native.core is not None:
+        return native.core.unchanged(told)
     return all(
         len(listed) == len(now) and all(map(operator.is_, listed, now))
         for (_, listed), (_, now) in ((one, contents(one[0])) for one in told)
     )
 
 
-def _entry_of(actuator: Actuator) -> ActuatorEntry:
+def _entry_of(actuator: Called) -> ActuatorEntry:
     """What the plan of an actuator compiles."""
     parts = actuator.controller, list(actuator.clamping), actuator.delay
     return ActuatorEntry(actuator.label or "actuator", ("",), *parts, shared=False)

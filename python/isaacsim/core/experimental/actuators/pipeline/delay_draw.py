@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,10 +20,16 @@ class DelayDraw:
         seed: Of the random numbers; the same seed and resets give the same delays.
 
     Raises:
-        ValueError: No actuator has a delay, or one of them cannot hold `high`, or the range is none.
+        ValueError: No actuator has a delay, one of them cannot hold `high`, the range is none, or a number is not an
+            integer >= 0.
     """
 
     def __init__(self, actuators: Sequence[Actuator], low: int, high: int, seed: int) -> None:
+        for name, value in (("low", low), ("high", high), ("seed", seed)):
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+                raise ValueError(
+                    f"{name} = {value!r}: must be an integer >= 0. Give whole physics steps and a whole seed."
+                )
         self._delays = [(actuator.delay, len(actuator.dof_names)) for actuator in actuators if actuator.delay]
         if not 0 <= low <= high:
             raise ValueError(f"low = {low}, high = {high}: must be 0 <= low <= high. Give delays in physics steps.")

@@ -23,7 +23,7 @@ class ActuatorConfig:
         delay: Command delay, or None.
 
     Raises:
-        ValueError: There is no controller.
+        ValueError: There is no controller, or something is no clamp or no delay.
     """
 
     controller: Controller
@@ -33,6 +33,15 @@ class ActuatorConfig:
     def __post_init__(self) -> None:
         if self.controller is None:
             raise ValueError("ActuatorConfig: controller = None: must be a Controller. Give the control law.")
+        for number, clamp in enumerate(self.clamping or ()):
+            if not hasattr(clamp, "modify_forces"):
+                raise ValueError(
+                    f"ActuatorConfig: clamping[{number}] = {clamp!r}: must be a Clamping. Give it or leave it out."
+                )
+        if self.delay is not None and not hasattr(self.delay, "get_delayed_targets"):
+            raise ValueError(
+                f"ActuatorConfig: delay = {self.delay!r}: must be a Delay or None. Give one, or leave it out."
+            )
 
 
 @dataclass(eq=False)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ... import native
 from ...components.curve import prepare_curve
-from ...native import core
 from ..plan import Plan, Row
 from .binding import Columns, Indices, as_numpy
 from .state import StepState, new_state
@@ -19,7 +19,7 @@ from .warp import mask_of
 
 def is_native_there() -> bool:
     """Whether the native core was built."""
-    return core is not None
+    return native.core is not None
 
 
 class NativeStep:
@@ -45,7 +45,7 @@ class NativeStep:
         ]
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
-        self._core = core.Plan(label, *size, neutral, controllers, limits, _slots(plan.delayed), plan.depth)
+        self._core = native.core.Plan(label, *size, neutral, controllers, limits, _slots(plan.delayed), plan.depth)
         for number, stage in enumerate(plan.stages):
             for points, values, served in stage.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
@@ -76,7 +76,7 @@ class NativeStep:
         state = new_state(self.plan)
         delayed = self.plan.num_robots * self.plan.num_delayed
         # laid out for reading many rows
-        state.buffer_pos, state.buffer_vel, state.buffer_act = core.ring(self.plan.depth, delayed)
+        state.buffer_pos, state.buffer_vel, state.buffer_act = native.core.ring(self.plan.depth, delayed)
         return state
 
     def bind(self, binding: Columns | Indices) -> None:
@@ -206,7 +206,7 @@ class NativeStep:
         if bound is None:
             arrays = [as_numpy(array) for array in state.arrays()]
             *buffers, pushes, write_idx = arrays[:5]
-            bound = self._bound[state] = core.State(buffers, pushes, write_idx, arrays[5:])
+            bound = self._bound[state] = native.core.State(buffers, pushes, write_idx, arrays[5:])
         return bound
 
 
