@@ -36,9 +36,41 @@ OWNERS = {
     "warp": ["articulation_actuators", "attachment", "components", "hosts", "nodes", "pipeline"],
 }
 
-# what is named for type checkers there is let be: the package itself names everything, and two engines of the pipeline
-# the actuator that runs them
-TYPES_LET_BE = ["", "pipeline.component_engine", "pipeline.flat"]
+# what is named for type checkers there is let be: the package itself names everything, calls their actuators
+TYPES_LET_BE = ["", "pipeline.calls"]
+
+# modules and rooms whose tests are not at their own path, and where they are instead
+TESTED_IN = {
+    # a façade, and what is met through one
+    "": "test_imports.py",
+    "authoring": "usd/test_author.py",
+    "errors": "test_attachment.py",
+    # rooms whose modules are tested by what holds for all of them
+    "components.*": "test_all_laws.py",
+    "graphs.kit_nodes.*": "graphs/kit_nodes/test_kit_nodes.py",
+    "pipeline.*": "pipeline/test_engine.py",
+    "pipeline.step.*": "pipeline/test_native_core.py",
+    "specs.*": "specs/test_fields.py",
+    # parts of something that is tested as one
+    "graphs.clock": "graphs/test_runner.py",
+    "graphs.error": "graphs/test_load.py",
+    "graphs.node": "graphs/test_graph.py",
+    "graphs.recording": "graphs/test_main.py",
+    "graphs.scope": "graphs/test_graph.py",
+    "graphs.variables": "graphs/kit_nodes/test_kit_nodes.py",
+    "graphs.wiring": "graphs/test_load.py",
+    "hosts.dof_access": "hosts/test_articulation.py",
+    "hosts.kit.events": "hosts/kit/test_contract.py",
+    "hosts.mujoco": "test_simulation.py",
+    "hosts.mujoco.picture": "test_simulation.py",
+    "hosts.physx.scene": "hosts/physx/test_host.py",
+    "hosts.port": "hosts/test_current.py",
+    "hosts.transfer": "pipeline/test_native_core.py",
+    "nodes.node_actuators": "nodes/test_OgnArticulationActuators.py",
+    "nodes.state": "nodes/test_OgnArticulationActuators.py",
+    "omnigraph.node_ports": "graphs/test_registry.py",
+    "usd.schema": "usd/test_discover.py",
+}
 
 
 def module_name(path: Path) -> str:
@@ -97,3 +129,18 @@ def test_every_library_has_its_owner() -> None:
             assert rooms, f"{name} imports {one}: {library} belongs to {OWNERS.get(library, 'nobody')}"
             used[library].update(rooms)
     assert used == {library: set(rooms) for library, rooms in OWNERS.items()}
+
+
+def test_tests_stand_where_the_code_does() -> None:
+    """Module `hosts.values` is tested in `hosts/test_values.py`; what is not is listed, and nothing else is."""
+    elsewhere = {}
+    for name, path in MODULES.items():
+        *rooms, last = name.split(".")
+        own = TESTS.joinpath(*rooms, f"test_{last.strip('_')}.py")
+        # imports and constants alone need no test
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        if any(isinstance(item, kinds) for item in ast.parse(path.read_text("utf-8")).body) and not own.exists():
+            elsewhere[name] = next((key for key in (name, f"{'.'.join(rooms)}.*") if key in TESTED_IN), None)
+    assert [name for name, place in elsewhere.items() if place is None] == [], "they have no tests at their path"
+    assert set(elsewhere.values()) == set(TESTED_IN), "shorten the list"
+    assert [place for place in TESTED_IN.values() if not (TESTS / place).exists()] == []

@@ -3,8 +3,9 @@
     python tools/draw_icon.py            # needs Pillow; writes the three files into data/
 
 The icon is one list of shapes in a 256 x 256 square (`icon_shapes`), written once as SVG and once as supersampled
-pixels, so both files show the same drawing. The preview puts that icon over three cards, one per stage of the pipeline:
-delay, controller, clamping. Pillow is imported only where pixels are drawn; the SVG needs the standard library alone.
+pixels, so both files show the same drawing. The preview puts that icon over three cards, one per component of a
+pipeline: delay, controller, clamping. Pillow is imported only where pixels are drawn; the SVG needs the standard
+library alone.
 """
 
 from __future__ import annotations
@@ -226,7 +227,7 @@ def _gradient(size: tuple[int, int], top: str, bottom: str) -> Image.Image:
     return column.resize(size)
 
 
-# the preview: the icon, a title and one card per stage of the pipeline
+# the preview: the icon, a title and one card per component of the pipeline
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 import laws_header
+import node_pages
 import public_names
 import python_api
 
 # each has a function `outputs`, which returns text by path
-PIECES = (laws_header, public_names, python_api)
+PIECES = (laws_header, public_names, python_api, node_pages)
 
 
 def stale() -> dict[Path, str]:

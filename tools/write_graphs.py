@@ -6,6 +6,9 @@ Each file refers to a robot of `../robots` and adds an action graph as Kit would
 the same bytes.
 """
 
+# the type stubs of USD do not know how it finds a type by its name
+# pyright: reportCallIssue=false
+
 from __future__ import annotations
 
 import sys

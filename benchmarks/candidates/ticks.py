@@ -56,13 +56,13 @@ class ArraysTick(OurTick):
         super().__init__(problem, host)
 
     def memory(self) -> int:
-        """Bytes that the wrapper holds beyond the articulation's arrays: engine and feedforward."""
+        """Bytes that the wrapper holds beyond the articulation's arrays: steps and feedforward."""
         attached = self.actuators._attachment
         feedforward = [attached.feedforward, attached.feedforward_on_device.numpy()]
         if np.shares_memory(*feedforward):
             feedforward.pop()
-        engine = sum(part._core.memory for _, part in self.actuators._engine._parts)
-        return engine + sum(array.nbytes for array in feedforward)
+        steps = sum(step.bytes_held for _, step in self.actuators._assembly.parts)
+        return steps + sum(array.nbytes for array in feedforward)
 
 
 class MujocoTick(OurTick):

@@ -23,16 +23,16 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.native import core
-from isaacsim.core.experimental.actuators.pipeline import actuator as actuator_module
+from isaacsim.core.experimental.actuators.pipeline import calls
 
 N, DT = 4, 0.01
 
 
-@pytest.fixture(autouse=True, params=["native", "components"])
+@pytest.fixture(autouse=True, params=["native", "warp"])
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How actuators are stepped."""
-    if request.param == "components":
-        monkeypatch.setattr(actuator_module, "runs_natively", lambda _actuator: False)
+    if request.param == "warp":
+        monkeypatch.setattr(calls, "core", None)
     elif core is None:
         pytest.skip("the native core was not built")
 

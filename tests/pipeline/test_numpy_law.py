@@ -47,9 +47,8 @@ class Counting(Sign):
         return self.State()
 
 
-def test_memory_outside_of_warp_arrays_cannot_be_saved() -> None:
-    """The message names actuator and array, and says what to do."""
+def test_memory_that_cannot_be_held_is_refused_when_bound() -> None:
+    """A fault has to leave it as it was: the message names actuator and array, and says what to do."""
     with use_host(MemoryHost(["hip", "knee"], 2)):
-        with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Counting()), "knee")]) as wrapper:
-            with pytest.raises(TypeError, match=r"'knee': controller_state\.steps .*Keep the state in arrays"):
-                wrapper.save_state()
+        with pytest.raises(ValueError, match=r"'knee': controller_state\.steps is a ndarray.*Keep the state in such"):
+            ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Counting()), "knee")])

@@ -6,13 +6,13 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD, use_host
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
-from isaacsim.core.experimental.actuators.pipeline import engine
+from isaacsim.core.experimental.actuators.pipeline import assembly
 
 
 def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """With what to do about it; actuators work all the same."""
-    monkeypatch.setattr(engine, "is_native_there", lambda: False)
-    monkeypatch.setattr(engine, "_told", set())
+    monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "_told", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
     for _ in range(2):
         host = MemoryHost(["knee"])

@@ -27,7 +27,8 @@ VIEWS: list[tuple[str, str, list[float] | None, dict[str, Any]]] = [
 def draw(file: str, root: str, targets: list[float] | None, camera: dict[str, Any]) -> np.ndarray:
     """Return the picture of one robot after two seconds under its actuators."""
     with Simulation(FOLDER / f"{file}.usda") as sim:
-        robot, _actuators = Articulation(root), ArticulationActuators(root)
+        robot: Any = Articulation(root)
+        _actuators = ArticulationActuators(root)
         sim.play()
         if targets is not None:
             robot.set_dof_position_targets(targets)

@@ -4,6 +4,9 @@ Everything is SI: m, kg, rad, N·m. Degrees appear only in `write_robots.py`, wh
 Own small linear algebra on `pxr.Gf` instead of numpy: no BLAS in between, so every machine writes the same bytes.
 """
 
+# the type stubs of USD do not know that vectors hold numbers
+# pyright: reportArgumentType=false, reportOperatorIssue=false
+
 from __future__ import annotations
 
 import dataclasses

@@ -6,6 +6,9 @@ The figures of each robot, with their source, are in `robot_<file>.py` beside th
 `robot_spec.py`. The output depends on nothing else: the same version of USD writes the same bytes.
 """
 
+# the type stubs of USD do not know that vectors hold numbers
+# pyright: reportArgumentType=false, reportOperatorIssue=false
+
 from __future__ import annotations
 
 import math

@@ -24,12 +24,12 @@ class Simulation:
         dt: Physics step [s].
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
             copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. Only with MuJoCo.
-        engine: "mujoco", or "physx" for the engine of Isaac Sim: `pip install 'articulation-actuators[physx]'`.
+        engine: "mujoco", or "physx" for the physics of Isaac Sim: `pip install 'articulation-actuators[physx]'`.
 
     Raises:
         FileNotFoundError: No such file.
         ValueError: An argument is out of range, or the stage cannot be simulated; the message names the prims.
-        HostError: The engine is not installed.
+        HostError: The simulator is not installed.
 
     Example:
         >>> from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
@@ -138,7 +138,7 @@ class Simulation:
             camera: `lookat` (x, y, z) [m], `distance` [m], `azimuth` and `elevation` [deg] of the camera.
 
         Raises:
-            HostError: Called before `play`, or the engine is not MuJoCo.
+            HostError: Called before `play`, or the simulator is not MuJoCo.
         """
         if self.engine != "mujoco":
             raise HostError(f"engine = {self.engine!r}: draws no pictures. Use engine='mujoco' for them.")
@@ -156,13 +156,13 @@ class Simulation:
         raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
 
 
-def _host_class(engine: str) -> Any:
-    """The host of an engine, imported only when it is used."""
-    if engine == "mujoco":
+def _host_class(simulator: str) -> Any:
+    """The host of a simulator, imported only when it is used."""
+    if simulator == "mujoco":
         from .hosts.mujoco.host import MujocoHost
 
         return MujocoHost
-    if engine == "physx":
+    if simulator == "physx":
         try:
             from .hosts.physx.host import PhysxHost
         except ModuleNotFoundError as error:
@@ -173,4 +173,4 @@ def _host_class(engine: str) -> Any:
                 "or use engine='mujoco'."
             ) from error
         return PhysxHost
-    raise ValueError(f"engine = {engine!r}: must be 'mujoco' or 'physx'. Correct the name.")
+    raise ValueError(f"engine = {simulator!r}: must be 'mujoco' or 'physx'. Correct the name.")

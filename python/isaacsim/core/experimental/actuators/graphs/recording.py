@@ -33,7 +33,7 @@ class Recording:
             self._ports[port] = nodes[path]
             self._numbers(port)
         self._times: list[float] = []
-        self._rows: dict[str, list[np.ndarray]] = {name: [] for name in [*robots, *ports]}
+        self._samples: dict[str, list[np.ndarray]] = {name: [] for name in [*robots, *ports]}
 
     def add(self) -> None:
         """Note how things are now.
@@ -43,21 +43,21 @@ class Recording:
         """
         self._times.append(self._runner.simulation.time)
         for path, robot in self._robots.items():
-            self._rows[path].append(robot.get_dof_positions().numpy()[0])
+            self._samples[path].append(robot.get_dof_positions().numpy()[0])
         for port in self._ports:
-            self._rows[port].append(self._numbers(port))
+            self._samples[port].append(self._numbers(port))
 
     def draw(self, picture: Path) -> None:
         """Draw a panel for each robot and port."""
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(9, 1 + 2.5 * len(self._rows)), dpi=120, layout="constrained")
-        panels = figure.subplots(len(self._rows), 1, sharex=True, squeeze=False)[:, 0]
-        for panel, (name, rows) in zip(panels, self._rows.items(), strict=True):
+        figure = Figure(figsize=(9, 1 + 2.5 * len(self._samples)), dpi=120, layout="constrained")
+        panels = figure.subplots(len(self._samples), 1, sharex=True, squeeze=False)[:, 0]
+        for panel, (name, samples) in zip(panels, self._samples.items(), strict=True):
             robot = self._robots.get(name)
             # before its first run a port may hold fewer numbers
-            width = max((row.size for row in rows), default=0)
-            curves = np.array([np.pad(row, (0, width - row.size), constant_values=np.nan) for row in rows])
+            width = max((sample.size for sample in samples), default=0)
+            curves = np.array([np.pad(sample, (0, width - sample.size), constant_values=np.nan) for sample in samples])
             labels = robot.dof_names if robot is not None else [str(column) for column in range(width)]
             if curves.size:
                 panel.plot(self._times, curves, label=labels)

@@ -115,7 +115,7 @@ class Database:
     DESCRIPTION: ClassVar[NodeDescription]
     NODE_TYPE_CLASS: ClassVar[Any]
     # what the node class remembers: by node, then by instance, None for what all instances share
-    _memory: ClassVar[weakref.WeakKeyDictionary[Any, dict[int | None, Any]]]
+    _states: ClassVar[weakref.WeakKeyDictionary[Any, dict[int | None, Any]]]
 
     def __init__(self, node: Any, graph_instance_id: int = 0) -> None:
         self.node = node
@@ -199,7 +199,7 @@ class Database:
     @classmethod
     def get_internal_state(cls, node: Any, graph_instance_id: int | None) -> Any:
         """Return what the node class remembers for an instance, made when it is first asked for."""
-        states = cls._memory.setdefault(node, {})
+        states = cls._states.setdefault(node, {})
         if graph_instance_id not in states:
             states[graph_instance_id] = cls.NODE_TYPE_CLASS.internal_state()
         return states[graph_instance_id]
@@ -221,7 +221,7 @@ class Database:
             if (release := getattr(cls.NODE_TYPE_CLASS, "release_instance", None)) is not None:
                 release(node, graph_instance_id)
         finally:
-            cls._memory.get(node, {}).pop(graph_instance_id, None)
+            cls._states.get(node, {}).pop(graph_instance_id, None)
 
     # messages
 
@@ -245,8 +245,8 @@ class Database:
 
 
 def make_database(name: str, description: NodeDescription, base: type[Database] = Database) -> type[Database]:
-    """Return a database class for nodes of a description, with no memory yet."""
-    return type(name, (base,), {"DESCRIPTION": description, "_memory": weakref.WeakKeyDictionary()})
+    """Return a database class for nodes of a description, with no states yet."""
+    return type(name, (base,), {"DESCRIPTION": description, "_states": weakref.WeakKeyDictionary()})
 
 
 @cache

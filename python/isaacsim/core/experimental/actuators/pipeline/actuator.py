@@ -114,7 +114,7 @@ class Actuator:
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
-        if self.device.is_cuda:
+        if self.device.is_cuda and self.num_actuators:
             # now, as the first step may be one that a graph captures
             self.compiled()
 
@@ -198,6 +198,8 @@ class Actuator:
                 step that is no number of seconds >= 0. Nothing has been written then.
         """
         self.require_states(current_act_state, next_act_state)
+        if not self.num_actuators:
+            return
         compiled = self._compiled
         while compiled.calls is None or not compiled.calls.step(
             sim_state, sim_control, current_act_state, next_act_state, dt

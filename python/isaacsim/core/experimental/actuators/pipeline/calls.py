@@ -35,8 +35,8 @@ _INDEX_NAMES = ("pos_indices", "indices", "target_pos_indices", "indices", "indi
 
 
 def is_native(actuator: Actuator) -> bool:
-    """Whether the core was built and knows all laws of an actuator, whose arrays are on the CPU."""
-    if core is None or not actuator.device.is_cpu:
+    """Whether the core was built and knows all laws of an actuator, whose arrays are on the CPU and not empty."""
+    if core is None or not actuator.device.is_cpu or not actuator.num_actuators:
         return False
     entry = _entry_of(actuator)
     return between(entry) is None and is_built_in(entry)

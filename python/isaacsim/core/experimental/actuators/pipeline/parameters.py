@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from .plan import Plan, Row, Shown, check_values
+from .plan import Plan, Row, Shown, check_array, check_values
 
 
 class Parameters:
@@ -78,7 +78,8 @@ class Parameters:
             raise TypeError(f"{subject} = {has}: must be a Warp array of {dtype.__name__}. Convert it.")
         if values.device != wp.get_device(self._device):
             raise ValueError(f"{subject} is on {values.device}: must be on {self._device}, as the plan is. Copy it.")
-        check_values(owner, self._num_robots, len(shown.slots), component, attribute, values.numpy())
+        check_array(owner, self._num_robots, len(shown.slots), attribute, values)
+        check_values(owner, component, attribute, values.numpy())
         # what is shown already may be among the values
         live = vars(component).get(attribute)
         live = self.parameter(component, attribute) if live is None else live

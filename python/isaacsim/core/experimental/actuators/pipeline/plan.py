@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import warp as wp
 
 from ..components.base import Clamping, Controller
 from ..components.catalogue import canonical_rank, components, law_of
@@ -262,7 +263,7 @@ def compile_plan(
     """
     places = [tuple(one) for one in slots] or _in_sequence(entries)
     for entry in entries:
-        check_parameters(entry, num_robots)
+        check_parameters(entry, num_robots, ranges=not live)
     apart = [between(entry) for entry in entries]
     entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
@@ -278,8 +279,13 @@ def compile_plan(
     return plan
 
 
-def check_parameters(entry: ActuatorEntry, num_robots: int) -> None:
+def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
     """Refuse parameter arrays of an actuator that do not fit, those of components that compute arrays too.
+
+    Args:
+        entry: The actuator.
+        num_robots: Number of robots.
+        ranges: Whether values have to be in range; what a law cannot use is a fault of the step otherwise.
 
     Raises:
         ValueError: One is of another type, does not hold one value per robot and joint, or holds one out of range.
@@ -289,8 +295,10 @@ def check_parameters(entry: ActuatorEntry, num_robots: int) -> None:
             # a subclass with a computation of its own may do without
             given = getattr(component, name, None)
             if given is not None:
-                values = _values_of(given)
-                check_values(f"actuator {entry.label!r}", num_robots, len(entry.dof_names), component, name, values)
+                owner, joints = f"actuator {entry.label!r}", len(entry.dof_names)
+                check_array(owner, num_robots, joints, name, given)
+                if ranges:
+                    check_values(owner, component, name, _values_of(given))
 
 
 def _values_of(given: Any) -> np.ndarray:
@@ -298,31 +306,37 @@ def _values_of(given: Any) -> np.ndarray:
     return np.asarray(given.numpy() if hasattr(given, "numpy") else given)
 
 
-def check_values(
-    owner: str, num_robots: int, num_joints: int, component: Any, name: str, values: np.ndarray
-) -> None:
-    """Refuse values of a parameter that do not fit.
+def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: Any) -> None:
+    """Refuse an array of a parameter that is of another type, or not one value per robot and joint.
 
     Args:
-        owner: Whose they are, for the error.
+        owner: Whose it is, for the error.
         num_robots: Number of robots.
         num_joints: Number of joints of the actuator.
-        component: Whose parameter it is.
         name: The parameter.
-        values: Robot-major over the joints.
+        array: Warp or NumPy array, robot-major over the joints; it is not read.
 
     Raises:
-        ValueError: They are of another type, not one per robot and joint, or one is out of range.
+        ValueError: It does not fit.
     """
-    subject = f"{owner}: {name}"
+    subject, shape = f"{owner}: {name}", tuple(array.shape)
+    dtype = np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
     expected, count = "int32" if name == "delay_steps" else "float32", num_robots * num_joints
-    if values.dtype != expected:
-        raise ValueError(f"{subject} has dtype {values.dtype}: must be {expected}. Make the array of that type.")
-    if values.shape != (count,):
-        has = f"{len(values)} elements" if values.ndim == 1 else f"shape {values.shape}"
+    if dtype != expected:
+        raise ValueError(f"{subject} has dtype {dtype}: must be {expected}. Make the array of that type.")
+    if shape != (count,):
+        has = f"{shape[0]} elements" if len(shape) == 1 else f"shape {shape}"
         raise ValueError(
             f"{subject} has {has}: must be {count}, one per joint of each robot ({num_robots} robots x {num_joints})."
         )
+
+
+def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> None:
+    """Refuse values of a parameter that are out of range.
+
+    Raises:
+        ValueError: One is.
+    """
     described = _description(component, name)
     good = _in_range(values, described) if described else ~np.isnan(values)
     if not good.all():

@@ -140,37 +140,37 @@ def _target_issues(
 def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> ActuatorSpec | None:
     """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`."""
     path = str(prim.GetPath())
-    parts: dict[str, list] = {"controller": [], "clamping": [], "delay": []}
+    configs: dict[str, list] = {"controller": [], "clamping": [], "delay": []}
     unknown = []
     for schema in applied_schemas(prim):
         if problem := schema_problem(prim, schema):
             unknown.append(problem)
         elif foreign := foreign_config(prim, schema):
-            parts[foreign.KIND].append(foreign)
+            configs[foreign.KIND].append(foreign)
         elif schema in CONFIG_BY_SCHEMA:
             config_type = CONFIG_BY_SCHEMA[schema]
-            parts[config_type.KIND].append(read_config(prim, config_type, issues))
+            configs[config_type.KIND].append(read_config(prim, config_type, issues))
     issues += unknown
-    if len(parts["delay"]) > 1:
-        has = [part.SCHEMA for part in parts["delay"]]
+    if len(configs["delay"]) > 1:
+        has = [config.SCHEMA for config in configs["delay"]]
         issues.append(f"<{path}> has delay schemas {has}: must have at most one. Apply one of them.")
     # a schema that is not known may have any property
     if not unknown and (idle := properties_without_effect(prim)):
         warnings.warn("\n".join(idle), stacklevel=3)
-    if len(parts["controller"]) != 1:
+    if len(configs["controller"]) != 1:
         if not unknown:
-            has = [part.SCHEMA for part in parts["controller"]] or "none"
+            has = [config.SCHEMA for config in configs["controller"]] or "none"
             issues.append(
                 f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
             )
         return None
-    _warn_of_idle_limits(path, parts["clamping"])
+    _warn_of_idle_limits(path, configs["clamping"])
     return ActuatorSpec(
         path=path,
         targets=targets,
-        controller=parts["controller"][0],
-        clamping=tuple(parts["clamping"]),
-        delay=next(iter(parts["delay"]), None),
+        controller=configs["controller"][0],
+        clamping=tuple(configs["clamping"]),
+        delay=next(iter(configs["delay"]), None),
     )
 
 

@@ -1,4 +1,4 @@
-"""Isaac Sim: the physics events of its `SimulationManager`, the robots of its `Articulation`, on any of its engines."""
+"""Isaac Sim: the physics events of its `SimulationManager`, the robots of its `Articulation`, on any physics."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""PhysX as embedded physics, from the `ovphysx` wheel: the engine of Isaac Sim without Kit."""
+"""PhysX as embedded physics, from the `ovphysx` wheel: the physics of Isaac Sim without Kit."""

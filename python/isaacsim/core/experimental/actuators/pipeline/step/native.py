@@ -174,7 +174,7 @@ class NativeStep:
         return self._core.steps
 
     @property
-    def memory(self) -> int:
+    def bytes_held(self) -> int:
         """Bytes held besides the articulation's arrays and parameters of single robots."""
         return self._core.memory + sum(array.nbytes for array in self._state.arrays())
 

@@ -1,7 +1,4 @@
-"""Write what follows from the `.ogn` files: the manifest of the node types, and a reference page for each node.
-
-./python.sh tools/write_nodes.py
-"""
+"""What follows from the `.ogn` files: the manifest of the node types, and a reference page for each node."""
 
 from __future__ import annotations
 
@@ -17,15 +14,7 @@ EXTENSION = "isaacsim.core.experimental.actuators"
 NODES = Path(nodes_package.__path__[0])
 
 
-def main() -> None:
-    """Write all files."""
-    for path, text in generated().items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        print(f"wrote {path.relative_to(ROOT)}")
-
-
-def generated() -> dict[Path, str]:
+def outputs() -> dict[Path, str]:
     """Return the text of every generated file."""
     nodes = [read_ogn(file) for file in sorted(NODES.glob("*.ogn"))]
     pages = {ROOT / "docs" / "nodes" / f"{node.name.rpartition('.')[2]}.md": page(node) for node in nodes}
@@ -74,7 +63,3 @@ def default_of(port: Port) -> str:
         return ""
     value: Any = port.default
     return f"`{json.dumps(value.tolist() if port.type.is_array else value)}`"
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,250 @@
+"""Numbers that cannot be are refused by one clear error before anything is changed, whatever computes."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    Actuator,
+    ActuatorConfig,
+    ActuatorGroup,
+    ArticulationActuators,
+    ClampingMaxEffort,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+    DelayConfig,
+    PDControlConfig,
+    add_actuator,
+    parse_actuator_prim,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from pxr import Sdf, Usd, UsdPhysics
+
+N, DT = 4, 0.01
+# of components: the largest delay there may be
+LARGEST = 4096
+
+
+class OwnPD(ControllerPD):
+    """A law that computes arrays."""
+
+    def compute(self, *args: Any, **named: Any) -> None:
+        super().compute(*args, **named)
+
+
+class OwnPID(ControllerPID):
+    """The same with a memory."""
+
+    def compute(self, *args: Any, **named: Any) -> None:
+        super().compute(*args, **named)
+
+
+def full(value: float, dtype: Any = wp.float32, count: int = N) -> wp.array:
+    return wp.full(count, value, dtype=dtype, device="cpu")
+
+
+def refused(*words: str) -> Any:
+    """One error of Python's own kinds with these words; no core's and no allocator's."""
+    return pytest.raises((TypeError, ValueError), match=".*".join(words))
+
+
+# steps
+
+
+class Robot:
+    """An actuator on arrays of one's own."""
+
+    def __init__(self, law: type, group: bool) -> None:
+        gains = [full(value) for value in ((9, 40, 1, 10) if issubclass(law, ControllerPID) else (9, 1))]
+        at = wp.array(np.arange(N), dtype=wp.uint32, device="cpu")
+        self.actuator = Actuator(at, law(*gains), Delay(full(1, wp.int32), 2), [ClampingMaxEffort(full(5))])
+        self.stepped: Any = ActuatorGroup([self.actuator]) if group else self.actuator
+        self.now, self.after = self.stepped.state(), self.stepped.state()
+        self.state = SimpleNamespace(joint_q=full(0.5), joint_qd=full(0.25))
+        names = ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
+        self.control = SimpleNamespace(**{name: full(1.0) for name in names})
+
+    def step(self, dt: Any) -> None:
+        self.stepped.step(self.state, self.control, self.now, self.after, dt)
+
+    def everything(self) -> list[bytes]:
+        """Efforts and both states."""
+        seen = [self.control.joint_f.numpy().tobytes(), self.actuator.computed_efforts.numpy().tobytes()]
+        todo: list[Any] = [self.now, self.after]
+        while todo:
+            one = todo.pop()
+            if isinstance(one, wp.array):
+                seen.append(one.numpy().tobytes())
+            elif isinstance(one, list | tuple):
+                todo += one
+            elif hasattr(one, "__dict__"):
+                todo += [value for _, value in sorted(vars(one).items())]
+        return seen
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["actuator", "group"])
+@pytest.mark.parametrize("law", [ControllerPD, ControllerPID, OwnPD, OwnPID])
+@pytest.mark.parametrize("dt", [-1.0, -1e-9, math.nan, math.inf, -math.inf])
+def test_time_step_that_cannot_be_is_refused(dt: float, law: type, group: bool) -> None:
+    """Of laws that need none, too: it would be taken for the step of another law's integral."""
+    robot = Robot(law, group)
+    robot.step(DT)
+    before = robot.everything()
+    with pytest.raises(ValueError, match=rf"dt = {dt}.*finite"):
+        robot.step(dt)
+    assert robot.everything() == before
+    robot.step(DT)
+
+
+@pytest.mark.parametrize("law", [ControllerPID, OwnPID])
+def test_law_with_an_integral_is_not_stepped_without_a_time_step(law: type) -> None:
+    """None is for laws without one."""
+    robot = Robot(law, group=False)
+    before = robot.everything()
+    with pytest.raises(ValueError, match="dt"):
+        robot.step(None)
+    assert robot.everything() == before
+
+
+# delays
+
+
+@pytest.mark.parametrize(
+    "most", [-3, -1, LARGEST + 1, 2**31, 2**58, 2**63, -(2**63), math.nan, math.inf, 1.5, None, "3"]
+)
+def test_largest_delay_that_cannot_be_is_refused(most: Any) -> None:
+    """When it is given, with the number; nothing is allocated."""
+    with refused("max_delay = ", "must be"):
+        Delay(full(0, wp.int32), most)
+
+
+@pytest.mark.parametrize(("steps", "most"), [(5, 2), (-3, 2), (1, 0), (2**31 - 1, LARGEST), (-(2**31), 0)])
+def test_delay_out_of_its_range_is_refused(steps: int, most: int) -> None:
+    """With the delay and the largest one."""
+    with refused("delay_steps", str(steps)):
+        Delay(full(steps, wp.int32), most)
+
+
+@pytest.mark.parametrize("largest", [0, 1, LARGEST])
+def test_delay_up_to_the_largest_is_taken(largest: int) -> None:
+    """The bounds themselves are good."""
+    assert Delay(full(largest, wp.int32), largest).max_delay == largest
+
+
+def stage_with_a_knee() -> Usd.Stage:
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
+    UsdPhysics.RevoluteJoint.Define(stage, "/Robot/knee")
+    return stage
+
+
+@pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31, 2**58, math.nan, math.inf, 1.5, None, "3"])
+def test_authored_delay_that_cannot_be_is_refused(steps: Any) -> None:
+    """Before the stage is touched."""
+    stage = stage_with_a_knee()
+    before = stage.ExportToString()
+    with refused("delay", "Correct|Author|Use|must be"):
+        add_actuator("/Robot", "knee", "motor", PDControlConfig(1.0, 0.0), delay=DelayConfig(steps), stage=stage)
+    assert stage.ExportToString() == before
+
+
+@pytest.mark.parametrize("steps", [-3, LARGEST + 1, 2**31 - 1])
+def test_delay_in_a_file_that_cannot_be_is_refused(steps: int) -> None:
+    """The message names the prim and its attribute."""
+    stage = stage_with_a_knee()
+    prim = add_actuator("/Robot", "knee", "motor", PDControlConfig(1.0, 0.0), delay=DelayConfig(1), stage=stage)
+    prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(steps)
+    with pytest.raises(ValueError, match=rf"<{prim.GetPath()}>.newton:delaySteps = {steps}"):
+        parse_actuator_prim(prim)
+
+
+# wrappers
+
+
+@pytest.fixture
+def host() -> ArraysHost:
+    """Four robots that play."""
+    made = ArraysHost(["hip", "knee"], N)
+    made.play()
+    return made
+
+
+def wrap(host: ArraysHost, config: Any = None) -> ArticulationActuators:
+    made = (
+        ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [], Delay(full(1, wp.int32), 3))
+        if config is None
+        else config
+    )
+    with use_host(host):
+        return ArticulationActuators.from_actuators("/Robot_.*", [(made, "knee")])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "seed"),
+    [
+        (2, 1, 0),
+        (-3, 1, 0),
+        (-2, -1, 0),
+        (0, 4, 0),
+        (0, 2**31, 0),
+        (2**58, 2**58, 0),
+        (math.nan, 2, 0),
+        (0, math.nan, 0),
+        (0, math.inf, 0),
+        (0.5, 2, 0),
+        (0, 1.5, 0),
+        (None, 2, 0),
+        (0, "2", 0),
+        (0, 2, -1),
+        (0, 2, 0.5),
+        (0, 2, "x"),
+    ],
+    ids=str,
+)
+def test_delays_that_cannot_be_drawn_are_refused(
+    low: Any, high: Any, seed: Any, host: ArraysHost, engine_kind: str
+) -> None:
+    """The delays of before stay, as does what was drawn before and all that is remembered."""
+    wrapper = wrap(host)
+    wrapper.draw_delays(1, 3, seed=4)
+    host.arrays().position_targets[:] = 1.0
+    host.step(DT)
+    delay = wrapper.actuators[0].delay
+    before, state = delay.read("delay_steps"), wrapper.save_state()
+    with refused("seed" if (low, high) == (0, 2) else "low|high"):
+        wrapper.draw_delays(low, high, seed=seed)
+    assert delay.read("delay_steps").tolist() == before.tolist()
+    after = wrapper.save_state()
+    assert all(np.array_equal(after[name], values) for name, values in state.items())
+    # each reset still draws from the range of before
+    wrapper.reset()
+    assert delay.read("delay_steps").min() >= 1
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: ActuatorConfig(None), ["controller"]),
+        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [None]), ["clamp"]),
+        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [], 3), ["delay"]),
+        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [ClampingMaxEffort(None)]), ["max_effort"]),
+        (lambda: ActuatorConfig(ControllerPD(None, full(0.0))), ["kp"]),
+        (lambda: ActuatorConfig(ControllerPD(full(1.0), full(0.0)), [], Delay(None, 3)), ["delay_steps"]),
+        (lambda: ActuatorConfig(OwnPD(full(1.0, count=1), full(0.0, count=1))), ["kp", "1", str(N)]),
+        (lambda: ActuatorConfig(OwnPD(full(1.0, count=N + 1), full(0.0, count=N + 1))), ["kp", str(N + 1), str(N)]),
+    ],
+)
+def test_actuator_that_cannot_be_is_refused(make: Any, words: list[str], host: ArraysHost) -> None:
+    """When it is made or when it is attached; drives and callbacks are left as they are."""
+    host.arrays().stiffnesses[:] = 3.0
+    with refused(*words):
+        wrap(host, make())
+    assert (host.arrays().stiffnesses == 3.0).all()
+    assert host.bus.num_callbacks == 0

@@ -1,0 +1,271 @@
+"""Saved states of wrappers: one layout whatever runs, and nothing changed by one that does not fit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import isaacsim.core.experimental.actuators.native as native
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    ClampingMaxEffort,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+
+NAMES = ["hip", "knee", "ankle"]
+ROBOTS, DT = 3, 0.01
+State = dict[str, Any]
+
+
+class Own(ControllerPID):
+    """A law with a memory that computes arrays, and so stands between the phases of a step."""
+
+    def compute(self, *args: Any, **named: Any) -> None:
+        super().compute(*args, **named)
+
+
+def array(value: float, dtype: Any = wp.float32) -> wp.array:
+    return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
+
+
+@contextlib.contextmanager
+def running_on(kind: str) -> Iterator[None]:
+    """Make wrappers that run on `kind`; Warp runs where the native core was not built."""
+    if kind == "native" and native.core is None:
+        pytest.skip("the native core was not built")
+    with pytest.MonkeyPatch.context() as patch:
+        if kind == "warp":
+            patch.setattr(native, "core", None)
+        yield
+
+
+class Legs:
+    """Three robots: a delayed PD law on the hip, an integral on the knee, a law of one's own with both on the ankle."""
+
+    def __init__(self, kind: str = "native", delay: int = 3, law: type = Own) -> None:
+        def pid(made: type) -> Any:
+            return made(array(3.0), array(20.0), array(0.5), array(1.0))
+
+        pairs = [
+            (ActuatorConfig(ControllerPD(array(5.0), array(0.5)), [], Delay(array(delay - 1, wp.int32), delay)), "hip"),
+            (ActuatorConfig(pid(ControllerPID), [ClampingMaxEffort(array(4.0))]), "knee"),
+            (ActuatorConfig(pid(law), [], Delay(array(1, wp.int32), 1)), "ankle"),
+        ]
+        self.host = ArraysHost(NAMES, ROBOTS)
+        with running_on(kind), use_host(self.host):
+            self.host.play()
+            self.wrapper = ArticulationActuators.from_actuators("/Robot_.*", pairs)
+        assert kind in self.wrapper.engine
+
+    def run(self, rng: np.random.Generator, steps: int = 9) -> np.ndarray:
+        """Efforts of some steps with random inputs, of which a few are not finite."""
+        seen = []
+        for step in range(steps):
+            for name in ("positions", "velocities", "position_targets", "velocity_targets"):
+                getattr(self.host.arrays(), name)[:] = rng.uniform(-1, 1, ROBOTS * 3)
+            if step == 2:
+                self.host.arrays().velocities[4] = np.nan
+                self.host.arrays().position_targets[6] = np.inf
+            self.host.step(DT)
+            seen.append(self.host.arrays().efforts.copy())
+        return np.array(seen)
+
+    def lived(self) -> Legs:
+        """With a past: steps, faults, one robot just reset, and one whose first command was not finite."""
+        self.run(np.random.default_rng(5))
+        self.wrapper.reset(indices=[2])
+        self.host.arrays().position_targets[6] = np.nan
+        self.host.step(DT)
+        self.wrapper.reset(indices=[1])
+        return self
+
+
+def same(first: State, second: State) -> bool:
+    """Whether two saved states are alike in names, types and bits."""
+    return first.keys() == second.keys() and all(
+        np.asarray(first[name]).dtype == np.asarray(second[name]).dtype
+        and np.array_equal(first[name], second[name], equal_nan=np.asarray(first[name]).dtype.kind == "f")
+        for name in first
+    )
+
+
+def require_refused(legs: Legs, saved: Any, *words: str) -> None:
+    """One ValueError, with these words, and nothing is changed."""
+    before = legs.wrapper.save_state()
+    with pytest.raises(ValueError) as error:
+        legs.wrapper.restore_state(saved)
+    assert [word for word in words if word not in str(error.value)] == [], error.value
+    assert same(legs.wrapper.save_state(), before)
+
+
+KINDS = ["native", "warp"]
+PLAIN = ("layout", "version", "steps", "faults")
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """What runs."""
+    return request.param
+
+
+@pytest.fixture
+def legs(kind: str) -> Legs:
+    """With a past."""
+    return Legs(kind).lived()
+
+
+@pytest.fixture
+def saved(legs: Legs) -> State:
+    """Its state."""
+    return legs.wrapper.save_state()
+
+
+def states(saved: State) -> State:
+    """What actuators remember; the rest is about the wrapper."""
+    return {name: values for name, values in saved.items() if name not in PLAIN}
+
+
+# across engines
+
+
+@pytest.mark.parametrize("law", [Own, ControllerPID], ids=["own", "built in"])
+@pytest.mark.parametrize("target", KINDS)
+@pytest.mark.parametrize("source", KINDS)
+def test_state_of_one_engine_goes_on_in_another(source: str, target: str, law: type) -> None:
+    """Efforts and faults from there on are those of the original; what is saved again is what was saved."""
+    legs, other = Legs(source, law=law).lived(), Legs(target, law=law)
+    saved = legs.wrapper.save_state()
+    other.wrapper.restore_state(saved)
+    assert same(other.wrapper.save_state(), saved)
+    assert other.wrapper.faults == legs.wrapper.faults != []
+    went_on, restored = (one.run(np.random.default_rng(8)) for one in (legs, other))
+    np.testing.assert_array_equal(restored, went_on)
+    assert other.wrapper.faults == legs.wrapper.faults
+
+
+def test_restoring_replaces_all_of_a_past(legs: Legs, saved: State, kind: str) -> None:
+    """Whatever the wrapper remembered before: integrals, delays, faults and steps."""
+    other = Legs(kind)
+    other.run(np.random.default_rng(77), steps=14)
+    other.wrapper.restore_state(saved)
+    np.testing.assert_array_equal(other.run(np.random.default_rng(8)), legs.run(np.random.default_rng(8)))
+    assert other.wrapper.faults == legs.wrapper.faults
+
+
+def test_saved_state_is_a_copy(legs: Legs, saved: State) -> None:
+    """Steps do not change it, and it may be kept in a file."""
+    np.savez("state.npz", **saved)
+    legs.run(np.random.default_rng(1))
+    with np.load("state.npz", allow_pickle=False) as read:
+        assert same(saved, dict(read))
+        legs.wrapper.restore_state(read)
+    assert same(legs.wrapper.save_state(), saved)
+
+
+# what does not fit
+
+
+def test_missing_name_is_refused(legs: Legs, saved: State) -> None:
+    """Each carries something over; the version says who wrote it, for messages."""
+    for name in saved.keys() - {"version"}:
+        require_refused(legs, {other: values for other, values in saved.items() if other != name}, name.split(".")[-1])
+
+
+def test_name_too_many_is_refused(legs: Legs, saved: State) -> None:
+    """It belongs to an actuator that is not here."""
+    require_refused(legs, saved | {"toe.controller.integral": np.zeros(ROBOTS, np.float32)}, "toe")
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "f2", ">f4", "U4", "O"])
+def test_other_type_is_refused(dtype: str, legs: Legs, saved: State) -> None:
+    """Nothing is converted in silence."""
+    for name, values in states(saved).items():
+        require_refused(legs, saved | {name: values.astype(dtype)}, name)
+
+
+def test_other_shape_is_refused(legs: Legs, saved: State) -> None:
+    """Neither broadcast nor cut off."""
+    for name, values in states(saved).items():
+        for odd in (values[..., :-1], np.concatenate([values, values]), values[None], values[:0], values.ravel()[0]):
+            require_refused(legs, saved | {name: odd}, name)
+
+
+@pytest.mark.parametrize("odd", [None, "text", {}, [[1.0], [2.0, 3.0]], [object()]], ids=str)
+def test_what_is_no_array_is_refused(odd: Any, legs: Legs, saved: State) -> None:
+    """By one ValueError, whatever NumPy makes of it."""
+    for name in saved.keys() - {"version"}:
+        require_refused(legs, saved | {name: odd})
+
+
+def test_list_is_refused_or_taken_for_what_it_holds(legs: Legs, saved: State) -> None:
+    """A state that went through JSON has lost its types."""
+    for name, values in states(saved).items():
+        with contextlib.suppress(ValueError):
+            legs.wrapper.restore_state(saved | {name: values.tolist()})
+        assert same(legs.wrapper.save_state(), saved)
+
+
+@pytest.mark.parametrize("layout", [0, 1, 3, 2**40, -2])
+def test_another_layout_is_refused(layout: int, legs: Legs, saved: State) -> None:
+    """With the number, and what to do."""
+    require_refused(legs, saved | {"layout": np.array([layout])}, "layout", str(layout), "anew")
+
+
+OLD = {
+    "0.ring": np.zeros((3, 3, 8), np.float32),
+    "0.head": np.zeros(1, np.int64),
+    "0.integral": np.zeros((ROBOTS, 1), np.float32),
+    "0.fresh": np.zeros(ROBOTS, np.uint8),
+    "0.waiting": np.zeros((0, 2), np.int64),
+    "0.faults": np.zeros((0, 4), np.int64),
+    "0.step": np.zeros(1, np.int64),
+}
+
+
+@pytest.mark.parametrize("old", [OLD, {}], ids=["0.2.0", "empty"])
+def test_state_of_an_older_version_is_refused_by_name(old: State, legs: Legs) -> None:
+    """It has no layout number."""
+    require_refused(legs, old, "no layout number", "0.2.0", "anew")
+
+
+def test_state_of_other_actuators_is_refused(legs: Legs, saved: State, kind: str) -> None:
+    """Of a shorter delay, or of fewer robots."""
+    require_refused(legs, Legs(kind, delay=2).wrapper.save_state(), "hip")
+    fewer = {name: values[..., : values.shape[-1] // ROBOTS * 2] for name, values in states(saved).items()}
+    require_refused(legs, saved | fewer)
+
+
+# values that no step would have left
+
+
+@pytest.mark.parametrize("value", [-1, 2, 2**31 - 1, -(2**31)])
+def test_numbers_out_of_range_lead_nowhere_else(value: int, legs: Legs, saved: State) -> None:
+    """They are refused, or stand for the nearest that can be; no step reads or writes beside the state."""
+    for name in [name for name, values in saved.items() if values.dtype.kind == "i" and name != "layout"]:
+        before = legs.wrapper.save_state()
+        try:
+            legs.wrapper.restore_state(saved | {name: np.full_like(saved[name], value)})
+        except ValueError:
+            assert same(legs.wrapper.save_state(), before)
+        assert np.isfinite(legs.run(np.random.default_rng(3), steps=6)).all()
+        assert len(legs.wrapper.faults) < 9
+
+
+def test_number_that_is_not_finite_gives_no_effort(legs: Legs, saved: State) -> None:
+    """It is refused, or faults its joint: an effort is finite whatever was restored."""
+    for name in [name for name, values in states(saved).items() if values.dtype.kind == "f"]:
+        before = legs.wrapper.save_state()
+        try:
+            legs.wrapper.restore_state(saved | {name: np.full_like(saved[name], np.nan)})
+        except ValueError:
+            assert same(legs.wrapper.save_state(), before)
+        assert np.isfinite(legs.run(np.random.default_rng(3), steps=6)).all()
