@@ -39,12 +39,13 @@ class Calls {
     Calls(const std::vector<py::object>& plans, const std::vector<py::object>& state_names,
           const std::vector<py::object>& control_names, const py::list& watched, bool stateful, bool timed)
         : kept_(plans), watched_(watched), stateful_(stateful), timed_(timed) {
-        for (const py::object& plan : plans) plans_.push_back(plan.cast<BoundPlan*>());
+        for (const py::object& plan : plans) plans_.push_back(&plan.cast<BoundPlan&>());
         for (const auto& one : state_names) names_.push_back({false, one.cast<py::tuple>()});
         for (const auto& one : control_names) names_.push_back({true, one.cast<py::tuple>()});
         order_.assign(plans_.begin(), plans_.end());
         // everybody takes several in the same order
         std::sort(order_.begin(), order_.end());
+        if (std::adjacent_find(order_.begin(), order_.end()) != order_.end()) refuse("plans", "all different");
     }
 
     bool is_current() const { return unchanged(watched_); }

@@ -149,6 +149,7 @@ class Plan {
     std::vector<int32_t> lag_, delayed_slots_, columns_;
     const int32_t* own_lag_ = nullptr;
     std::vector<std::string> names_;
+    float* observed_ = nullptr;
     bool bound_ = false, changed_ = true;
     State now_, after_;
     bool in_place_ = true, in_use_ = false;
@@ -166,7 +167,7 @@ class Plan {
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;
     Aligned<int32_t> driven_, shared_lag_;
-    Aligned<float> scratch_;
+    Aligned<float> scratch_, computed_;
 };
 
 }  // namespace actuators
