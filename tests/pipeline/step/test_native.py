@@ -86,7 +86,9 @@ class Made:
         tabled = every if tabled is None else [int(slot) for slot in tabled]
         for number, name in enumerate(limits):
             if name == TABLE and tabled:
-                self.core.add_curve(number, prepare_curve([-1.0, -0.2, 0.3, 0.3, 1.5], [3.0, 8.0, 5.0, 9.0, 1.0]), tabled)
+                self.core.add_curve(
+                    number, prepare_curve([-1.0, -0.2, 0.3, 0.3, 1.5], [3.0, 8.0, 5.0, 9.0, 1.0]), tabled
+                )
         if rows is None:
             rows = [floats(slots, 1.0 if number < CONTROL else np.inf) for number in range(at)]
         for number, values in enumerate(rows):
@@ -427,7 +429,9 @@ def test_a_plan_that_cannot_be_is_refused(changed: Any, words: str) -> None:
         plan(**changed)
 
 
-@pytest.mark.parametrize("argument", ["label", "robots", "slots", "neutral", "controllers", "limits", "delayed", "depth"])
+@pytest.mark.parametrize(
+    "argument", ["label", "robots", "slots", "neutral", "controllers", "limits", "delayed", "depth"]
+)
 def test_arguments_of_another_kind_are_refused(argument: str) -> None:
     """An object that is neither text, number nor list."""
     with pytest.raises(TypeError):
@@ -461,7 +465,12 @@ def by_index(at: int = 0, array: Any = "good", index: Any = "good", which: Any =
 
 def between(at: int, given: Any) -> Any:
     """Hand over, one array of which is another."""
-    arrays: list[Any] = [*(floats((2, 3)) for _ in range(5)), np.zeros((2, 3), np.int32), floats((2, 3)), floats((2, 3))]
+    arrays: list[Any] = [
+        *(floats((2, 3)) for _ in range(5)),
+        np.zeros((2, 3), np.int32),
+        floats((2, 3)),
+        floats((2, 3)),
+    ]
     arrays[at] = given
     return gave("hand_over", arrays[:5], *arrays[5:])
 
@@ -511,7 +520,10 @@ def of_state(at: int, given: Any) -> Any:
         (gave("add_curve", 1, [[0, 0, 0]], [1]), "curve = .*must be a NumPy array"),
         *((gave("add_curve", 1, floats((2, 3)), slots), f"slots of a curve.*{words}") for slots, words in SLOT_ERRORS),
         # columns
-        (gave("bind_columns", [floats((2, 3))] * 4, floats((2, 3)), [0, 1, 2]), "inputs: must be positions, velocities"),
+        (
+            gave("bind_columns", [floats((2, 3))] * 4, floats((2, 3)), [0, 1, 2]),
+            "inputs: must be positions, velocities",
+        ),
         (columns(0, floats((2, 3)), (0, 1)), "columns: must be one per slot"),
         (columns(0, floats((2, 3)), (0, 1, 3)), "column = 3: must be one of the 3 columns of input 0"),
         (columns(0, floats((2, 3)), (0, 1, -1)), "column = -1"),
@@ -532,7 +544,10 @@ def of_state(at: int, given: Any) -> Any:
         (columns(5, floats((2, 2))), "column = 2: must be one of the 2 columns of efforts"),
         (columns(5, np.zeros((2, 3))), "efforts has dtype float64"),
         # indices
-        (lambda: one().bind_indices(ENDS[:6], [floats(4)] * 7, [None] * 7), "arrays: must be five signals and two outputs"),
+        (
+            lambda: one().bind_indices(ENDS[:6], [floats(4)] * 7, [None] * 7),
+            "arrays: must be five signals and two outputs",
+        ),
         (lambda: one().bind_indices(ENDS, [floats(4)] * 6, [None] * 7), "five signals and two outputs"),
         (lambda: one().bind_indices(ENDS, [floats(4)] * 7, [None] * 6), "five signals and two outputs"),
         (by_index(which=plan), "slots: must be 1 where robots are found by index"),
@@ -549,7 +564,10 @@ def of_state(at: int, given: Any) -> Any:
         (by_index(5, index=np.zeros(3, np.uint32)), "leg: indices of f has 3 elements: must be 2, one per joint"),
         (by_index(5, index=crooked((2,), np.uint32)), "leg: indices of f: must be aligned"),
         # what stands between the halves
-        (gave("hand_over", [floats((2, 3))] * 4, np.zeros((2, 3), np.int32), *[floats((2, 3))] * 2), "signals: must be"),
+        (
+            gave("hand_over", [floats((2, 3))] * 4, np.zeros((2, 3), np.int32), *[floats((2, 3))] * 2),
+            "signals: must be",
+        ),
         (between(0, floats((3, 2))), r"signal 0 has shape \(3, 2\)"),
         (between(4, read_only()), "signal 4: must be writeable"),
         (between(2, np.zeros((2, 3))), "signal 2 has dtype float64"),
@@ -564,7 +582,10 @@ def of_state(at: int, given: Any) -> Any:
         (gave("observe", None, np.zeros((2, 3), np.int8)), "limited_by has dtype int8: must be uint8"),
         (gave("observe", None, np.zeros(6, np.uint8)), "limited_by has shape"),
         # states
-        (lambda: core.State([floats((3, 4))] * 2, np.zeros(4, np.int32), np.zeros(1, np.int32), []), "buffers: must be three"),
+        (
+            lambda: core.State([floats((3, 4))] * 2, np.zeros(4, np.int32), np.zeros(1, np.int32), []),
+            "buffers: must be three",
+        ),
         (of_state(0, np.zeros((3, 4))), "buffer_pos has dtype float64"),
         (of_state(0, floats(4)), r"buffer_pos has shape \(4,\): must be \(depth, N\)"),
         (of_state(0, floats((0, 4))), "depth >= 1"),
@@ -583,7 +604,10 @@ def of_state(at: int, given: Any) -> Any:
         (of_state(5, np.zeros(2)), "number 0 that is remembered has dtype float64"),
         (of_state(5, floats((2, 1))), "number 0 that is remembered has shape"),
         (of_state(5, read_only(2)), "number 0 that is remembered: must be writeable"),
-        (lambda: plan().use(*[state(2, 2, 2, [2])[0]] * 2), "leg: delay_state of depth 2 for 4: must be one of this actuator, of"),
+        (
+            lambda: plan().use(*[state(2, 2, 2, [2])[0]] * 2),
+            "leg: delay_state of depth 2 for 4: must be one of this actuator, of",
+        ),
         (lambda: plan().use(*[state(2, 1, 3, [2])[0]] * 2), "leg: delay_state of depth 3 for 2"),
         (lambda: plan().use(*[core.State([], None, None, [floats(2)])] * 2), "leg: delay_state"),
         (lambda: plan().use(*[state(2, 2, 3)[0]] * 2), "leg: state of its laws"),
@@ -753,7 +777,12 @@ def run_apart(code: str, **environment: str) -> subprocess.CompletedProcess[str]
     command = [sys.executable, "-c", textwrap.dedent(code)]
     path = os.pathsep.join(sys.path)
     return subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": path} | environment, capture_output=True, text=True, timeout=60, check=False
+        command,
+        env=os.environ | {"PYTHONPATH": path} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -917,7 +946,9 @@ def targets(made: Made, *values: float, signal: int = 2) -> list[float]:
 @pytest.mark.parametrize("signal", [2, 3, 4])
 def test_a_command_that_is_not_finite_holds_the_one_before(signal: int, form: str, depth: int) -> None:
     """Its own step has no effort; what comes out of the delay in its place is the command before it."""
-    made = delayed([depth] * 3, depth, delayed=[0, 1] if form == "apart" else range(3), rows=[floats(3, 1)] * 2 + [floats(3)] * 3)
+    made = delayed(
+        [depth] * 3, depth, delayed=[0, 1] if form == "apart" else range(3), rows=[floats(3, 1)] * 2 + [floats(3)] * 3
+    )
     if form == "own":
         made.core.own_lag(np.full((2, 3), depth, np.int32))
     found = targets(made, 1, 2, np.nan, np.inf, 5, 6, 7, 8, signal=signal)

@@ -52,7 +52,9 @@ LIMITS: dict[str, Any] = {
     "max": lambda: ClampingMaxEffort(floats(4, 0, np.inf)),
     "motor": lambda: ClampingDCMotor(floats(9, 20, 0), floats(2, 0.3, 1e-3), floats(7, 30, 5)),
     # a brake, no slope, no speed to speak of
-    "odd motor": lambda: ClampingDCMotor(floats(np.inf, 1e-38, 3e38), floats(1e-38, np.inf, 3e38), floats(5, 3, np.inf)),
+    "odd motor": lambda: ClampingDCMotor(
+        floats(np.inf, 1e-38, 3e38), floats(1e-38, np.inf, 3e38), floats(5, 3, np.inf)
+    ),
     "table": lambda: ClampingPositionBased(None, [-1.0, 0.0, 0.0, 0.7, 1.0], [5.0, 20.0, 9.0, 1e-3, 10.0]),
     "point": lambda: ClampingPositionBased(None, [0.1], [6.0]),
 }
