@@ -406,7 +406,7 @@ def test_stopped_stepping_is_an_error_until_reset(graph: Graph, monkeypatch: pyt
     db.evaluate("execIn")
     actuators = db.per_instance_state.actuators
     with monkeypatch.context() as patch:
-        patch.setattr(actuators._engine, "step", lambda dt: (_ for _ in ()).throw(RuntimeError("no memory")))
+        patch.setattr(actuators._assembly, "step", lambda dt: (_ for _ in ()).throw(RuntimeError("no memory")))
         with pytest.raises(RuntimeError):
             graph.host.step(DT)
     said = []
