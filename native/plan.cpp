@@ -149,6 +149,16 @@ void Plan::use(const State& now, const State& after) {
     if (p_.layout != Layout::kIndexed) settled_ = false;
 }
 
+void Plan::let_go_arrays() {
+    bound_ = false;
+    changed_ = true;
+}
+
+void Plan::let_go_states() {
+    now_ = after_ = State{};
+    in_use_ = false;
+}
+
 void Plan::point_at_state() {
     if (!in_use_) return;
     float* const* states = after_.laws.data();

@@ -62,6 +62,9 @@ class Plan {
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
     void bind_indices(const Frame& frame);
     void use(const State& now, const State& after);
+    // they go: a step is refused until there are others
+    void let_go_arrays();
+    void let_go_states();
     void hand_over(const Handover& between);
     void observe(float* computed, uint8_t* limited_by);
 
