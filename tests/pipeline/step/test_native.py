@@ -273,7 +273,7 @@ def test_instruction_sets_agree_in_every_bit(case: Case, monkeypatch: pytest.Mon
 
 
 def at_indices(count: int, kind: str, own: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Seven arrays and their index arrays, so that `arrays[indices]` is `own` for the first five, 0 for the last two."""
+    """Seven arrays and their index arrays, which lead to `own` in the first five and to 0 in the last two."""
     rng = np.random.default_rng(11)
     arrays, indices = [], []
     for k in range(7):
@@ -753,7 +753,8 @@ for width in (8, 9, 12, 19, 33):
             if width - 1 not in columns:
                 columns[-1] = width - 1
             for robots in (1, 2, 5):
-                plan = core.Plan("", robots, slots, [0.0] * 3, [("ControllerPD", [0, 1, 2], list(range(slots)))], [], [], 1)
+                law = "ControllerPD", [0, 1, 2], list(range(slots))
+                plan = core.Plan("", robots, slots, [0.0] * 3, [law], [], [], 1)
                 for row in range(3):
                     plan.share(row, np.ones(slots, np.float32))
                 arrays = [before_a_guard((robots, width)) for _ in range(6)]
