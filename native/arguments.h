@@ -25,7 +25,8 @@ template <class T>
 py::array typed(const std::string& name, const py::object& given) {
     if (!py::isinstance<py::array>(given)) refuse(name + " = " + text(given), "a NumPy array");
     auto array = given.cast<py::array>();
-    if (!array.dtype().is(py::dtype::of<T>()))
+    // type objects of arrays out of a file or another process are their own
+    if (!array.dtype().equal(py::dtype::of<T>()))
         refuse(name + " has dtype " + text(array.dtype()), text(py::dtype::of<T>()));
     bool aligned = reinterpret_cast<uintptr_t>(array.data()) % sizeof(T) == 0;
     for (py::ssize_t axis = 0; axis < array.ndim(); ++axis)

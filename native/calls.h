@@ -39,15 +39,59 @@ class Calls {
     Calls(const std::vector<py::object>& plans, const std::vector<py::object>& state_names,
           const std::vector<py::object>& control_names, const py::list& watched, bool stateful, bool timed)
         : kept_(plans), watched_(watched), stateful_(stateful), timed_(timed) {
-        for (const py::object& plan : plans) plans_.push_back(plan.cast<BoundPlan*>());
+        for (const py::object& plan : plans) plans_.push_back(&plan.cast<BoundPlan&>());
         for (const auto& one : state_names) names_.push_back({false, one.cast<py::tuple>()});
         for (const auto& one : control_names) names_.push_back({true, one.cast<py::tuple>()});
         order_.assign(plans_.begin(), plans_.end());
         // everybody takes several in the same order
         std::sort(order_.begin(), order_.end());
+        if (std::adjacent_find(order_.begin(), order_.end()) != order_.end()) refuse("plans", "all different");
     }
 
-    bool is_current() const { return unchanged(watched_); }
+    // Nothing points any more to what is kept here.
+    ~Calls() {
+        for (BoundPlan* one : plans_) {
+            const auto mine = [](const auto& kept, uint64_t serial) {
+                return std::any_of(kept.begin(), kept.end(), [&](const auto& each) { return each.serial == serial; });
+            };
+            const Turn turn(one->plan.busy());
+            if (mine(frames_, one->bound)) one->plan.let_go_arrays(), one->bound = 0;
+            if (mine(pairs_, one->used)) one->plan.let_go_states(), one->used = 0;
+        }
+    }
+    Calls(const Calls&) = delete;
+    Calls& operator=(const Calls&) = delete;
+
+    // Actuators keep their calls, which watch actuators: a circle that only Python's garbage collector can find.
+    static void setup(PyHeapTypeObject* heap_type) {
+        PyTypeObject* const type = &heap_type->ht_type;
+        type->tp_flags |= Py_TPFLAGS_HAVE_GC;
+        type->tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+            Py_VISIT(Py_TYPE(self));
+            if (!py::detail::is_holder_constructed(self)) return 0;
+            const auto& calls = py::cast<Calls&>(py::handle(self));
+            Py_VISIT(calls.watched_.ptr());
+            for (const Kept& kept : calls.frames_) {
+                for (const py::object& one : kept.objects) Py_VISIT(one.ptr());
+                Py_VISIT(kept.alive.ptr());
+            }
+            for (const Pair& pair : calls.pairs_) {
+                Py_VISIT(pair.watched.ptr());
+                Py_VISIT(pair.alive.ptr());
+            }
+            return 0;
+        };
+        // what it watches is what makes the circle
+        type->tp_clear = [](PyObject* self) {
+            if (!py::detail::is_holder_constructed(self)) return 0;
+            auto& calls = py::cast<Calls&>(py::handle(self));
+            const py::object gone = std::move(calls.watched_);
+            calls.over_ = true;
+            return 0;
+        };
+    }
+
+    bool is_current() const { return !over_ && unchanged(watched_); }
 
     // Step all plans one after the other, if everything given was added before; returns whether it was.
     bool step(const py::object& sim_state, const py::object& sim_control, const py::object& now,
@@ -58,7 +102,7 @@ class Calls {
             if (seconds == -1.0 && PyErr_Occurred()) throw py::error_already_set();
         }
         if (dt.is_none() ? timed_ : !(std::isfinite(seconds) && seconds >= 0)) return false;
-        if (!unchanged(watched_)) return false;
+        if (!is_current()) return false;
         Kept* const frame = find_frame(sim_state, sim_control);
         if (!frame) return false;
         if (stateful_ && !find_states(now, after)) return false;
@@ -262,7 +306,7 @@ class Calls {
     std::vector<BoundPlan*> plans_, order_;
     std::vector<Name> names_;
     py::list watched_;
-    bool stateful_, timed_, feeds_ = false;
+    bool stateful_, timed_, feeds_ = false, over_ = false;
     // pointers into these stay good: only their ends come and go
     std::deque<Kept> frames_;
     std::deque<Pair> pairs_;

@@ -76,7 +76,7 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("variant", [](const BoundPlan& bound) { return bound.plan.variant(); })
         .def_property_readonly("layout", &BoundPlan::layout)
         .def_property_readonly("memory", &BoundPlan::memory);
-    py::class_<Calls>(m, "Calls")
+    py::class_<Calls>(m, "Calls", py::custom_type_setup(Calls::setup))
         .def(py::init<const std::vector<py::object>&, const std::vector<py::object>&, const std::vector<py::object>&,
                       const py::list&, bool, bool>(),
              py::arg("plans"), py::arg("state_names"), py::arg("control_names"), py::arg("watched"),

@@ -21,6 +21,14 @@ int64_t bounded_lag(int64_t lag, int64_t depth) {
     return std::clamp<int64_t>(lag, 0, depth);
 }
 
+// What goes by places has room for each slot once.
+void require_slots(const std::vector<int32_t>& slots, int64_t count, const std::string& subject) {
+    for (size_t k = 0; k < slots.size(); ++k) {
+        if (slots[k] < 0 || slots[k] >= count) refuse(subject + ": " + std::to_string(slots[k]), "one of the slots");
+        if (k && slots[k] <= slots[k - 1]) refuse(subject, "in ascending order, each once");
+    }
+}
+
 }  // namespace
 
 void refuse(const std::string& subject, const std::string& rule) {
@@ -42,8 +50,7 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     if (depth < 1 || depth > (int64_t{1} << 16)) refuse("depth = " + std::to_string(depth), ">= 1 and <= 65536");
     p_.robots = robots;
     p_.slots = slots;
-    for (const int32_t slot : delayed_slots_)
-        if (slot < 0 || slot >= slots) refuse("delayed slot = " + std::to_string(slot), "one of the slots");
+    require_slots(delayed_slots_, slots, "delayed slots");
     p_.delayed_slots = static_cast<int64_t>(delayed_slots_.size());
     for (const float value : neutral) rows_.push_back({std::vector<float>(slots, value), nullptr, value});
     for (const Member& one : controllers) controllers_.push_back(member(one, true));
@@ -64,8 +71,7 @@ Plan::MemberUse Plan::member(const Member& given, bool controller) const {
         for (const int row : given.rows)
             if (row < 0 || row >= static_cast<int>(rows_.size()))
                 refuse("row = " + std::to_string(row), "below " + std::to_string(rows_.size()));
-        for (const int32_t slot : given.slots)
-            if (slot < 0 || slot >= p_.slots) refuse("slot of " + given.law, "one of the slots");
+        require_slots(given.slots, p_.slots, "slots of " + given.law);
         const int number = static_cast<int>(law);
         return {number, known[law], given.rows, given.slots, {}, variant_.prepare(controller, number)};
     }
@@ -105,8 +111,7 @@ void Plan::own_lag(const int32_t* values) {
 void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots) {
     if (limit >= limits_.size() || !limits_[limit].facts.curves) refuse("limit of a curve", "one that has a curve");
     if (count < 1) refuse("curve", "of at least one row");
-    for (const int32_t slot : slots)
-        if (slot < 0 || slot >= p_.slots) refuse("slot of a curve", "one of the slots");
+    require_slots(slots, p_.slots, "slots of a curve");
     CurveValues curve{limit, static_cast<int>(count), std::move(slots), {}, Aligned<float>(3 * kRepeated * count)};
     for (int64_t k = 0; k < 3 * count; ++k) std::fill_n(curve.rows.data() + k * kRepeated, kRepeated, rows[k]);
     curves_.push_back(std::move(curve));
@@ -118,6 +123,7 @@ void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector
 void Plan::bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns) {
     std::copy(std::begin(inputs), std::end(inputs), p_.input);
     p_.efforts = efforts;
+    p_.computed_too = Sink{};
     p_.layout = Layout::kDirect;
     columns_ = std::move(columns);
     bound_ = changed_ = true;
@@ -126,9 +132,9 @@ void Plan::bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, s
 void Plan::bind_indices(const Frame& frame) {
     std::copy(std::begin(frame.inputs), std::end(frame.inputs), p_.input);
     p_.efforts = frame.outputs[0];
+    changed_ |= p_.layout != Layout::kIndexed || !p_.computed_too.data != !frame.outputs[1].data;
     p_.computed_too = frame.outputs[1];
     if (names_ != frame.names) names_ = frame.names;
-    changed_ |= p_.layout != Layout::kIndexed;
     p_.layout = Layout::kIndexed;
     columns_.assign(1, 0);
     bound_ = true;
@@ -141,6 +147,16 @@ void Plan::use(const State& now, const State& after) {
     in_use_ = true;
     point_at_state();
     if (p_.layout != Layout::kIndexed) settled_ = false;
+}
+
+void Plan::let_go_arrays() {
+    bound_ = false;
+    changed_ = true;
+}
+
+void Plan::let_go_states() {
+    now_ = after_ = State{};
+    in_use_ = false;
 }
 
 void Plan::point_at_state() {
@@ -160,7 +176,7 @@ void Plan::hand_over(const Handover& between) {
 }
 
 void Plan::observe(float* computed, uint8_t* limited_by) {
-    p_.computed = computed;
+    observed_ = computed;
     p_.limited_by = limited_by;
     changed_ = true;
 }
@@ -189,6 +205,10 @@ void Plan::choose_layout() {
 
 void Plan::prepare() {
     if (!bound_) throw std::runtime_error("not bound to arrays. Call bind() first.");
+    // what is told may also be wanted where nobody observes it
+    const bool told = p_.computed_too.data;
+    if (told && !observed_ && !computed_.size()) computed_ = Aligned<float>(p_.robots * p_.slots);
+    p_.computed = observed_ ? observed_ : told ? computed_.data() : nullptr;
     choose_layout();
     p_.period = p_.layout == Layout::kGaps ? p_.efforts.pitch : p_.slots;
     p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, kBlock / p_.period));
@@ -584,7 +604,7 @@ const char* Plan::layout() {
 }
 
 size_t Plan::memory() const {
-    size_t bytes = scratch_.size() * 4 + latched_.size() * 8;
+    size_t bytes = (scratch_.size() + computed_.size()) * 4 + latched_.size() * 8;
     for (const auto& pattern : patterns_) bytes += pattern.size() * 4;
     return bytes;
 }

@@ -63,6 +63,9 @@ class Plan {
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
     void bind_indices(const Frame& frame);
     void use(const State& now, const State& after);
+    // they go: a step is refused until there are others
+    void let_go_arrays();
+    void let_go_states();
     void hand_over(const Handover& between);
     void observe(float* computed, uint8_t* limited_by);
 
@@ -150,6 +153,7 @@ class Plan {
     std::vector<int32_t> lag_, delayed_slots_, columns_;
     const int32_t* own_lag_ = nullptr;
     std::vector<std::string> names_;
+    float* observed_ = nullptr;
     bool bound_ = false, changed_ = true;
     State now_, after_;
     bool in_place_ = true, in_use_ = false;
@@ -167,7 +171,7 @@ class Plan {
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;
     Aligned<int32_t> driven_, shared_lag_;
-    Aligned<float> scratch_;
+    Aligned<float> scratch_, computed_;
 };
 
 }  // namespace actuators

@@ -53,8 +53,8 @@ class Transfer {
     static End end_of(const py::object& given, bool target) {
         if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
         auto array = given.cast<py::array>();
-        const bool wide = array.dtype().is(py::dtype::of<double>());
-        if (!wide && !array.dtype().is(py::dtype::of<float>()))
+        const bool wide = array.dtype().equal(py::dtype::of<double>());
+        if (!wide && !array.dtype().equal(py::dtype::of<float>()))
             refuse("array of " + text(array.dtype()), "float32 or float64");
         if (array.ndim() != 2) refuse("array of shape " + text(array.attr("shape")), "two-dimensional");
         if (target && !array.writeable()) refuse("target", "writeable");

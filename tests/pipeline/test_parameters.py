@@ -1,38 +1,195 @@
-"""Parameters of running actuators: reading them leaves them shared, touching them gives each robot its own."""
+"""Parameters of a wrapper's actuators: shared until they are touched; what is assigned acts at the next step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+import warp as wp
 from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
     ArticulationActuators,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ControllerPD,
+    Delay,
     MaxEffortClampingConfig,
     PDControlConfig,
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
-pytestmark = pytest.mark.usefixtures("engine_kind")
+NAMES = ["hip", "knee"]
+ROBOTS, DT = 3, 0.01
+EACH = [2.0, 3.0, 4.0]
 
-ROOT, NAMES, ROBOTS = "/Robot", ["hip", "knee", "ankle"], 2
+
+def array(values: Any, dtype: Any = wp.float32) -> wp.array:
+    return wp.array(np.broadcast_to(values, ROBOTS), dtype=dtype, device="cpu")
+
+
+def motor(stall: Any, no_load: Any, peak: Any) -> ClampingDCMotor:
+    return ClampingDCMotor(array(stall), array(no_load), array(peak))
+
+
+class Legs:
+    """Three robots; of the first joint's actuator each parameter may be assigned to."""
+
+    def __init__(self, *clamps: Any, kp: Any = 100.0, steps: Any = 0, law: type = ControllerPD) -> None:
+        self.host = ArraysHost(NAMES, ROBOTS)
+        delay = Delay(array(steps, wp.int32), 3)
+        config = ActuatorConfig(law(array(kp), array(0.0)), list(clamps), delay)
+        with use_host(self.host):
+            self.host.play()
+            self.wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(config, name) for name in NAMES])
+        self.actuator = self.wrapper.actuators[0]
+
+    def step(self, target: float = 1.0, velocity: float = 0.0) -> list[list[float]]:
+        """Efforts of each joint."""
+        self.host.arrays().position_targets[:] = target
+        self.host.arrays().velocities[:] = velocity
+        self.host.step(DT)
+        return self.host.arrays().efforts.reshape(ROBOTS, -1).T.tolist()
+
+
+def test_assigned_parameter_acts_at_the_next_step(engine_kind: str) -> None:
+    """Robot by robot, on its own joint alone; `read` and the attribute show it."""
+    legs = Legs(ClampingMaxEffort(array(50.0)))
+    clamp = legs.actuator.clamping[0]
+    assert legs.step() == [[50.0] * 3, [50.0] * 3]
+    clamp.max_effort = array(EACH)
+    assert clamp.read("max_effort").tolist() == clamp.max_effort.numpy().tolist() == EACH
+    assert legs.step() == [EACH, [50.0] * 3]
+
+
+def test_assigned_gain_acts_at_the_next_step(engine_kind: str) -> None:
+    """Controllers and delays are no different, and an assignment replaces the one before."""
+    legs = Legs()
+    legs.actuator.controller.kp = array(EACH)
+    assert legs.step()[0] == EACH
+    legs.actuator.controller.kp = array(7.0)
+    legs.actuator.delay.delay_steps = array([0, 1, 2], wp.int32)
+    assert [legs.step(target)[0] for target in (2.0, 3.0)] == [[14.0, 7.0, 7.0], [21.0, 14.0, 7.0]]
+
+
+def test_assigned_array_is_copied(engine_kind: str) -> None:
+    """What happens to it later does not act; the attribute stays the live view that it was."""
+    legs = Legs(ClampingMaxEffort(array(50.0)))
+    clamp, mine = legs.actuator.clamping[0], array(EACH)
+    view = clamp.max_effort
+    clamp.max_effort = mine
+    mine.fill_(1.0)
+    assert legs.step()[0] == EACH
+    view.fill_(5.0)
+    clamp.max_effort.numpy()[1] = 6.0
+    assert legs.step()[0] == [5.0, 6.0, 5.0]
+
+
+def test_assigned_parameter_is_prepared_anew(engine_kind: str) -> None:
+    """A law that works with something derived from its parameters gives what it gives when built with them."""
+    legs = Legs(motor(30.0, 10.0, 25.0))
+    for name, values in (("velocity_limit", EACH), ("saturation_effort", [9.0, 8.0, 7.0])):
+        setattr(legs.actuator.clamping[0], name, array(values))
+    built = Legs(motor([9.0, 8.0, 7.0], EACH, 25.0))
+    assert legs.step(velocity=1.5)[0] == built.step(velocity=1.5)[0]
+
+
+@pytest.mark.parametrize(
+    "law",
+    [ControllerPD, type("Own", (ControllerPD,), {}), type("Other", (ControllerPD,), {"compute": ControllerPD.compute})],
+)
+def test_laws_of_ones_own_take_assignments_too(law: type) -> None:
+    """Whether the plan runs them or they compute arrays."""
+    legs = Legs(ClampingMaxEffort(array(50.0)), law=law)
+    legs.actuator.controller.kp = array(EACH)
+    assert legs.step()[0] == EACH
+    legs.actuator.clamping[0].max_effort = array(2.5)
+    assert legs.step()[0] == [2.0, 2.5, 2.5]
+
+
+def test_prim_with_two_targets_takes_a_value_for_each(engine_kind: str) -> None:
+    """One array, robot by robot and joint by joint; what all robots shared differs from then on."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
+    for name in NAMES:
+        UsdPhysics.RevoluteJoint.Define(stage, f"/Robot/joints/{name}")
+    add_actuator(
+        "/Robot", NAMES, "legs", PDControlConfig(100.0, 0.0), clamping=[MaxEffortClampingConfig(50.0)], stage=stage
+    )
+    host = ArraysHost(NAMES, ROBOTS, stage=stage)
+    with use_host(host), ArticulationActuators("/Robot_.*") as wrapper:
+        host.play()
+        values = np.arange(2 * ROBOTS) + 1.0
+        (actuator,) = wrapper.actuators
+        actuator.clamping[0].max_effort = wp.array(values, dtype=wp.float32, device="cpu")
+        host.arrays().position_targets[:] = 1.0
+        host.step(DT)
+        assert host.arrays().efforts.tolist() == actuator.clamping[0].read("max_effort").tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        wp.ones(2, dtype=wp.float32, device="cpu"),
+        wp.ones(1, dtype=wp.float32, device="cpu"),
+        wp.ones(0, dtype=wp.float32, device="cpu"),
+        wp.ones((3, 1), dtype=wp.float32, device="cpu"),
+        wp.ones(3, dtype=wp.float64, device="cpu"),
+        wp.ones(3, dtype=wp.int32, device="cpu"),
+        [1.0, 1.0, 1.0],
+        1.0,
+        None,
+    ],
+    ids=["two", "one", "none", "matrix", "double", "integer", "list", "number", "None"],
+)
+@pytest.mark.parametrize("touched", [False, True])
+def test_assignment_that_does_not_fit_is_refused(values: Any, touched: bool, engine_kind: str) -> None:
+    """Naming component and parameter; the values of before stay, as does what the attribute shows."""
+    legs = Legs(ClampingMaxEffort(array(50.0)))
+    clamp = legs.actuator.clamping[0]
+    if touched:
+        clamp.max_effort.fill_(40.0)
+    with pytest.raises((TypeError, ValueError), match=r"ClampingMaxEffort.*max_effort"):
+        clamp.max_effort = values
+    expected = [40.0 if touched else 50.0] * 3
+    assert legs.step()[0] == clamp.read("max_effort").tolist() == expected
+
+
+def test_delay_of_another_type_is_refused(engine_kind: str) -> None:
+    """Steps are whole numbers."""
+    legs = Legs(steps=1)
+    with pytest.raises((TypeError, ValueError), match=r"Delay.*delay_steps"):
+        legs.actuator.delay.delay_steps = array(2.0)
+    assert [legs.step(target)[0][0] for target in (1.0, 2.0, 3.0)] == [100.0, 100.0, 200.0]
+
+
+def test_component_of_no_plan_keeps_what_is_assigned() -> None:
+    """As other attributes do, those of a plan's components too."""
+    clamp, mine = ClampingMaxEffort(array(1.0)), array(2.0)
+    clamp.max_effort = mine
+    assert clamp.max_effort is mine
+    legs = Legs(ClampingMaxEffort(array(50.0)))
+    legs.actuator.clamping[0].note = "tuned"
+    assert legs.actuator.clamping[0].note == "tuned"
 
 
 @pytest.fixture
-def wrapper() -> Iterator[ArticulationActuators]:
+def wrapper(engine_kind: str) -> Iterator[ArticulationActuators]:
     """Two robots, one prim for hip and ankle and one for the knee."""
+    names = ["hip", "knee", "ankle"]
     stage = Usd.Stage.CreateInMemory()
-    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
-    for name in NAMES:
-        UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/{name}")
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
+    for name in names:
+        UsdPhysics.RevoluteJoint.Define(stage, f"/Robot/joints/{name}")
     limit = MaxEffortClampingConfig(50.0)
-    add_actuator(ROOT, ["hip", "ankle"], "outer", PDControlConfig(10.0, 0.0), clamping=[limit], stage=stage)
-    add_actuator(ROOT, "knee", "inner", PDControlConfig(20.0, 0.0), clamping=[limit], stage=stage)
-    host = MemoryHost(NAMES, ROBOTS, path=ROOT, stage=stage)
-    with use_host(host), ArticulationActuators(f"{ROOT}_.*") as made:
+    add_actuator("/Robot", ["hip", "ankle"], "outer", PDControlConfig(10.0, 0.0), clamping=[limit], stage=stage)
+    add_actuator("/Robot", "knee", "inner", PDControlConfig(20.0, 0.0), clamping=[limit], stage=stage)
+    host = ArraysHost(names, 2, path="/Robot", stage=stage)
+    with use_host(host), ArticulationActuators("/Robot_.*") as made:
         host.play()
         host.arrays().position_targets[:] = 1.0
         yield made
@@ -51,7 +208,7 @@ def test_read_parameter_stays_shared(wrapper: ArticulationActuators) -> None:
         assert values.tolist() == expected
         values[:] = 7.0
         assert "kp" not in vars(actuator.controller)
-    assert efforts(wrapper) == [[10, 20, 10]] * ROBOTS
+    assert efforts(wrapper) == [[10, 20, 10]] * 2
 
 
 def test_written_parameter_is_read_back(wrapper: ArticulationActuators) -> None:

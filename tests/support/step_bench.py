@@ -107,6 +107,31 @@ def mixed_plan(device: Any = "cpu") -> Plan:
     return compile_plan(entries(device), ROBOTS)
 
 
+def built_in_entries(robots: int = ROBOTS) -> list[ActuatorEntry]:
+    """The same joints with built-in laws only: every one of them, the limits of one joint in an order of its own."""
+
+    def of(value: float, dtype: Any = wp.float32) -> wp.array:
+        return wp.full(robots, value, dtype=dtype, device="cpu")
+
+    lags = wp.array(np.arange(robots) % 4, dtype=wp.int32, device="cpu")
+    const = wp.array(np.arange(robots) % 3 + 1, dtype=wp.float32, device="cpu")
+    pid = ControllerPID(of(30), of(20), of(2), of(0.05), const)
+    knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingPositionBased(None, *TABLE), ClampingMaxEffort(of(12))]
+    ankle = [ClampingMaxEffort(of(7)), ClampingDCMotor(of(9), of(3), of(5))]
+    toe = ControllerPID(of(5), of(3), of(0.5), of(1))
+    return [
+        ActuatorEntry("/A/hip", ("hip",), ControllerPD(of(10), of(1)), [ClampingMaxEffort(of(9))], None),
+        ActuatorEntry("/A/knee", ("knee",), pid, knee, Delay(lags, 3)),
+        ActuatorEntry("/A/ankle", ("ankle",), ControllerPD(of(20), of(0.5)), ankle, Delay(of(2, wp.int32), 5)),
+        ActuatorEntry("/A/toe", ("toe",), toe, [ClampingPositionBased(None, [0.0], [4.0])], None),
+    ]
+
+
+def built_in_plan(robots: int = ROBOTS) -> Plan:
+    """Their plan, which runs natively too."""
+    return compile_plan(built_in_entries(robots), robots)
+
+
 class Twin:
     """The same for one robot, in float64."""
 
@@ -178,8 +203,8 @@ class Bench:
     """
 
     def __init__(self, step: Any, kind: str = "columns", device: Any = "cpu") -> None:
-        self.step_of_plan, self.kind, count = step, kind, ROBOTS * len(NAMES)
-        shape = (ROBOTS, WIDTH) if kind == "columns" else (count + 3,)
+        self.step_of_plan, self.kind, count = step, kind, step.plan.num_robots * len(NAMES)
+        shape = (step.plan.num_robots, WIDTH) if kind == "columns" else (count + 3,)
         self.arrays = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(6)]
         self.at = np.random.default_rng(3).permutation(count + 3)[:count].astype(np.uint32)
         self.computed = wp.zeros(shape, dtype=wp.float32, device=device)
@@ -204,7 +229,7 @@ class Bench:
     def efforts(self) -> np.ndarray:
         """Efforts `(robots, joints)`."""
         found = self.arrays[5].numpy()
-        return found[:, COLUMNS].copy() if self.kind == "columns" else found[self.at].reshape(ROBOTS, -1)
+        return found[:, COLUMNS].copy() if self.kind == "columns" else found[self.at].reshape(-1, len(NAMES))
 
     def step(self, inputs: np.ndarray) -> np.ndarray:
         """One step."""

@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators import ControllerPD, Delay
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
 from isaacsim.core.experimental.actuators.pipeline.step.state import (
     LAYOUT,
     StepState,
@@ -21,14 +22,37 @@ from isaacsim.core.experimental.actuators.pipeline.step.state import (
     save,
 )
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
-from step_bench import NAMES, ROBOTS, Bench, draw, entries, full, mixed_plan
+from step_bench import NAMES, ROBOTS, Bench, built_in_entries, draw, entries, full, mixed_plan
+
+
+def warp(entries: list[ActuatorEntry]) -> WarpStep:
+    return WarpStep(compile_plan(entries, ROBOTS), "cpu")
+
+
+def native(entries: list[ActuatorEntry]) -> NativeStep:
+    if not is_native_there():
+        pytest.skip("the native core was not built")
+    return NativeStep(compile_plan(entries, ROBOTS))
+
+
+ENGINES = pytest.mark.parametrize(
+    "engines",
+    [
+        (entries, warp, warp),
+        (built_in_entries, native, native),
+        (built_in_entries, native, warp),
+        (built_in_entries, warp, native),
+    ],
+    ids=["warp", "native", "native to warp", "warp to native"],
+)
+WARP = entries, warp
 
 
 class Whole:
     """All joints in one step."""
 
-    def __init__(self) -> None:
-        step = WarpStep(mixed_plan(), "cpu")
+    def __init__(self, entries: Any, engine: Any) -> None:
+        step = engine(entries())
         self.bench, self.parts = Bench(step), [(list(range(len(NAMES))), step)]
 
     def step(self, inputs: np.ndarray) -> np.ndarray:
@@ -38,10 +62,10 @@ class Whole:
 class Split:
     """The same actuators in two steps, in another order, so that rings have other depths and rows other places."""
 
-    def __init__(self) -> None:
+    def __init__(self, entries: Any, engine: Any) -> None:
         made, self.parts, self.arrays = entries(), [], []
         for joints in ([2, 0], [3, 1]):
-            step = WarpStep(compile_plan([made[joint] for joint in joints], ROBOTS), "cpu")
+            step = engine([made[joint] for joint in joints])
             arrays = [wp.zeros((ROBOTS, 2), dtype=wp.float32, device="cpu") for _ in range(6)]
             step.bind(Columns([0, 1], arrays[:5], arrays[5]))
             self.parts.append((joints, step))
@@ -70,9 +94,11 @@ def faults(made: Any) -> list[tuple[int, int, int, int]]:
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 7])
 @pytest.mark.parametrize(("first", "second"), [(Whole, Whole), (Whole, Split), (Split, Whole)])
-def test_it_goes_on_bit_for_bit(first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:
-    """Through a file, into another set-up of the same actuators, after which both save the same."""
-    source, target = first(), second()
+@ENGINES
+def test_it_goes_on_bit_for_bit(engines: Any, first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:
+    """Through a file, into another set-up of the same actuators or another engine, after which both save the same."""
+    of, before, after = engines
+    source, target = first(of, before), second(of, after)
     for _ in range(steps):
         source.step(draw(rng))
     for _ in range(3):
@@ -90,7 +116,7 @@ def test_it_goes_on_bit_for_bit(first: Any, second: Any, steps: int, rng: np.ran
 
 def test_names_say_whose_what_is(rng: np.random.Generator) -> None:
     """Label, part and name; the ring has the actuator's own length, newest last."""
-    made = Whole()
+    made = Whole(*WARP)
     commands = []
     for _ in range(4):
         inputs = draw(rng, faults=False)
@@ -125,6 +151,7 @@ def with_(**changed: Any) -> Any:
 KNEE = "/A/knee.controller.integral"
 
 
+@pytest.mark.parametrize("engine", [warp, native])
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -150,9 +177,11 @@ KNEE = "/A/knee.controller.integral"
         (with_(faults=np.array([1, 2, 3])), "saved faults"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_changes_nothing(change: Any, words: str, rng: np.random.Generator) -> None:
+def test_what_does_not_fit_is_refused_and_changes_nothing(
+    change: Any, words: str, engine: Any, rng: np.random.Generator
+) -> None:
     """A ValueError that names what differs; in two steps the first is as untouched as the second."""
-    made = Split()
+    made = Split(built_in_entries, engine)
     for _ in range(3):
         made.step(draw(rng))
     wrong = change(save(made.parts))
