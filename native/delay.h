@@ -27,14 +27,17 @@ inline int64_t one_lag(const Ring& ring, const int32_t* RESTRICT lag, int64_t co
     return differ ? -1 : std::clamp<int64_t>(lag[0], 0, ring.depth);
 }
 
-// Where in the ring the delayed command of each element is, -1 where it is this step's own.
+// Where in the ring the delayed command of each element is, -1 where it is this step's own. With SOME_NOW lags may be
+// anything, else they are in the ring and none of them is zero.
+template <bool SOME_NOW>
 inline void find_rows(const Ring& ring, const int32_t* RESTRICT lag, const int32_t* RESTRICT places, int64_t count,
                       int64_t* RESTRICT from) {
     const int32_t newest = static_cast<int32_t>(ring.newest), depth = static_cast<int32_t>(ring.depth);
     for (int64_t k = 0; k < count; ++k) {
         const int32_t steps = lag[places[k]];
-        const int32_t row = newest + 1 - (steps > depth ? depth : steps);
-        from[k] = steps <= 0 ? -1 : (row < 0 ? row + depth : row) * ring.pitch + k;
+        const int32_t row = newest + 1 - (SOME_NOW && steps > depth ? depth : steps);
+        const int64_t found = (row < 0 ? row + depth : row) * ring.pitch + k;
+        from[k] = SOME_NOW && steps <= 0 ? -1 : found;
     }
 }
 
@@ -113,8 +116,9 @@ APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* 
 }
 
 // Some elements are delayed, or each by a lag of its own.
-APART inline bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
-                              float* const* delayed, float* const* before) {
+template <bool SOME_NOW>
+APART bool delay_apart(const Problem& p, Block& b, const float* const* now, const int64_t* RESTRICT from_row,
+                       float* const* delayed, float* const* before) {
     const Ring& ring = p.ring;
     const int64_t count = b.robots * p.delayed_slots, from = b.first_robot * p.delayed_slots;
     const int64_t written = next_row(ring) * ring.pitch;
@@ -134,9 +138,9 @@ APART inline bool delay_apart(const Problem& p, Block& b, const float* const* no
         const int64_t row = from_row[k];
         const float first = now_0[i], second = now_1[i], third = now_2[i];
         bad |= finite(first) & finite(second) & finite(third) ? 0 : 1;
-        out_0[i] = row < 0 ? first : ring_0[row];
-        out_1[i] = row < 0 ? second : ring_1[row];
-        out_2[i] = row < 0 ? third : ring_2[row];
+        out_0[i] = SOME_NOW && row < 0 ? first : ring_0[row];
+        out_1[i] = SOME_NOW && row < 0 ? second : ring_1[row];
+        out_2[i] = SOME_NOW && row < 0 ? third : ring_2[row];
         ring_0[written + k] = first;
         ring_1[written + k] = second;
         ring_2[written + k] = third;
@@ -162,8 +166,8 @@ inline bool delay(const Problem& p, Block& b, float* const* delayed, float* cons
         if (uniform == ring.depth) return delay_swapped(p, b, now, delayed);
         if (uniform >= 0) return delay_alike(p, b, now, uniform, delayed);
     }
-    if (ring.own_lag) find_rows(ring, lag, p.delayed_places, b.robots * p.delayed_slots, rows);
-    return delay_apart(p, b, now, rows, delayed, before);
+    if (ring.own_lag) find_rows<true>(ring, lag, p.delayed_places, b.robots * p.delayed_slots, rows);
+    return (ring.some_now ? delay_apart<true> : delay_apart<false>)(p, b, now, rows, delayed, before);
 }
 
 }  // namespace ACTUATORS_VARIANT

@@ -10,9 +10,9 @@ namespace actuators {
 
 namespace {
 
-// elements of a block: few enough for the first-level cache; where a step reads and writes rows of a ring besides, or
-// curves, it is memory that it waits for, which likes long runs better
-constexpr int64_t kBlock = 384, kLongBlock = 3072;
+// elements of a block: few enough for the first-level cache; where there are many and a step reads and writes rows of
+// a ring besides, or curves, it is memory that it waits for, which likes long runs better
+constexpr int64_t kBlock = 384, kLongBlock = 3072, kMany = 32768;
 // a step shorter than this does not let other Python threads in: switching would cost more than it
 constexpr int64_t kWorthReleasing = 8192;
 // elements from which on a helper is of use, and into how many chunks they are cut
@@ -205,7 +205,8 @@ void Plan::choose_layout() {
 }
 
 int64_t Plan::block_size() const {
-    return delayed_slots_.empty() && curves_.empty() ? kBlock : kLongBlock;
+    const bool streams = !delayed_slots_.empty() || !curves_.empty();
+    return streams && p_.robots * p_.slots >= kMany ? kLongBlock : kBlock;
 }
 
 void Plan::prepare() {
@@ -307,7 +308,7 @@ Use Plan::use_of(MemberUse& member, int number) {
         for (CurveValues& curve : curves_) {
             if (static_cast<int>(curve.limit) != number) continue;
             places_of(curve.slots, curve.places);
-            const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots && p_.layout != Layout::kGaps;
+            const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots;
             use.curves.push_back({curve.count, curve.rows.data(), every ? nullptr : curve.places.data(),
                                   static_cast<int64_t>(curve.slots.size())});
         }
@@ -329,8 +330,10 @@ void Plan::prepare_lag() {
     shared_lag_ = Aligned<int32_t>(p_.robots_per_block * p_.period);
     for (size_t i = 0; i < shared_lag_.size(); ++i) {
         const int32_t slot = slot_of_[i % p_.period];
-        shared_lag_[i] = slot < 0 ? 0 : lag_[slot];
+        shared_lag_[i] = slot < 0 ? 0 : static_cast<int32_t>(bounded_lag(lag_[slot], depth_));
     }
+    ring.some_now = own_lag_ != nullptr;
+    for (const int32_t slot : delayed_slots_) ring.some_now |= lag_[slot] <= 0;
     ring.shared_lag = shared_lag_.data();
     ring.own_lag = own_lag_;
     ring.uniform = uniform_lag() ? bounded_lag(lag_[delayed_slots_[0]], depth_) : -1;

@@ -109,6 +109,8 @@ struct Ring {
     // steps per element, like a Row; `uniform` >= 0 when all delayed slots share one number
     const int32_t *shared_lag = nullptr, *own_lag = nullptr;
     int64_t uniform = -1;
+    // whether some lags may be zero, or not in the ring
+    bool some_now = true;
 };
 
 // ---- faults, and what stands between two halves of a step

@@ -230,8 +230,9 @@ void step_blocks(const Problem& p, int64_t first, int64_t last, float* memory) {
     // lags that robots share are the same places of the ring in all blocks
     const bool in_rows = p.delayed_slots == p.slots && p.ring.uniform >= 0 && p.layout != Layout::kGaps;
     if (p.delayed_slots && !p.ring.own_lag && !in_rows)
-        find_rows(p.ring, p.ring.shared_lag, p.delayed_places, p.robots_per_block * p.delayed_slots,
-                  scratch.ring_rows());
+        (p.ring.some_now ? find_rows<true> : find_rows<false>)(p.ring, p.ring.shared_lag, p.delayed_places,
+                                                               p.robots_per_block * p.delayed_slots,
+                                                               scratch.ring_rows());
     for (int64_t number = first; number < last; ++number) step_block(p, number, scratch);
 }
 
