@@ -429,23 +429,20 @@ void Plan::look_through_indices() {
         int at = 0;
         while (at < known && (seen[at].index != end.index || seen[at].step != end.index_stride)) ++at;
         if (at == known) {
-            // the largest index is one more than a bound that all keep
-            uint32_t largest = 0, differ = 0;
             const uint32_t first = *end.index;
-            if (end.index_stride == 1) {
-                const uint32_t* index = end.index;
-                for (int64_t k = 0; k < p_.robots; ++k) {
-                    largest = std::max(largest, index[k]);
-                    differ |= (index[k] - first) ^ static_cast<uint32_t>(k);
-                }
-            } else {
-                for (int64_t k = 0; k < p_.robots; ++k) {
-                    const uint32_t index = end.index[k * end.index_stride];
-                    largest = std::max(largest, index);
-                    differ |= (index - first) ^ static_cast<uint32_t>(k);
-                }
+            const auto at_robot = [&](int64_t k) { return end.index[k * end.index_stride]; };
+            uint32_t differ = 0;
+            if (end.index_stride == 1)
+                for (int64_t k = 0; k < p_.robots; ++k) differ |= (end.index[k] - first) ^ static_cast<uint32_t>(k);
+            else
+                for (int64_t k = 0; k < p_.robots; ++k) differ |= (at_robot(k) - first) ^ static_cast<uint32_t>(k);
+            int64_t largest = int64_t{first} + p_.robots - 1;
+            if (differ) {
+                uint32_t found = 0;
+                for (int64_t k = 0; k < p_.robots; ++k) found = std::max(found, at_robot(k));
+                largest = found;
             }
-            seen[known++] = {end.index, end.index_stride, int64_t{largest} + 1, first, differ == 0};
+            seen[known++] = {end.index, end.index_stride, largest + 1, first, differ == 0};
         }
         if (seen[at].size > end.size)
             refuse(label_ + ": index " + std::to_string(seen[at].size - 1) + " into " + names_[named],

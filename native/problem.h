@@ -163,6 +163,8 @@ struct Route {
     int law_of_all = -1;
     std::vector<Places> laws;
     std::vector<Limits> limits;
+    // whether all limits go in one sweep
+    bool one_sweep = false;
     // law and limits in one sweep; and whether a block is nothing else
     Sweep whole = nullptr;
     bool bare = false;

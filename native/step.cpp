@@ -186,7 +186,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
 
     // law and limits
     derive_all(p, b, scratch);
-    float *here = scratch.at(Scratch::kHere), *there = scratch.at(Scratch::kThere);
+    float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
         return hand_over(p, b, signals);
@@ -194,12 +194,17 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     if (p.phase == Phase::kWhole && p.route.whole) {
         bad |= p.route.whole(p, b);
     } else {
-        if (p.phase == Phase::kLimit)
+        float* const told = p.computed + b.first;
+        if (p.phase == Phase::kLimit) {
             std::copy_n(p.handover.efforts + b.first, b.size, here);
-        else
-            command(p, b, here);
-        const float* computed = p.phase == Phase::kLimit ? p.handover.computed + b.first : here;
-        if (p.computed) std::copy_n(computed, b.size, p.computed + b.first);
+            if (p.computed) std::copy_n(p.handover.computed + b.first, b.size, told);
+        } else {
+            // where they are told is good enough to start from, if no limit works in place
+            const bool directly = p.computed && p.route.one_sweep;
+            command(p, b, directly ? told : here);
+            if (p.computed && !directly) std::copy_n(here, b.size, told);
+            if (directly) here = told;
+        }
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
         bad |= limit(p, b, here, there);
     }
@@ -274,11 +279,12 @@ void choose(Problem& p) {
         if (static_cast<int>(k) != p.route.law_of_all)
             p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
+    p.route.one_sweep =
+        p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places && !p.limited_by);
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    if (!p.route.laws.empty() || p.computed || p.limited_by || p.route.limits.size() > 1) return;
-    if (p.route.limits.size() == 1 && p.route.limits[0].places) return;
+    if (!p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
                            : find_whole<false>(Controllers{}, law, p.limits.data(), count);

@@ -205,10 +205,14 @@ class Actuator:
             ValueError: A stateful actuator without both states, an array that is not there or does not fit, or a time
                 step that is no number of seconds >= 0. Nothing has been written then.
         """
+        compiled = self._compiled
+        if compiled.calls is not None and compiled.calls.again(
+            sim_state, sim_control, current_act_state, next_act_state, dt
+        ):
+            return
         self.require_states(current_act_state, next_act_state)
         if not self.num_actuators:
             return
-        compiled = self._compiled
         while compiled.calls is None or not compiled.calls.step(
             sim_state, sim_control, current_act_state, next_act_state, dt
         ):

@@ -143,6 +143,11 @@ class Calls:
             names = [[names_of(name) for name in wanted] for wanted in self._wanted]
             plans = [step.core for step in self._steps]
             self._core = native.core.Calls(plans, *names, self._told, self._stateful, self._timed)
+            self.again = self._core.step
+
+    def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
+        """As `step`, if the core has met all of it before; False when nothing was done."""
+        return False
 
     def is_current(self) -> bool:
         """Whether the actuators still consist of what was compiled."""
