@@ -10,8 +10,9 @@ namespace actuators {
 
 namespace {
 
-// elements of a block
-constexpr int64_t kBlock = 384;
+// elements of a block: few enough for the first-level cache; where a step reads and writes rows of a ring besides, or
+// curves, it is memory that it waits for, which likes long runs better
+constexpr int64_t kBlock = 384, kLongBlock = 3072;
 // a step shorter than this does not let other Python threads in: switching would cost more than it
 constexpr int64_t kWorthReleasing = 8192;
 // elements from which on a helper is of use, and into how many chunks they are cut
@@ -203,6 +204,10 @@ void Plan::choose_layout() {
     }
 }
 
+int64_t Plan::block_size() const {
+    return delayed_slots_.empty() && curves_.empty() ? kBlock : kLongBlock;
+}
+
 void Plan::prepare() {
     if (!bound_) throw std::runtime_error("not bound to arrays. Call bind() first.");
     // what is told may also be wanted where nobody observes it
@@ -211,7 +216,7 @@ void Plan::prepare() {
     p_.computed = observed_ ? observed_ : told ? computed_.data() : nullptr;
     choose_layout();
     p_.period = p_.layout == Layout::kGaps ? p_.efforts.pitch : p_.slots;
-    p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, kBlock / p_.period));
+    p_.robots_per_block = std::min(p_.robots, std::max<int64_t>(1, block_size() / p_.period));
     p_.columns = columns_.data();
     find_picks();
 

@@ -128,6 +128,7 @@ class Plan {
     MemberUse member(const Member& given, bool controller) const;
     void prepare();
     void choose_layout();
+    int64_t block_size() const;
     void find_picks();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
