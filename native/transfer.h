@@ -18,7 +18,9 @@ class Transfer {
             require(made.from_columns, made.from);
             require(made.to_columns, made.to);
             const auto whole = [](const End& end) {
-                return end.column_pitch == (end.wide ? 8 : 4) && end.row_pitch % (end.wide ? 8 : 4) == 0;
+                const int64_t size = end.wide ? 8 : 4;
+                return end.column_pitch == size && end.row_pitch % size == 0 &&
+                       reinterpret_cast<uintptr_t>(end.data) % size == 0;
             };
             made.even =
                 whole(made.from) && whole(made.to) && neighbours(made.from_columns) && neighbours(made.to_columns);

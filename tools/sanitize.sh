@@ -20,6 +20,6 @@ for isa in $(PYTHONPATH=$place LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASA
     echo "sanitized, $isa:"
     PYTHONPATH=$place ACTUATORS_ISA=$isa ASAN_OPTIONS=detect_leaks=0 \
         LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
-        "$python" -m pytest -q -p no:cacheprovider tests/pipeline/test_native_core.py \
-        tests/pipeline/test_native_flat.py
+        "$python" -m pytest -q -p no:cacheprovider tests/pipeline/step/test_native.py \
+        tests/pipeline/step/test_same_bits.py tests/pipeline/test_calls.py
 done

@@ -21,8 +21,8 @@ from isaacsim.core.experimental.actuators import (
     ControllerPD,
     ControllerPID,
     Delay,
+    native,
 )
-from isaacsim.core.experimental.actuators.native import core
 from isaacsim.core.experimental.actuators.pipeline import calls
 from isaacsim.core.experimental.actuators.pipeline.calls import Calls, contents, unchanged
 
@@ -34,8 +34,8 @@ STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel
 def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """How actuators are stepped."""
     if request.param == "warp":
-        monkeypatch.setattr(calls, "core", None)
-    elif core is None:
+        monkeypatch.setattr(native, "core", None)
+    elif native.core is None:
         pytest.skip("the native core was not built")
     return request.param
 
@@ -423,7 +423,7 @@ def test_nothing_is_written_when_one_of_several_cannot_step(rng: np.random.Gener
     group.step(*given, states, states, DT)
     before = [given[1].joint_f.numpy().copy(), *(array.copy() for array in memory_of(states[0]))]
     last.indices.numpy()[2] = 17
-    if calls.core is None:
+    if native.core is None:
         pytest.skip("one after the other, those before it have stepped")
     with pytest.raises(ValueError, match="index 17 into joint_q"):
         group.step(*given, states, states, DT)
@@ -590,7 +590,7 @@ class OfCore:
             "stateful": True,
             "timed": True,
         }
-        self.calls = core.Calls(**arguments | changed)
+        self.calls = native.core.Calls(**arguments | changed)
         self.state_object, self.control = frame(np.random.default_rng(1))
         self.objects = [*vars(self.state_object).values(), *vars(self.control).values()]
         arrays = [array.numpy() for array in self.objects]
@@ -627,10 +627,13 @@ def native_only(path: str) -> None:
         (lambda: OfCore().add_frame(3, [[np.zeros(N, np.int32)] * 7]), "indices of joint_q has dtype int32"),
         (lambda: OfCore().add_frame(3, [[np.zeros(2, np.uint32)] * 7]), "indices of joint_q has 2 elements: must be 4"),
         (lambda: OfCore().calls.add_states(None, None, [], [], []), "states: must be one per actuator"),
-        (lambda: core.Calls([OfCore().plan] * 2, [], [], [], False, False), "plans: must be all different|one plan"),
-        (lambda: core.unchanged([1]), "1: must be a pair"),
-        (lambda: core.unchanged([(1, 2, 3)]), "must be a pair"),
-        (lambda: core.unchanged([({}, [])]), "must be a tuple"),
+        (
+            lambda: native.core.Calls([OfCore().plan] * 2, [], [], [], False, False),
+            "plans: must be all different",
+        ),
+        (lambda: native.core.unchanged([1]), "1: must be a pair"),
+        (lambda: native.core.unchanged([(1, 2, 3)]), "must be a pair"),
+        (lambda: native.core.unchanged([({}, [])]), "must be a tuple"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(call: Any, words: str) -> None:
@@ -645,14 +648,14 @@ def test_arguments_of_another_kind_are_refused(given: Any) -> None:
     """What is no plan, state or list."""
     one = OfCore()
     for call in (
-        lambda: core.Calls([given], [], [], [], False, False),
-        lambda: core.Calls([], [given], [], [], False, False),
-        lambda: core.Calls([], [], [given], [], False, False),
-        lambda: core.Calls([], [], [], given, False, False),
+        lambda: native.core.Calls([given], [], [], [], False, False),
+        lambda: native.core.Calls([], [given], [], [], False, False),
+        lambda: native.core.Calls([], [], [given], [], False, False),
+        lambda: native.core.Calls([], [], [], given, False, False),
         lambda: one.calls.add_states(1, 2, [given], [one.state], []),
         lambda: one.calls.add_states(1, 2, [one.state], [given], []),
         lambda: one.calls.add_states(1, 2, [one.state], [one.state], given),
-        lambda: core.unchanged(given),
+        lambda: native.core.unchanged(given),
     ):
         with pytest.raises((TypeError, RuntimeError)):
             call()
@@ -700,15 +703,15 @@ def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
 def test_another_kind_of_container_is_a_change() -> None:
     """The core looks into dicts and lists alone."""
     one = object()
-    assert not core.unchanged([((one,), (one,))])
-    assert not core.unchanged([(object(), (one,))])
+    assert not native.core.unchanged([((one,), (one,))])
+    assert not native.core.unchanged([(object(), (one,))])
 
 
 @pytest.mark.usefixtures("native_only")
 def test_instruction_sets_agree_in_every_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that this processor has, on more joints than are stepped at a time, of one actuator and of several."""
     results = set()
-    for name in core.variants():
+    for name in native.core.variants():
         monkeypatch.setenv("ACTUATORS_ISA", name)
         rng, group = np.random.default_rng(4), ActuatorGroup([made(1150), pd(3, 1150), made(1150)])
         now, after = group.state(), group.state()

@@ -160,6 +160,19 @@ def test_each_law_gives_the_same_bits(law: str, limits: tuple[str, ...], delay: 
         np.testing.assert_array_equal(saved[name], restored[name], err_msg=name)
 
 
+@pytest.mark.parametrize(("position", "limit"), [(-1.0, 5), (0.0, 20), (1e-7, 9), (1.0, 10), (2.0, 10), (-3.0, 5)])
+@pytest.mark.parametrize("made", [native, warp])
+def test_where_two_rows_share_a_point_the_first_holds_there(made: Any, position: float, limit: float) -> None:
+    """Just beyond it the second does; the end rows hold outside."""
+    table = ClampingPositionBased(None, [-1.0, 0.0, 0.0, 1.0], [5.0, 20.0, 9.0, 10.0])
+    law = ControllerPD(floats(0, 0, 0), floats(0, 0, 0), floats(1000, 1000, 1000))
+    one = OneJoint(made, ActuatorEntry("a", ("a",), law, [table], None), "columns")
+    inputs = np.zeros((5, ROBOTS, 1), np.float32)
+    inputs[0] = position
+    one.take(inputs)
+    np.testing.assert_allclose(one.efforts, limit, rtol=1e-6)
+
+
 @pytest.mark.parametrize("steps", [0, 1, 4, 23])
 @pytest.mark.parametrize(("first", "second"), [(native, warp), (warp, native)])
 def test_what_one_saved_the_other_continues(first: Any, second: Any, steps: int, rng: np.random.Generator) -> None:

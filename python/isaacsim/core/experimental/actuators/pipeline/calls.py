@@ -257,6 +257,8 @@ class Calls:
                     made[id(state)] = _step_state(step, actuator, label, state)
                 lists[-1].append(made[id(state)])
         told = [contents(vars(part)) for states in both for state in states for part in _parts(state)]
+        # the core counts it as the newest too
+        self._states.pop(key, None)
         self._states[key] = *lists, told, both
         _forget_oldest(self._states)
         if self._core is not None:
