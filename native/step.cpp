@@ -79,8 +79,10 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
 
 // ---- law and limits apart
 
-// Efforts before the limits.
-void command(const Problem& p, Block b, float* efforts) {
+// Efforts before the limits. The block is lent: it is as before afterwards.
+void command(const Problem& p, Block& b, float* efforts) {
+    float* const out = b.efforts;
+    const int32_t* const driven = b.driven;
     b.efforts = efforts;
     b.driven = nullptr;
     if (p.route.law)
@@ -89,23 +91,28 @@ void command(const Problem& p, Block b, float* efforts) {
         std::fill_n(efforts, b.size, 0.0f);
     for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
         if (static_cast<int>(use) != p.route.law_of_all) p.route.laws[k++](p, b, p.controllers[use], efforts);
+    b.efforts = out;
+    b.driven = driven;
 }
 
 // All limits of the efforts `here`, into the block's; returns whether any of them is not finite.
-bool limit(const Problem& p, Block b, float* here, float* there) {
-    Block aside = b;
-    aside.driven = nullptr;
+bool limit(const Problem& p, Block& b, float* here, float* there) {
+    float* const out = b.efforts;
+    const int32_t* const driven = b.driven;
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
         if (limits.places) {
             if (p.limited_by) std::copy_n(here, b.size, there);
             limits.places(p, b, p.limits[limits.first], here);
         } else {
-            aside.limit = b.limit = limits.first;
-            aside.given = b.given = here;
+            b.limit = limits.first;
+            b.given = here;
             if (k + 1 == p.route.limits.size() && !p.limited_by) return limits.sweep(p, b);
-            aside.efforts = there;
-            limits.sweep(p, aside);
+            b.efforts = there;
+            b.driven = nullptr;
+            limits.sweep(p, b);
+            b.efforts = out;
+            b.driven = driven;
             std::swap(here, there);
         }
         if (!p.limited_by) continue;
