@@ -499,9 +499,9 @@ def test_agrees_with_newton(rng: np.random.Generator) -> None:
 def test_wrapper_shows_actuators_that_say_where_they_stand() -> None:
     """Indices are robot-major into flattened `(robots, DOFs)` arrays."""
     from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, use_host
-    from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+    from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
-    host = MemoryHost(["hip", "knee", "ankle"], N)
+    host = ArraysHost(["hip", "knee", "ankle"], N)
     with use_host(host):
         wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(pd()), "knee")])
         (actuator,) = wrapper.actuators

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUTS, Fault
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
@@ -141,7 +141,7 @@ def trial(
     case: Case, inputs: np.ndarray, *, which: int = -1, parameter: tuple[int, str] | None = None, bad: float = 0.0
 ) -> Trial:
     """Run to the end, with a bad input or parameter in one step; later the robot is reset."""
-    host = MemoryHost(NAMES, ROBOTS)
+    host = ArraysHost(NAMES, ROBOTS)
     found = Trial(np.zeros((END, ROBOTS, len(NAMES)), np.float32))
     with use_host(host):
         host.play()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, Controller, use_host
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
 
 class Sign(Controller):
@@ -22,7 +22,7 @@ class Sign(Controller):
 
 def test_law_in_numpy_drives_its_joint() -> None:
     """Nothing has to be compiled for it."""
-    host = MemoryHost(["hip", "knee"], 2)
+    host = ArraysHost(["hip", "knee"], 2)
     with use_host(host):
         host.play()
         with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Sign()), "knee")]):
@@ -49,6 +49,6 @@ class Counting(Sign):
 
 def test_memory_that_cannot_be_held_is_refused_when_bound() -> None:
     """A fault has to leave it as it was: the message names actuator and array, and says what to do."""
-    with use_host(MemoryHost(["hip", "knee"], 2)):
+    with use_host(ArraysHost(["hip", "knee"], 2)):
         with pytest.raises(ValueError, match=r"'knee': controller_state\.steps is a ndarray.*Keep the state in such"):
             ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Counting()), "knee")])

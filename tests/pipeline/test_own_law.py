@@ -20,7 +20,7 @@ from isaacsim.core.experimental.actuators import (
     register_actuator_component,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from pxr import Sdf
@@ -314,7 +314,7 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
         prim.CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(value)
     prim.CreateRelationship("newton:targets").SetTargets(["/World/R/joints/hinge"])
     register_actuator_component("AcmeFilteredAPI", FilteredPD, ComponentKind.CONTROLLER)
-    host = MemoryHost(["hinge"], path="/World/R", stage=made.stage)
+    host = ArraysHost(["hinge"], path="/World/R", stage=made.stage)
     with use_host(host), ArticulationActuators("/World/R") as wrapper:
         host.play()
         host.arrays().position_targets[:] = 1.5

@@ -34,7 +34,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.usd import schema
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -170,7 +170,7 @@ def test_registered_component_is_parsed_and_driven_from_usd(stage: Usd.Stage) ->
     register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
     parsed = parse_actuator_prim(stage.GetPrimAtPath(f"{ROOT}/Actuators/own"))
     assert (parsed.controller_class, parsed.controller_kwargs) == (Constant, {"hold_effort": 3.0})
-    host = MemoryHost(["knee", "ankle"], 2, path=ROOT, stage=stage)
+    host = ArraysHost(["knee", "ankle"], 2, path=ROOT, stage=stage)
     with use_host(host):
         wrapper = ArticulationActuators(f"{ROOT}_.*")
         host.play()
@@ -194,7 +194,7 @@ def test_value_that_the_component_refuses_names_the_prim(stage: Usd.Stage) -> No
     own_prim(stage, -3.0)
     register_actuator_component("NewtonHoldControlAPI", Constant, ComponentKind.CONTROLLER)
     register_actuator_component("AcmeDoublingAPI", Doubling, ComponentKind.CLAMPING)
-    with use_host(MemoryHost(["knee", "ankle"], path=ROOT, stage=stage)):
+    with use_host(ArraysHost(["knee", "ankle"], path=ROOT, stage=stage)):
         with pytest.raises(ActuatorParseError, match=r"</Robot/Actuators/own>: hold_effort = -3.0"):
             ArticulationActuators(ROOT)
 
@@ -226,7 +226,7 @@ def test_function_chooses_the_component_of_a_prim(stage: Usd.Stage) -> None:
     parsed = parse_actuator_prim(prim)
     assert (parsed.controller_class, parsed.controller_kwargs) == (Constant, {"hold_effort": 3.0})
     assert seen[0]["hold_effort"] == 3.0
-    host = MemoryHost(["knee", "ankle"], path=ROOT, stage=stage)
+    host = ArraysHost(["knee", "ankle"], path=ROOT, stage=stage)
     with use_host(host):
         wrapper = ArticulationActuators(ROOT)
         assert isinstance(wrapper.actuators[0].controller, Constant)

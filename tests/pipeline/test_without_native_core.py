@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPD, use_host
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline import assembly
 
 
@@ -15,7 +15,7 @@ def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     monkeypatch.setattr(assembly, "_told", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
     for _ in range(2):
-        host = MemoryHost(["knee"])
+        host = ArraysHost(["knee"])
         with use_host(host):
             host.play()
             with ArticulationActuators.from_actuators("/Robot", [(ActuatorConfig(ControllerPD(gain, gain)), "knee")]):

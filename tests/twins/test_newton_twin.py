@@ -10,7 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from peers import newton_actuator
 from pxr import Usd
 
@@ -34,7 +34,7 @@ def test_same_file_gives_the_same_efforts(file: str, root: str, robots: Path, rn
         if prim.IsA("PhysicsRevoluteJoint") or prim.IsA("PhysicsPrismaticJoint")
     ]
     names = [path.rsplit("/", 1)[1] for path in joints]
-    host = MemoryHost(names, count, path=root, stage=stage, dof_paths=joints)
+    host = ArraysHost(names, count, path=root, stage=stage, dof_paths=joints)
     with use_host(host), quiet_warp():
         host.play()
         wrapper = ArticulationActuators(f"{root}_.*")

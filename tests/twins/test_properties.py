@@ -36,7 +36,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from pxr import Usd, UsdPhysics
 
 ROBOTS, JOINTS, STEPS, DT, LONGEST = 3, 2, 12, 0.01, 4
@@ -113,7 +113,7 @@ def random_signals(seed: int, steps: int = STEPS, joints: int = JOINTS) -> np.nd
     return np.random.default_rng(seed).normal(size=(steps, 5, ROBOTS, joints)).astype(np.float32)
 
 
-def step(host: MemoryHost, wrapper: ArticulationActuators, signals: np.ndarray) -> np.ndarray:
+def step(host: ArraysHost, wrapper: ArticulationActuators, signals: np.ndarray) -> np.ndarray:
     """Bits of the efforts `(robots, joints)` for the signals `(5, robots, joints)` of one step."""
     memory = host.arrays()
     assert memory is not None
@@ -126,7 +126,7 @@ def step(host: MemoryHost, wrapper: ArticulationActuators, signals: np.ndarray) 
 
 def run(configs: Sequence[ActuatorConfig], signals: np.ndarray, reset: Mapping[int, Any] | None = None) -> np.ndarray:
     """Bits of the efforts `(steps, robots, joints)`; before step `k`, the robots `reset[k]` start over."""
-    host = MemoryHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
+    host = ArraysHost([f"joint_{n}" for n in range(signals.shape[3])], signals.shape[2])
     with use_host(host):
         host.play()
         pairs = [(config, f"joint_{n}") for n, config in enumerate(configs)]
@@ -221,7 +221,7 @@ def test_grouping_of_joints_into_prims_changes_no_bit(seed: int, order: list[int
             ]
             controller, lag = PIDControlConfig(1, 1, 1, 1), DelayConfig(LONGEST)
             add_actuator(ROOT, group, f"group_{number}", controller, clamping=clamps, delay=lag, stage=stage)
-        host = MemoryHost(names, ROBOTS, path=ROOT, stage=stage)
+        host = ArraysHost(names, ROBOTS, path=ROOT, stage=stage)
         with use_host(host), ArticulationActuators(f"{ROOT}_.*") as wrapper:
             host.play()
             for actuator in wrapper.actuators:
@@ -254,7 +254,7 @@ def test_saved_state_goes_on_as_if_nothing_had_happened(
     """Efforts and faults, from any step, with robots reset and inputs lost on the way."""
     signals = random_signals(seed)
     signals[broken, 0, 1, 0] = np.nan
-    host = MemoryHost([f"joint_{n}" for n in range(JOINTS)], ROBOTS)
+    host = ArraysHost([f"joint_{n}" for n in range(JOINTS)], ROBOTS)
     saved: dict[str, np.ndarray] = {}
     results, faults = [], []
     with use_host(host):
@@ -329,7 +329,7 @@ gains = st.floats(0, 100, width=32) | st.floats(0, 2.0**100, width=32)
 any_signals = arrays(np.float32, (2, 5, 1, 1), elements=any_effort)
 
 
-def efforts_on_one_joint(wrapper: ArticulationActuators, host: MemoryHost, signals: np.ndarray) -> np.ndarray:
+def efforts_on_one_joint(wrapper: ArticulationActuators, host: ArraysHost, signals: np.ndarray) -> np.ndarray:
     host.play()
     with wrapper:
         return np.array([step(host, wrapper, now) for now in signals]).view(np.float32)
@@ -344,7 +344,7 @@ def test_no_effort_exceeds_the_plain_limit_of_a_prim(
     limit = next(clamp.max_effort for clamp in clamps if isinstance(clamp, MaxEffortClampingConfig))
     stage = stage_with(["knee"])
     add_actuator(ROOT, "knee", "knee", PDControlConfig(kp, kd), clamping=clamps, stage=stage)
-    host = MemoryHost(["knee"], path=ROOT, stage=stage)
+    host = ArraysHost(["knee"], path=ROOT, stage=stage)
     with use_host(host), warnings.catch_warnings():
         # an infinite stall effort beside a finite speed limit is told
         warnings.simplefilter("ignore", UserWarning)
@@ -362,7 +362,7 @@ def test_no_effort_exceeds_the_limit_at_the_end_of_a_list(
         component_of[type(clamp)].from_config(clamp, 1, "cpu") for clamp in [*before, MaxEffortClampingConfig(limit)]
     ]
     config = ActuatorConfig(ControllerPD(floats([kp]), floats([kd])), clamps)
-    host = MemoryHost(["knee"], path=ROOT)
+    host = ArraysHost(["knee"], path=ROOT)
     with use_host(host):
         wrapper = ArticulationActuators.from_actuators(ROOT, [(config, "knee")])
         found = efforts_on_one_joint(wrapper, host, signals)
@@ -374,7 +374,7 @@ def open_loop(clamps: Sequence[Clamping], signals: np.ndarray) -> tuple[np.ndarr
     efforts, positions, velocities = signals
     off = np.zeros(len(efforts), np.float32)
     now = np.stack([positions, velocities, off, off, efforts])[..., None]
-    host = MemoryHost(["joint"], len(efforts))
+    host = ArraysHost(["joint"], len(efforts))
     with use_host(host):
         host.play()
         config = ActuatorConfig(ControllerPD(floats(off), floats(off)), list(clamps))

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost as MemoryHost
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
 N, DT, NAMES = 3, 0.01, ["hip", "knee", "ankle"]
 
@@ -98,7 +98,7 @@ def full(value: float, dtype: Any = wp.float32) -> wp.array:
 
 @pytest.fixture
 def host():
-    made = MemoryHost(NAMES, N)
+    made = ArraysHost(NAMES, N)
     with use_host(made):
         made.play()
         yield made
@@ -118,11 +118,11 @@ def law_of(wrapper: ArticulationActuators) -> Any:
     return wrapper.actuators[1].controller
 
 
-def efforts(host: MemoryHost) -> np.ndarray:
+def efforts(host: ArraysHost) -> np.ndarray:
     return host.arrays().efforts.reshape(N, 3).copy()
 
 
-def test_own_and_known_laws_act_together(host: MemoryHost) -> None:
+def test_own_and_known_laws_act_together(host: ArraysHost) -> None:
     """Each joint gets the effort of its own pipeline, with state and delay."""
     with ArticulationActuators.from_actuators("/Robot_.*", mixed()):
         found = []
@@ -133,7 +133,7 @@ def test_own_and_known_laws_act_together(host: MemoryHost) -> None:
     assert found == [[5, 10, 4], [10, 11, 8], [15, 24, 12], [20, 39, 16]]
 
 
-def test_bad_input_never_reaches_the_users_law(host: MemoryHost) -> None:
+def test_bad_input_never_reaches_the_users_law(host: ArraysHost) -> None:
     """Its joint gets 0 and a fault; the other robots have the same bits as without."""
     with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         host.arrays().position_targets[:] = 1.0
@@ -144,7 +144,7 @@ def test_bad_input_never_reaches_the_users_law(host: MemoryHost) -> None:
         assert (fault.robot_path, fault.dof_name, fault.inputs) == ("/Robot_1", "knee", ("position",))
 
 
-def test_effort_that_is_not_finite_is_a_fault(host: MemoryHost) -> None:
+def test_effort_that_is_not_finite_is_a_fault(host: ArraysHost) -> None:
     """A law that returns infinity gives 0, whatever clamps come after it."""
     pairs = [(ActuatorConfig(GrowingSpring(full(np.inf)), [Halving()]), "knee")]
     with ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
@@ -154,7 +154,7 @@ def test_effort_that_is_not_finite_is_a_fault(host: MemoryHost) -> None:
         assert {fault.inputs for fault in wrapper.faults} == {("effort",)}
 
 
-def test_reset_of_a_robot_resets_its_own_law(host: MemoryHost) -> None:
+def test_reset_of_a_robot_resets_its_own_law(host: ArraysHost) -> None:
     """Memory and delay of that robot start over."""
     with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         for target in (1.0, 2.0):
@@ -167,7 +167,7 @@ def test_reset_of_a_robot_resets_its_own_law(host: MemoryHost) -> None:
 
 
 @pytest.mark.parametrize("call", range(1, 9))
-def test_law_that_raises_leaves_no_effort_and_no_half_step(host: MemoryHost, call: int) -> None:
+def test_law_that_raises_leaves_no_effort_and_no_half_step(host: ArraysHost, call: int) -> None:
     """Whichever call fails: efforts are 0, nothing steps, and after reset the results are those of a fresh start."""
     with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).fails_at = call
@@ -186,7 +186,7 @@ def test_law_that_raises_leaves_no_effort_and_no_half_step(host: MemoryHost, cal
         assert efforts(host)[0].tolist() == [5, 10, 4]
 
 
-def test_parameters_of_an_own_law_are_live(host: MemoryHost) -> None:
+def test_parameters_of_an_own_law_are_live(host: ArraysHost) -> None:
     """Writing one robot's value acts at the next step."""
     with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         law_of(wrapper).stiffness.numpy()[0] = 20.0
@@ -196,7 +196,7 @@ def test_parameters_of_an_own_law_are_live(host: MemoryHost) -> None:
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_saved_state_resumes_bit_for_bit(host: MemoryHost, steps: int) -> None:
+def test_saved_state_resumes_bit_for_bit(host: ArraysHost, steps: int) -> None:
     """Delays, integrals and the memory of an own law, through a file and into another wrapper."""
     pid = ActuatorConfig(ControllerPID(full(5), full(50), full(1), full(1)), delay=Delay(full(2, wp.int32), 3))
     pairs = [*mixed()[1:], (pid, "hip")]
@@ -222,7 +222,7 @@ def test_saved_state_resumes_bit_for_bit(host: MemoryHost, steps: int) -> None:
         assert run(wrapper, steps, steps + 6) == expected
 
 
-def test_state_of_other_actuators_is_refused(host: MemoryHost) -> None:
+def test_state_of_other_actuators_is_refused(host: ArraysHost) -> None:
     """The message names what differs, and nothing is changed."""
     with ArticulationActuators.from_actuators("/Robot_.*", mixed()) as wrapper:
         saved = wrapper.save_state()
@@ -260,7 +260,7 @@ class Remembering(Controller):
 
 def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
     """Also in two dimensions; the other robot's goes on."""
-    host = MemoryHost(["knee"], 2)
+    host = ArraysHost(["knee"], 2)
     with use_host(host):
         host.play()
         with ArticulationActuators.from_actuators("/Robot_.*", [(ActuatorConfig(Remembering()), "knee")]) as wrapper:
