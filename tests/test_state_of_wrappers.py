@@ -199,7 +199,9 @@ def test_other_shape_is_refused(legs: Legs, saved: State) -> None:
             require_refused(legs, saved | {name: odd}, name)
 
 
-@pytest.mark.parametrize("odd", [None, "text", {}, [[1.0], [2.0, 3.0]], [object()]], ids=str)
+@pytest.mark.parametrize(
+    "odd", [None, "text", {}, [[1.0], [2.0, 3.0]], [object()]], ids=["none", "text", "dict", "ragged", "object"]
+)
 def test_what_is_no_array_is_refused(odd: Any, legs: Legs, saved: State) -> None:
     """By one ValueError, whatever NumPy makes of it."""
     for name in saved.keys() - {"version"}:

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, between, compile_plan, is_built_in
-from isaacsim.core.experimental.actuators.pipeline.step.between import Part, StateBetween, StepBetween
+from isaacsim.core.experimental.actuators.pipeline.step.between import Insert, StateBetween, StepBetween
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
@@ -106,7 +106,8 @@ def step_of(entries: list[ActuatorEntry]) -> Any:
     ]
     if not apart:
         return step
-    return StepBetween(step, [Part(entry.label, one, placed.slots, plan, "cpu") for entry, one, placed in apart], "cpu")
+    inserts = [Insert(entry.label, one, placed.slots, plan, "cpu") for entry, one, placed in apart]
+    return StepBetween(step, inserts, "cpu")
 
 
 class Bench:
@@ -260,7 +261,7 @@ def test_components_are_told_among_what_limits() -> None:
     """The class of the last clamp between the phases, unless a later one limited further."""
     bench = Bench((False, False, True, False))
     bench.step.observe(True)
-    names, seen = ["", *bench.step.stage_names], set()
+    names, seen = ["", *bench.step.limit_names], set()
     for inputs in draws(40, faults=True):
         bench.take(inputs)
         seen |= {names[number] for number in bench.step.observed()[1][:, 1]}
@@ -508,7 +509,7 @@ def test_an_actuator_of_several_joints_stands_between_the_phases() -> None:
         ActuatorEntry("/A/knee", ("knee",), ControllerPD(full(10), full(0)), [], None),
     ]
     plan = compile_plan(entries, ROBOTS, [[2, 0], [1]])
-    part = Part("/A/wide", between(entries[0]), (2, 0), plan, "cpu")
+    part = Insert("/A/wide", between(entries[0]), (2, 0), plan, "cpu")
     step = StepBetween(around(plan, entries), [part], "cpu")
     inputs, efforts = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)], np.zeros((ROBOTS, 3), np.float32)
     inputs[2][:] = 1

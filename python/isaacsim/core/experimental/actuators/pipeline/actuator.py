@@ -30,7 +30,7 @@ class _Compiled:
         self.told: list[Contents] = []
         self.computed: Any = None
 
-    def memory(self, actuator: Actuator) -> wp.array:
+    def computed_of(self, actuator: Actuator) -> wp.array:
         """Efforts before the limits, zero at first."""
         if self.computed is None:
             self.computed = wp.zeros(actuator.num_actuators, dtype=wp.float32, device=actuator.device)
@@ -139,7 +139,7 @@ class Actuator:
         """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault."""
         compiled = self._compiled
         if compiled.step is None:
-            return compiled.memory(self)
+            return compiled.computed_of(self)
         return as_warp(compiled.step.computed).flatten()
 
     @property
@@ -222,7 +222,7 @@ class Actuator:
         """What steps this actuator, made anew when its parts have changed."""
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.told):
-            compiled.step = step_of(self, compiled.memory(self), compiled.step)
+            compiled.step = step_of(self, compiled.computed_of(self), compiled.step)
             compiled.told = contents_of(self)
         return compiled.step
 

@@ -27,7 +27,7 @@ class ActuatorGroup:
         self.actuators = tuple(actuators)
         if len(set(map(id, actuators))) != len(self.actuators):
             raise ValueError("an actuator is listed twice: must be there once, as it keeps one record. Make another.")
-        self._parts: list[tuple[slice, Calls | None]] = []
+        self._runs: list[tuple[slice, Calls | None]] = []
         self._without = (None,) * len(self.actuators)
 
     def is_stateful(self) -> bool:
@@ -62,10 +62,10 @@ class ActuatorGroup:
         Raises:
             ValueError: An array or a state is missing.
         """
-        if not self._parts or not all(calls is None or calls.is_current() for _, calls in self._parts):
+        if not self._runs or not all(calls is None or calls.is_current() for _, calls in self._runs):
             self._split()
         now, after = self._states(current_states, next_states)
-        for mine, calls in self._parts:
+        for mine, calls in self._runs:
             if calls is not None:
                 calls.step(sim_state, sim_control, now[mine], after[mine], dt)
             else:
@@ -85,10 +85,10 @@ class ActuatorGroup:
     def _split(self) -> None:
         """Find neighbours that run natively, and the others between them."""
         self._stateful = [number for number, actuator in enumerate(self.actuators) if actuator.is_stateful()]
-        self._parts, first = [], 0
+        self._runs, first = [], 0
         for native, mine in itertools.groupby(self.actuators, is_native):
             part = slice(first, first + len(list(mine)))
-            self._parts.append((part, Calls(self.actuators[part]) if native else None))
+            self._runs.append((part, Calls(self.actuators[part]) if native else None))
             first = part.stop
 
     def _states(self, *given: Sequence[Actuator.State | None] | None) -> list[Sequence[Actuator.State | None]]:

@@ -19,7 +19,7 @@ from .delay_draw import DelayDraw
 from .entry import ActuatorEntry
 from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
-from .step.between import Part, StepBetween
+from .step.between import Insert, StepBetween
 from .step.binding import Columns, as_warp
 from .step.fault import Fault, fault_of
 from .step.native import NativeStep, is_native_there
@@ -75,7 +75,7 @@ class Assembly:
             step: Any = NativeStep(plan) if kind is NativeStep else WarpStep(plan, device)
             if custom:
                 some = ((entries[n].label, betweens[n], mine) for n, mine in zip(chosen, slots, strict=True))
-                step = StepBetween(step, [Part(label, one, s, plan, device) for label, one, s in some if one], device)
+                step = StepBetween(step, [Insert(label, one, s, plan, device) for label, one, s in some if one], device)
             self._parts.append((order, step))
             self._parameters.show(plan, step)
         self._choose_step()
@@ -158,7 +158,7 @@ class Assembly:
         for joints, part in self._parts:
             efforts, numbers = part.observed()
             computed[:, joints] = efforts
-            limited_by[:, joints] = np.array(["", *part.stage_names], object)[numbers]
+            limited_by[:, joints] = np.array(["", *part.limit_names], object)[numbers]
         return computed, limited_by
 
     def faults(self) -> list[Fault]:

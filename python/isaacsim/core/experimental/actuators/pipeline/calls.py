@@ -18,7 +18,7 @@ from .. import native
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
-from .step.between import Part, StateBetween, StepBetween
+from .step.between import Insert, StateBetween, StepBetween
 from .step.binding import Indices
 from .step.native import NativeStep
 from .step.warp import WarpStep
@@ -96,7 +96,7 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
     on_core = native.core is not None and device.is_cpu and is_built_in(entry)
     step: Any = NativeStep(plan, label) if on_core else WarpStep(plan, device)
     if apart is not None:
-        step = StepBetween(step, [Part(label, apart, [0], plan, device)], device)
+        step = StepBetween(step, [Insert(label, apart, [0], plan, device)], device)
     if on_core and apart is None:
         step.observe_computed(computed.numpy().reshape(-1, 1))
     else:
@@ -256,7 +256,7 @@ class Calls:
                 if id(state) not in made or state is None:
                     made[id(state)] = _step_state(step, actuator, label, state)
                 lists[-1].append(made[id(state)])
-        told = [contents(vars(part)) for states in both for state in states for part in _parts(state)]
+        told = [contents(vars(piece)) for states in both for state in states for piece in _pieces(state)]
         # the core counts it as the newest too
         self._states.pop(key, None)
         self._states[key] = *lists, told, both
@@ -283,8 +283,8 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
             )
     laws = []
     for one, arrays in zip(plan.stateful, fresh.laws, strict=True):
-        where = "controller_state" if one.stage is None else f"clamping_states[{_place_of(plan, one.stage)}]"
-        source = state.controller_state if one.stage is None else _at(state.clamping_states, _place_of(plan, one.stage))
+        where = "controller_state" if one.limit is None else f"clamping_states[{_place_of(plan, one.limit)}]"
+        source = state.controller_state if one.limit is None else _at(state.clamping_states, _place_of(plan, one.limit))
         laws.append(
             tuple(
                 _like(f"{label}: {where}.{name}", getattr(source, name, None), array)
@@ -312,16 +312,16 @@ def as_dtype(array: Any) -> np.dtype:
     return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
-def _place_of(plan: Any, stage: int) -> int:
-    """Which clamp of its one actuator a stage is."""
-    return next(place for place, number in plan.placed[0].stages if number == stage)
+def _place_of(plan: Any, limit: int) -> int:
+    """Which clamp of its one actuator a limit is."""
+    return next(place for place, number in plan.placed[0].limits if number == limit)
 
 
 def _at(states: Sequence[Any], place: int) -> Any:
     return states[place] if place < len(states) else None
 
 
-def _parts(state: Any) -> list[Any]:
+def _pieces(state: Any) -> list[Any]:
     """A state and the states in it."""
     if state is None:
         return []

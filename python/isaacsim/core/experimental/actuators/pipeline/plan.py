@@ -2,7 +2,7 @@
 
 A *slot* is one driven joint. A parameter is a row of the plan: one value per slot, or one per robot and slot once
 somebody gave or wants them that way. What an actuator lacks is neutral: its law does nothing there. The clamps of all
-slots are merged into one sequence of stages that keeps the order each user gave. Components that compute arrays
+slots are merged into one sequence of limits that keeps the order each user gave. Components that compute arrays
 themselves stand between the two phases of a step, command and limit. Pure data: nothing here needs a device.
 
 Every parameter array of every component is checked here, whoever runs it: type, length and range.
@@ -67,7 +67,7 @@ class Row:
 
 
 @dataclass(eq=False)
-class Stage:
+class Limit:
     """One clamp class in the sequence of limits.
 
     Args:
@@ -90,12 +90,12 @@ class Remembering:
     Args:
         law: Its class.
         used: Which slots have it, bool.
-        stage: Number of its stage; None for a controller.
+        limit: Number of its limit; None for a controller.
     """
 
     law: Any
     used: np.ndarray
-    stage: int | None = None
+    limit: int | None = None
 
     @property
     def count(self) -> int:
@@ -117,14 +117,14 @@ class Placed:
         slots: Slots of its joints, in their order.
         max_delay: Largest delay [physics steps]; None where the plan delays nothing.
         controller: Class of its controller in the plan, or None.
-        stages: Number of each planned clamp in the actuator's list, and number of its stage.
+        limits: Number of each planned clamp in the actuator's list, and number of its limit.
     """
 
     label: str
     slots: tuple[int, ...]
     max_delay: int | None
     controller: Any
-    stages: list[tuple[int, int]]
+    limits: list[tuple[int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +172,7 @@ class Plan:
         controllers: Classes of the controllers.
         controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
-        stages: Limits in their order.
+        limits: Limits in their order.
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
@@ -186,7 +186,7 @@ class Plan:
     controllers: tuple[Any, ...]
     controller_kind: np.ndarray
     control: dict[str, Row]
-    stages: list[Stage]
+    limits: list[Limit]
     delayed: np.ndarray
     lag: Row
     depth: int = 1
@@ -205,27 +205,27 @@ class Plan:
 
     @property
     def stateful(self) -> list[Remembering]:
-        """The laws with a state in the one order that holds everywhere: controllers, then stages."""
+        """The laws with a state in the one order that holds everywhere: controllers, then limits."""
         controllers = [
             Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
-        stages = [
-            Remembering(stage.clamp, stage.used, number)
-            for number, stage in enumerate(self.stages)
-            if stage.clamp.STATE
+        limits = [
+            Remembering(limit.clamp, limit.used, number)
+            for number, limit in enumerate(self.limits)
+            if limit.clamp.STATE
         ]
-        return controllers + stages
+        return controllers + limits
 
     @property
-    def stage_names(self) -> list[str]:
+    def limit_names(self) -> list[str]:
         """Class names of the limits."""
-        return [stage.clamp.__name__ for stage in self.stages]
+        return [limit.clamp.__name__ for limit in self.limits]
 
     def rows(self) -> Iterator[Row]:
-        """All parameters: of controllers, of stages, and the lag."""
+        """All parameters: of controllers, of limits, and the lag."""
         yield from self.control.values()
-        for stage in self.stages:
-            yield from stage.rows.values()
+        for limit in self.limits:
+            yield from limit.rows.values()
         yield self.lag
 
 
@@ -401,7 +401,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         controllers=controllers,
         controller_kind=np.full(count, -1, np.int32),
         control=control,
-        stages=[],
+        limits=[],
         delayed=np.zeros(count, bool),
         lag=Row.filled(0, count, np.int32),
     )
@@ -428,7 +428,7 @@ def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None
 def _add_clamps(
     plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], first: Sequence[int]
 ) -> None:
-    """Merge the clamps of all actuators into stages, each as early as its own order allows.
+    """Merge the clamps of all actuators into limits, each as early as its own order allows.
 
     Args:
         plan: Where they go.
@@ -436,8 +436,8 @@ def _add_clamps(
         places: Slots of each.
         first: Number of the first planned clamp in the list of each.
     """
-    merged: list[dict[Any, Stage]] = []
-    found: list[tuple[Placed, int, Stage]] = []
+    merged: list[dict[Any, Limit]] = []
+    found: list[tuple[Placed, int, Limit]] = []
     for number, (entry, slots) in enumerate(zip(entries, places, strict=True)):
         sweep, rank = 0, -1.0
         for place, clamp in enumerate(entry.clamping, first[number]):
@@ -449,35 +449,35 @@ def _add_clamps(
             if sweep == len(merged):
                 merged.append({})
             if kind not in merged[sweep]:
-                merged[sweep][kind] = _neutral_stage(plan, kind)
+                merged[sweep][kind] = _neutral_limit(plan, kind)
             _add_clamp(plan, entry, clamp, merged[sweep][kind], slots)
             found.append((plan.placed[number], place, merged[sweep][kind]))
     for sweep in merged:
-        plan.stages += [sweep[kind] for kind in sorted(sweep, key=canonical_rank)]
-    for placed, place, stage in found:
-        placed.stages.append((place, plan.stages.index(stage)))
+        plan.limits += [sweep[kind] for kind in sorted(sweep, key=canonical_rank)]
+    for placed, place, limit in found:
+        placed.limits.append((place, plan.limits.index(limit)))
 
 
-def _neutral_stage(plan: Plan, clamp: Any) -> Stage:
+def _neutral_limit(plan: Plan, clamp: Any) -> Limit:
     neutral = zip(clamp.PARAMETERS, clamp.neutral(), strict=True)
     rows = {name: Row.filled(value, plan.num_slots) for name, value in neutral}
-    return Stage(clamp, np.zeros(plan.num_slots, bool), rows)
+    return Limit(clamp, np.zeros(plan.num_slots, bool), rows)
 
 
-def _add_clamp(plan: Plan, entry: ActuatorEntry, clamp: Any, stage: Stage, slots: tuple[int, ...]) -> None:
+def _add_clamp(plan: Plan, entry: ActuatorEntry, clamp: Any, limit: Limit, slots: tuple[int, ...]) -> None:
     require_law(type(clamp), CLAMPING_SIGNALS)
-    stage.used[list(slots)] = True
+    limit.used[list(slots)] = True
     for name in clamp.CURVES:
         points, values = clamp.curve(name)
         mine = np.isin(np.arange(plan.num_slots), slots)
-        for known_points, known_values, served in stage.curves:
+        for known_points, known_values, served in limit.curves:
             if (known_points, known_values) == (points, values):
                 served |= mine
                 break
         else:
-            stage.curves.append((points, values, mine))
+            limit.curves.append((points, values, mine))
     for name in clamp.PARAMETERS:
-        _add_values(plan, entry, clamp, name, stage.rows[name], slots)
+        _add_values(plan, entry, clamp, name, limit.rows[name], slots)
 
 
 def _add_values(

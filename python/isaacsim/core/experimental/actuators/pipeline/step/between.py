@@ -116,7 +116,7 @@ class StateBetween:
     components: list[Any]
 
 
-class Part:
+class Insert:
     """What of one actuator stands between the phases.
 
     Args:
@@ -207,7 +207,7 @@ class Part:
                 else:
                     wp.launch(_clear_kernel, array.shape, [mask, array], device=self.device)
 
-    def memory(self, state: Any) -> Iterator[tuple[str, wp.array]]:
+    def kept(self, state: Any) -> Iterator[tuple[str, wp.array]]:
         """Names and arrays of what the components keep.
 
         Raises:
@@ -304,12 +304,12 @@ class StepBetween:
 
     Args:
         step: The step of the plan, of whichever engine.
-        parts: What stands between its phases.
+        inserts: What stands between its phases.
         device: Warp device.
     """
 
-    def __init__(self, step: Any, parts: Sequence[Part], device: Any) -> None:
-        self.around, self.parts, self.device = step, list(parts), device
+    def __init__(self, step: Any, inserts: Sequence[Insert], device: Any) -> None:
+        self.around, self.inserts, self.device = step, list(inserts), device
         shape = (self.plan.num_robots, self.plan.num_slots)
         signals = [wp.zeros(shape, dtype=wp.float32, device=device) for _ in SIGNALS]
         bad = wp.zeros(shape, dtype=wp.int32, device=device)
@@ -330,20 +330,20 @@ class StepBetween:
         return self.around.plan
 
     @property
-    def stage_names(self) -> list[str]:
+    def limit_names(self) -> list[str]:
         """Class names of the limits; those between the phases, by the last of each actuator, come at the end."""
-        last = [part.between.clamping[-1:] for part in self.parts]
-        return [*self.around.stage_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
+        last = [insert.between.clamping[-1:] for insert in self.inserts]
+        return [*self.around.limit_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
 
     def new_state(self) -> StateBetween:
         """Return a state that remembers nothing."""
-        return StateBetween(self.around.new_state(), [part.new_state() for part in self.parts])
+        return StateBetween(self.around.new_state(), [insert.new_state() for insert in self.inserts])
 
     def bind(self, binding: Columns | Indices) -> None:
         """Read signals and write efforts this way from now on."""
         self.around.bind(binding)
         # compile before the first step, not in it
-        for module in {module for part in self.parts for module in part.modules()}:
+        for module in {module for insert in self.inserts for module in insert.modules()}:
             module.load(self.device)
 
     def use(self, now: StateBetween, after: StateBetween) -> None:
@@ -359,8 +359,8 @@ class StepBetween:
         self.around.command(dt)
         # components
         try:
-            for part, before, following in zip(self.parts, now.components, after.components, strict=True):
-                part.compute(self._handed, before, following, dt)
+            for insert, before, following in zip(self.inserts, now.components, after.components, strict=True):
+                insert.compute(self._handed, before, following, dt)
         except BaseException:
             self.around.use(now.step, now.step)
             raise
@@ -371,42 +371,42 @@ class StepBetween:
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
         """Forget state and faults of `robots`, indices or a mask, all by default."""
         self.around.reset(robots)
-        for part, state in zip(self.parts, self._now.components, strict=True):
+        for insert, state in zip(self.inserts, self._now.components, strict=True):
             mask = None
             if robots is not None:
-                mask = wp.empty(part.count, dtype=wp.bool, device=part.device)
-                chosen = mask_of(robots, self.plan.num_robots, part.device)
-                wp.launch(_repeat_kernel, len(mask), [chosen, len(part.slots)], [mask], device=part.device)
-            part.reset(state, mask)
+                mask = wp.empty(insert.count, dtype=wp.bool, device=insert.device)
+                chosen = mask_of(robots, self.plan.num_robots, insert.device)
+                wp.launch(_repeat_kernel, len(mask), [chosen, len(insert.slots)], [mask], device=insert.device)
+            insert.reset(state, mask)
 
     @property
     def now(self) -> StepState:
         """The plan's part of the state that the next step reads."""
         return self._now.step
 
-    def memory(self) -> Iterator[tuple[str, wp.array]]:
+    def kept(self) -> Iterator[tuple[str, wp.array]]:
         """Names and arrays of what the components keep.
 
         Raises:
             TypeError: One keeps its state in something else than Warp arrays.
         """
-        for part, state in zip(self.parts, self._now.components, strict=True):
-            yield from part.memory(state)
+        for insert, state in zip(self.inserts, self._now.components, strict=True):
+            yield from insert.kept(state)
 
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
         self.around.observe(on)
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Efforts before all limits, and the stage that changed each last, from 1; shape `(robots, slots)`."""
+        """Efforts before all limits, and the limit that changed each last, from 1; shape `(robots, slots)`."""
         computed, numbers = (np.array(array) for array in self.around.observed())
-        number = len(self.around.stage_names)
-        for part in self.parts:
-            if part.between.clamping:
+        number = len(self.around.limit_names)
+        for insert in self.inserts:
+            if insert.between.clamping:
                 number += 1
-                raw, limited = (array.numpy().reshape(-1, len(part.slots)) for array in (part.raw, part.limited))
-                changed = np.isfinite(raw) & (limited != raw) & (numbers[:, part.slots] == 0)
-                numbers[:, part.slots] = np.where(changed, number, numbers[:, part.slots])
+                raw, limited = (array.numpy().reshape(-1, len(insert.slots)) for array in (insert.raw, insert.limited))
+                changed = np.isfinite(raw) & (limited != raw) & (numbers[:, insert.slots] == 0)
+                numbers[:, insert.slots] = np.where(changed, number, numbers[:, insert.slots])
         return computed, numbers
 
     @property
@@ -440,7 +440,7 @@ class StepBetween:
         if self._after.step is not self._now.step:
             return self._after
         if self._spare is None:
-            components = [part.new_state() for part in self.parts]
+            components = [insert.new_state() for insert in self.inserts]
             self._spare = StateBetween(self.around.new_state(), components)
         own = self._now is self._after
         return StateBetween(self._spare.step, self._spare.components if own else self._after.components)

@@ -41,13 +41,13 @@ class NativeStep:
             for law, used in ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
         ]
         limits = [
-            (stage.clamp.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in plan.stages
+            (limit.clamp.__name__, self._numbers(limit.rows.values()), _slots(limit.used)) for limit in plan.limits
         ]
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
         self._core = native.core.Plan(label, *size, neutral, controllers, limits, _slots(plan.delayed), plan.depth)
-        for number, stage in enumerate(plan.stages):
-            for points, values, served in stage.curves:
+        for number, limit in enumerate(plan.limits):
+            for points, values, served in limit.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""
@@ -125,9 +125,9 @@ class NativeStep:
         return self._state
 
     @property
-    def stage_names(self) -> list[str]:
+    def limit_names(self) -> list[str]:
         """Class names of the limits."""
-        return self.plan.stage_names
+        return self.plan.limit_names
 
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
@@ -141,7 +141,7 @@ class NativeStep:
         self._core.observe(computed, None)
 
     def observed(self) -> tuple[Any, Any]:
-        """Efforts before the limits, 0 for a fault, and the stage that changed each last, from 1; `(robots, slots)`."""
+        """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
         return self._observed
 
     @property

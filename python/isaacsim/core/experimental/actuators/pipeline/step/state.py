@@ -113,7 +113,7 @@ class Kept(Protocol):
 
 
 Parts = Sequence[tuple[Sequence[int], Any]]
-"""Steps, each a `Kept`, with the joint of each of their slots; arrays that components keep come from `memory`."""
+"""Steps, each a `Kept`, with the joint of each of their slots; arrays that components keep come from `kept`."""
 
 
 def save(parts: Parts) -> dict[str, np.ndarray]:
@@ -147,7 +147,7 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
     slot_of = {joint: (number, slot) for number, (joints, _) in enumerate(parts) for slot, joint in enumerate(joints)}
     for number, (_, part) in enumerate(parts):
         _restore_plan(part.plan, part.now, given)
-        for name, array in _memory(part):
+        for name, array in _kept(part):
             _assign(array, given[name])
         mine = [(fault[0], slot_of[fault[1]], *fault[2:]) for fault in faults]
         part.set_faults([(robot, where[1], *rest) for robot, where, *rest in mine if where[0] == number], steps)
@@ -163,7 +163,7 @@ def _of_actuators(parts: Parts) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for _, part in parts:
         found |= _saved_plan(part.plan, part.now)
-        found |= {name: _values(array) for name, array in _memory(part)}
+        found |= {name: _values(array) for name, array in _kept(part)}
     return found
 
 
@@ -204,8 +204,8 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
 def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, np.ndarray]]:
     """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and places in the array."""
     for law, one in enumerate(plan.stateful):
-        owners = [("controller", placed.controller)] if one.stage is None and placed.controller is one.law else []
-        owners += [(f"clamping.{k}", one.law) for k, stage in placed.stages if stage == one.stage]
+        owners = [("controller", placed.controller)] if one.limit is None and placed.controller is one.law else []
+        owners += [(f"clamping.{k}", one.law) for k, limit in placed.limits if limit == one.limit]
         for owner, component in owners:
             at = _columns(plan, np.flatnonzero(one.used), placed)
             for k, name in enumerate(component.STATE):
@@ -273,10 +273,10 @@ def _steps_and_faults(given: Mapping[str, np.ndarray], parts: Parts) -> tuple[in
     return int(steps[0]), list(zip(robot, joint, code, step, strict=True))
 
 
-def _memory(part: Any) -> Iterator[tuple[str, Any]]:
+def _kept(part: Any) -> Iterator[tuple[str, Any]]:
     """Names and arrays of what components of the user's own keep."""
-    if hasattr(part, "memory"):
-        yield from part.memory()
+    if hasattr(part, "kept"):
+        yield from part.kept()
 
 
 def _values(array: Any) -> np.ndarray:

@@ -121,9 +121,9 @@ class WarpStep:
                 wp.launch(clear_kernel, len(values), [mask, each], [values], device=self.device)
 
     @property
-    def stage_names(self) -> list[str]:
+    def limit_names(self) -> list[str]:
         """Class names of the limits."""
-        return self.plan.stage_names
+        return self.plan.limit_names
 
     @property
     def now(self) -> StepState:
@@ -137,7 +137,7 @@ class WarpStep:
         self._forget_kernels()
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
-        """Efforts before the limits, 0 for a fault, and the stage that changed each last, from 1; `(robots, slots)`."""
+        """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
         computed, limited_by = (array.numpy() for array in self._observed)
         return computed, limited_by
 
@@ -187,10 +187,10 @@ class WarpStep:
 
     def _compile(self, binding: str) -> None:
         """Choose the kernels of a binding, and compile them now rather than in the first step."""
-        stages = tuple(stage.clamp for stage in self.plan.stages)
+        limits = tuple(limit.clamp for limit in self.plan.limits)
         for phase in ("command", "limit") if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
-                kernel = step_kernel(self.plan.controllers, stages, binding, phase, bool(self._observed))
+                kernel = step_kernel(self.plan.controllers, limits, binding, phase, bool(self._observed))
                 _load(kernel, self.plan, self.device)
                 self._kernels[binding, phase] = kernel
 
@@ -310,12 +310,12 @@ class WarpStep:
         slots.law_count = self._ints([one.count for one in stateful])
         places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
         slots.law_place = self._ints(np.stack(places))
-        first = np.zeros((max(len(plan.stages), 1), plan.num_slots), np.int32)
+        first = np.zeros((max(len(plan.limits), 1), plan.num_slots), np.int32)
         counts, used = np.zeros_like(first), np.zeros_like(first)
         rows = [np.zeros((0, 3), np.float32)]
-        for number, stage in enumerate(plan.stages):
-            used[number] = stage.used
-            for points, values, served in stage.curves:
+        for number, limit in enumerate(plan.limits):
+            used[number] = limit.used
+            for points, values, served in limit.curves:
                 first[number, served], counts[number, served] = sum(map(len, rows)), len(points)
                 rows.append(prepare_curve(points, values))
         slots.used, slots.curve_first, slots.curve_count = self._ints(used), self._ints(first), self._ints(counts)
@@ -356,5 +356,5 @@ def _load(kernel: wp.Kernel, plan: Plan, device: Any) -> None:
     try:
         wp.load_module(kernel.module, device=device)
     except Exception as error:
-        names = ", ".join(law.__name__ for law in (*plan.controllers, *(stage.clamp for stage in plan.stages)))
+        names = ", ".join(law.__name__ for law in (*plan.controllers, *(limit.clamp for limit in plan.limits)))
         raise TypeError(f"the laws of {names} do not compile together: {error} Correct the wp.func.") from error

@@ -28,7 +28,7 @@ class Slots:
     # per stateful law: how many slots have it, and the place of each slot among them
     law_count: wp.array[int]
     law_place: wp.array2d[int]
-    # per stage and slot: whether it has the stage, and where its curve is
+    # per limit and slot: whether it has the limit, and where its curve is
     used: wp.array2d[int]
     curve_first: wp.array2d[int]
     curve_count: wp.array2d[int]

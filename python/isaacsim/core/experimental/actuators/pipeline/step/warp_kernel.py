@@ -204,11 +204,19 @@ class _Law:
         signals: Those of its kind.
         name: What its functions are called in the kernel.
         rows: What its parameters are called there.
-        memory: Its number among the laws with a state, None without one.
+        among_stateful: Its number among the laws with a state, None without one.
     """
 
-    def __init__(self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], memory: int | None) -> None:
-        self.owner, self.signals, self.name, self.rows, self.memory = owner, signals, name, list(rows), memory
+    def __init__(
+        self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], among_stateful: int | None
+    ) -> None:
+        self.owner, self.signals, self.name, self.rows, self.among_stateful = (
+            owner,
+            signals,
+            name,
+            list(rows),
+            among_stateful,
+        )
 
     @property
     def functions(self) -> dict[str, Any]:
@@ -247,9 +255,9 @@ class _Law:
 
     def remembering(self, lines: Sequence[str]) -> list[str]:
         """The lines between reading the state and writing it, which happens to every slot that has the law."""
-        if self.memory is None:
+        if self.among_stateful is None:
             return list(lines)
-        n, names = self.memory, range(len(self.owner.STATE))
+        n, names = self.among_stateful, range(len(self.owner.STATE))
         place = f"{self.name}_at"
         before = [f"{place} = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"]
         before += [f"{self.name}_kept_{k} = now_{n}_{k}[{place}]" for k in names]
@@ -262,7 +270,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 @functools.cache
 def step_kernel(
-    controllers: tuple[Any, ...], stages: tuple[Any, ...], binding: str, phase: str, observed: bool
+    controllers: tuple[Any, ...], limits: tuple[Any, ...], binding: str, phase: str, observed: bool
 ) -> wp.Kernel:
     """The kernel that knows these laws, of a whole step or of one of its phases, for one of the two bindings.
 
@@ -272,7 +280,7 @@ def step_kernel(
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
     stateful: list[Any] = []
 
-    def memory_of(owner: Any) -> int | None:
+    def number_of(owner: Any) -> int | None:
         if not owner.STATE:
             return None
         stateful.append(owner)
@@ -280,16 +288,16 @@ def step_kernel(
 
     laws: list[str] = []
     for kind, controller in enumerate(controllers):
-        law = _Law(controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, memory_of(controller))
+        law = _Law(controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, number_of(controller))
         called |= law.functions
         good = law.lines("effort = wp.nan")
         laws += [f"if kind == {kind}:", *_indented(law.remembering(["if fault == 0:", *_indented(good)]))]
 
-    limits: list[str] = []
-    for number, clamp in enumerate(stages):
-        names = [f"stage_{number}_{name}" for name in clamp.PARAMETERS]
+    limiting: list[str] = []
+    for number, clamp in enumerate(limits):
+        names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
         rows += names
-        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, memory_of(clamp))
+        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, number_of(clamp))
         called |= law.functions
         good = law.lines("")
         if clamp.CURVES:
@@ -298,22 +306,22 @@ def step_kernel(
         if observed:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
-        limits += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
+        limiting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
 
     observed = observed and phase != "command"
     signals, efforts = _ARRAYS[binding]
-    memory = [f"{n}_{k}: wp.array[float]," for n, owner in enumerate(stateful) for k in range(len(owner.STATE))]
+    remembered = [f"{n}_{k}: wp.array[float]," for n, owner in enumerate(stateful) for k in range(len(owner.STATE))]
     blocks = {"in": _SIGNALS_IN[binding], "out": _EFFORTS_OUT[binding]}
     text = _SIGNATURE + "".join(blocks[block] if block in blocks else block for block in _PHASES[phase])
     text = Template(text).substitute(
         rows="\n    ".join(f"{name}: wp.array2d[float]," for name in rows),
         signals=signals,
-        laws_now="\n    ".join(f"now_{one}" for one in memory),
-        laws_after="\n    ".join(f"after_{one}" for one in memory),
+        laws_now="\n    ".join(f"now_{one}" for one in remembered),
+        laws_after="\n    ".join(f"after_{one}" for one in remembered),
         outputs=(_OBSERVED if observed else "") + ("" if phase == "step" else _HANDED),
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
-        limits="\n    ".join(limits or ["pass"]),
+        limits="\n    ".join(limiting or ["pass"]),
         observe="computed[robot, slot] = raw; limited_by[robot, slot] = limiter" if observed else "",
     )
     return generated_kernel("step_kernel", text, called)
