@@ -172,9 +172,10 @@ class Trial(catalogue.Law):
 def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """State, preparation and curve get their places; the list keeps the order of the lines."""
     line = Trial(MaxEffortClampingConfig, "ClampingHeat")
-    monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS[:4], line, *catalogue.LAWS[4:]))
+    after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
+    monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
-    assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingPositionBased, ClampingMaxEffort>;" in text
+    assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingPositionBased, " in text
     (tmp_path / "generated_laws.h").write_text(text)
     file = tmp_path / "trial.cpp"
     file.write_text("""

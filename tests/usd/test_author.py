@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.current import use_host, use_stage
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
+    CONFIGS,
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
@@ -446,8 +447,9 @@ def test_writes_targets_in_the_namespace_of_a_referenced_file(stage):
 # what is refused
 
 
-CONTROL_NAMES = "PDControlConfig, PIDControlConfig, NeuralControlConfig"
-CLAMPING_NAMES = "MaxEffortClampingConfig, DCMotorClampingConfig, PositionBasedClampingConfig"
+CONTROL_NAMES, CLAMPING_NAMES = (
+    ", ".join(config.__name__ for config in CONFIGS if config.KIND == kind) for kind in ("controller", "clamping")
+)
 
 
 @dataclass
