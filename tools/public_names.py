@@ -1,7 +1,7 @@
-"""Write what names the laws a second time: the stub of the package for type checkers, and their places in the API page.
+"""Write what names the laws a second time: the stub for type checkers, the API page, and the table of the overview.
 
-In the page, what lies between `.. generated: configs` or `.. generated: components` and `.. end of generated` is
-written; the rest is by hand.
+In the pages, what lies between `.. generated: configs` or `.. generated: components` and `.. end of generated` is
+written, or between such comments in Markdown; the rest is by hand.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
 ROOT = Path(__file__).resolve().parents[1]
 STUB = ROOT / "python" / package.__name__.replace(".", "/") / "__init__.pyi"
 PAGE = ROOT / "docs" / "api.rst"
+OVERVIEW = ROOT / "docs" / "Overview.md"
+# stages of the pipeline, as they follow each other
+STAGES = {
+    "delay": "holds targets and feedforward back by a number of physics steps",
+    "controller": "computes the effort from the state and the delayed targets",
+    "clamping": "limits the effort to what the motor can give",
+}
 
 
 def stub() -> str:
@@ -40,13 +47,40 @@ def page(text: str) -> str:
     for part, names in parts.items():
         summary = "\n".join(f"   {name}" for name in names)
         classes = "\n".join(f".. autoclass:: {name}" for name in names)
-        block = f".. generated: {part}\n\n.. autosummary::\n\n{summary}\n\n{classes}\n\n.. end of generated"
-        text, found = re.subn(rf"\.\. generated: {part}\n.*?\.\. end of generated", block, text, flags=re.DOTALL)
-        if found != 1:
-            raise ValueError(f"{PAGE} has {found} places `.. generated: {part}`: must be one. Put the marker back.")
+        block = f"\n.. autosummary::\n\n{summary}\n\n{classes}\n\n"
+        text = _filled(PAGE, text, f".. generated: {part}\n", block, ".. end of generated")
+    return text
+
+
+def overview(text: str) -> str:
+    """Return the overview with its table of stages anew: the laws of each that can be driven, in canonical order.
+
+    Raises:
+        ValueError: The overview lacks the place of the table.
+    """
+    rows = ["| stage | does | today | USD schema |", "|---|---|---|---|"]
+    for stage, does in STAGES.items():
+        configs = [law.config for law in catalogue.LAWS if law.name and law.kind == stage]
+        names = ", ".join(f"`{config.__name__}`" for config in configs)
+        schemas = ", ".join(f"`{config.SCHEMA}`" for config in configs)
+        rows.append(f"| {stage} | {does} | {names} | {schemas} |")
+    table = "\n".join(["", *rows, "", ""])
+    return _filled(OVERVIEW, text, "<!-- generated: laws -->\n", table, "<!-- end of generated -->")
+
+
+def _filled(file: Path, text: str, start: str, block: str, end: str) -> str:
+    """The text with the block between its markers."""
+    pattern = f"{re.escape(start)}.*?{re.escape(end)}"
+    text, found = re.subn(pattern, lambda _: start + block + end, text, flags=re.DOTALL)
+    if found != 1:
+        raise ValueError(f"{file} has {found} places `{start.strip()}`: must be one. Put the marker back.")
     return text
 
 
 def outputs() -> dict[Path, str]:
     """What this writes: text by path."""
-    return {STUB: stub(), PAGE: page(PAGE.read_text("utf-8"))}
+    return {
+        STUB: stub(),
+        PAGE: page(PAGE.read_text("utf-8")),
+        OVERVIEW: overview(OVERVIEW.read_text("utf-8")),
+    }

@@ -53,6 +53,8 @@ def test_page_without_its_marker_is_refused() -> None:
     """Rather than leaving a law out."""
     with pytest.raises(ValueError, match="generated: configs"):
         public_names.page("no marker")
+    with pytest.raises(ValueError, match="generated: laws"):
+        public_names.overview("no marker")
 
 
 @pytest.mark.parametrize("variant", ["baseline", "avx2"])
