@@ -17,7 +17,18 @@ from places import REPOSITORY
 sys.path.append(str(REPOSITORY))
 
 from benchmarks import environment
-from benchmarks.candidates import ARRAYS_TICKS, ENGINES, MUJOCO_TICKS, PASSING, STREAM, Candidate, Known
+from benchmarks.candidates import (
+    ACTUATORS,
+    ARRAYS_TICKS,
+    ENGINES,
+    MUJOCO_TICKS,
+    PASSING,
+    STREAM,
+    TICK,
+    Candidate,
+    Known,
+)
+from benchmarks.cases import OBJECT_PIPELINES
 from benchmarks.check import TOLERANCE, Check
 from benchmarks.measure import Case, Outcome, measure
 from benchmarks.problem import RANGES, Problem
@@ -25,6 +36,7 @@ from benchmarks.targets import targets
 from benchmarks.timing import interleave
 
 TICKS = [known for known in (*ARRAYS_TICKS, *MUJOCO_TICKS) if known.name != PASSING]
+OBJECTS = [known for known in ACTUATORS if known.name != TICK]
 
 
 def name_of(value: Any) -> str:
@@ -85,9 +97,10 @@ def test_smallest_run(tmp_path: Path) -> None:
         "tick on arrays, 12 x 1 PD+max, vs Isaac Sim per joint",
         "tick on MuJoCo with refresh and commit, 12 x 1 PD+max, vs Isaac Sim per joint",
         "engine, any case vs any peer, worst",
+        "Actuator.step of 12 joints vs newton one object, worst pipeline",
     ]
     cases = [(case["section"], case["robot"], case["pipeline"], case["per_robot"]) for case in found["cases"]]
-    assert len(cases) == len(set(cases)) == 4 + 4 + 2
+    assert len(cases) == len(set(cases)) == 4 + 4 + 2 + 1
     for case in found["cases"]:
         for name, outcome in case["outcomes"].items():
             if "is not installed" not in outcome["reason"]:
@@ -106,6 +119,15 @@ def test_candidate_passes_its_check(known: Known, per_robot: bool) -> None:
         assert Check(problem).error(candidate) <= TOLERANCE
     finally:
         candidate.close()
+
+
+@pytest.mark.parametrize("pipeline", OBJECT_PIPELINES)
+@pytest.mark.parametrize("known", OBJECTS, ids=name_of)
+def test_object_passes_its_check(known: Known, pipeline: str) -> None:
+    """One object has one law for all joints; one that is 10 % off on one joint is noticed."""
+    problem = Problem("12of19", 5, pipeline, per_robot=True)
+    assert Check(problem).error(build(known, problem)) <= TOLERANCE
+    assert Check(problem).error(build(known, changed(problem, "kp"))) > TOLERANCE
 
 
 @pytest.mark.parametrize("name", [*RANGES, "delay", "table"])
@@ -178,6 +200,21 @@ def test_targets_are_reached_missed_or_not_measured() -> None:
     assert never_slower.reached is False and never_slower.value == 0.9 and "NumPy" in never_slower.where
     assert found["memory beyond the arrays, 12 x 16384 PD+max, feedforward counted"].reached
     assert found["tick on arrays, 12 x 4096 PD+max, vs Isaac Sim per joint"].reached is None
+
+
+def test_actuator_has_goals_beside_newton_and_beside_the_wrapper() -> None:
+    """The first is a lower bound of the worst pipeline, the second an upper one."""
+
+    def case(pipeline: str, size: int, name: str, ratio: float) -> Case:
+        return Case("actuator", "12", size, pipeline, False, outcomes={name: Outcome(seconds=1.0, ratio=ratio)})
+
+    newton, tick = "newton one object", (1024, TICK, 0.25)
+    goals = targets([case("PD+max", 1, newton, 60), case("PID+max", 1, newton, 29), case("PD+max", *tick)], None)
+    found = {goal.text: goal for goal in goals}
+    beside_newton = found["Actuator.step of 12 joints vs newton one object, worst pipeline"]
+    assert beside_newton.reached is False and beside_newton.value == 29 and "PID+max" in beside_newton.where
+    beside_tick = found["Actuator.step of 12 x 1024 joints PD+max, times the wrapper's tick on arrays"]
+    assert beside_tick.reached and beside_tick.value == 4
 
 
 @pytest.fixture
