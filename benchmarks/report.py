@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from .candidates import PASSING, SECTIONS, STREAM, Known
+from .candidates import NO_RIVALS, SECTIONS, STREAM, Known
 from .measure import Case
 from .targets import Target, geometric_mean
 
@@ -72,9 +72,9 @@ def _cell(case: Case, name: str) -> str:
     if outcome is None or outcome.seconds is None:
         return "-"
     if name == Known.OURS or outcome.ratio is None:
-        return f"[bold]{_duration(outcome.seconds)}[/]"
-    share = f"{outcome.ratio:.0%}" if name in (STREAM, PASSING) else _times(outcome.ratio)
-    return f"{_duration(outcome.seconds)} {share}"
+        return f"[bold]{duration(outcome.seconds)}[/]"
+    share = f"{outcome.ratio:.0%}" if name in NO_RIVALS else _times(outcome.ratio)
+    return f"{duration(outcome.seconds)} {share}"
 
 
 def _summary_table(cases: Sequence[Case]) -> Table:
@@ -86,7 +86,7 @@ def _summary_table(cases: Sequence[Case]) -> Table:
     names = dict.fromkeys(name for case in cases for name in case.outcomes)
     for name in names:
         found = {case: ratio for case in cases if (ratio := case.ratio(name)) is not None}
-        if name in (Known.OURS, STREAM, PASSING) or not found:
+        if name in (Known.OURS, *NO_RIVALS) or not found:
             continue
         cells = []
         for size in [None, *sizes]:
@@ -105,7 +105,7 @@ def _target_table(goals: Sequence[Target]) -> Table:
     return table
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Three digits and a unit."""
     factor, unit = next((pair for pair in ((1, "s"), (1e3, "ms"), (1e6, "µs")) if seconds * pair[0] >= 1), (1e9, "ns"))
     return f"{float(f'{seconds * factor:.3g}'):g} {unit}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .candidates import ENGINES, STREAM, Known
+from .candidates import ENGINES, STREAM, TICK, Known
 from .measure import Case
 
 PEERS = tuple(known.name for known in ENGINES if known.name != Known.OURS)
@@ -46,6 +46,8 @@ def targets(cases: Sequence[Case], memory: int | None) -> list[Target]:
     large = _ratios(shared, "engine", 16384, PEERS)
     every = _ratios(cases, "engine", None, PEERS)
     stream = _ratios(shared, "engine", 16384, [STREAM], ["PD+max"])
+    actuator = _ratios(shared, "actuator", 1, ["newton one object"])
+    ticks_per_actuator = _ratios(shared, "actuator", 1024, [TICK], ["PD+max"])
     return [
         tick("arrays", 1, 1000),
         tick("mujoco", 1, 300),
@@ -56,6 +58,12 @@ def targets(cases: Sequence[Case], memory: int | None) -> list[Target]:
         _at_least("engine, 12 x 16384 vs the best peer of each pipeline, worst", 3, large, min),
         _at_least("engine, any case vs any peer, worst", 1, every, min),
         _at_least("engine, 12 x 16384 PD+max, part of the measured stream bandwidth", 0.85, stream, min),
+        _at_least("Actuator.step of 12 joints vs newton one object, worst pipeline", 30, actuator, min),
+        _at_most(
+            f"Actuator.step of 12 x 1024 joints PD+max, times the {TICK} on arrays",
+            5,
+            {where: 1 / ratio for where, ratio in ticks_per_actuator.items()},
+        ),
         Target(
             "memory beyond the arrays, 12 x 16384 PD+max, feedforward counted",
             "<= 1 MB",
@@ -91,3 +99,8 @@ def _at_least(text: str, goal: float, found: dict[str, float], of: Callable[[Ite
     value = of(found.values())
     where = min(found, key=lambda name: found[name]) if len(found) > 1 else ""
     return Target(text, f">= {goal:g}", value, where, value >= goal)
+
+
+def _at_most(text: str, goal: float, found: dict[str, float]) -> Target:
+    value = max(found.values(), default=None)
+    return Target(text, f"<= {goal:g}", value, "", None if value is None else value <= goal)

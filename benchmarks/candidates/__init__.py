@@ -11,8 +11,9 @@ import numpy as np
 
 from ..problem import Problem
 
-# what is part of any solution and no rival: measured memory bandwidth, and passing arrays to physics
-STREAM, PASSING = "stream", "refresh and commit"
+# no rivals: measured memory bandwidth, passing arrays to physics, and this project's other way
+STREAM, PASSING, TICK = "stream", "refresh and commit", "wrapper's tick"
+NO_RIVALS = STREAM, PASSING, TICK
 
 
 class Candidate:
@@ -102,9 +103,16 @@ MUJOCO_TICKS = (
     Known(PASSING, "ticks", "MujocoPassing", "these two alone, in percent of our time"),
 )
 
+ACTUATORS = (
+    Known(Known.OURS, "ours", "OurActuator", "a call of Actuator.step, one object for all joints; adds to the efforts"),
+    Known("newton one object", "newton_18", "NewtonObject", "a call of newton 1.8's Actuator.step, on the same arrays"),
+    Known(TICK, "ticks", "ArraysTick", "ArticulationActuators.step_actuators on arrays, in percent of our time"),
+)
+
 SECTIONS = {
     "engine": ("Engine: one step on arrays", ENGINES),
     "arrays": ("Wrapper: one tick on arrays", ARRAYS_TICKS),
     "mujoco": ("Wrapper: one tick on MuJoCo, without its physics", MUJOCO_TICKS),
+    "actuator": ("Actuator: one step of the public object", ACTUATORS),
 }
 """Title and candidates of each part of a run."""

@@ -1,17 +1,17 @@
-"""newton 1.8: `newton.actuators.Actuator`, stepped in three ways."""
+"""newton 1.8: `newton.actuators.Actuator`, stepped in four ways."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import newton.actuators as newton  # noqa: TID253
 import numpy as np
 import warp as wp
 
-from ..problem import DT, INPUTS, Problem
+from ..problem import DT, Problem
 from . import Candidate
+from .one_object import OneObject, as_flat_warp, as_indices, signals
 
 
 class Newton(Candidate):
@@ -19,13 +19,9 @@ class Newton(Candidate):
 
     def __init__(self, problem: Problem, joints: Sequence[slice]) -> None:
         super().__init__(problem)
-        q, qd, q_target, qd_target, feedforward = (as_flat_warp(problem.inputs[name]) for name in INPUTS)
         self.efforts = problem.zeros()
         self._efforts = as_flat_warp(self.efforts)
-        self._state = SimpleNamespace(joint_q=q, joint_qd=qd)
-        self._control = SimpleNamespace(
-            joint_target_q=q_target, joint_target_qd=qd_target, joint_act=feedforward, joint_f=self._efforts
-        )
+        self._state, self._control = signals(problem, self._efforts)
         self._actuators = [newton_actuator(problem, mine) for mine in joints]
         self._now = [actuator.state() for actuator in self._actuators]
         self._next = [actuator.state() for actuator in self._actuators]
@@ -75,6 +71,13 @@ class NewtonGraph(NewtonPerLaw):
         self._graphs.reverse()
 
 
+class NewtonObject(OneObject):
+    """A call of one object for all joints."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem, newton_actuator)
+
+
 def each_joint(problem: Problem) -> Iterator[slice]:
     """Every joint alone."""
     return (slice(joint, joint + 1) for joint in range(problem.num_joints))
@@ -103,18 +106,9 @@ def newton_actuator(problem: Problem, joints: slice, effort_indices: np.ndarray 
     elif law.clamp == "table":
         clamping = [newton.ClampingPositionBased(None, *problem.table)]
     return newton.Actuator(
-        _uint32(indices),
+        as_indices(indices),
         drive,
         delay=delay,
         clamping=clamping,
-        effort_indices=None if effort_indices is None else _uint32(effort_indices),
+        effort_indices=None if effort_indices is None else as_indices(effort_indices),
     )
-
-
-def as_flat_warp(array: np.ndarray) -> wp.array:
-    """A Warp array over the same memory, flat."""
-    return wp.array(array.reshape(-1), dtype=wp.float32, device="cpu", copy=False)
-
-
-def _uint32(indices: np.ndarray) -> wp.array:
-    return wp.array(indices, dtype=wp.uint32, device="cpu")

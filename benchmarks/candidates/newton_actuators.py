@@ -11,7 +11,7 @@ import warp as wp
 
 from ..problem import DT, INPUTS, Group, Problem
 from . import Candidate
-from .newton_18 import as_flat_warp
+from .one_object import as_flat_warp
 
 with warnings.catch_warnings():
     # it warns of its end at import

@@ -1,4 +1,4 @@
-"""This project's engine on plain arrays."""
+"""This project's engine and its public actuator on plain arrays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators import (
+    Actuator,
     ActuatorConfig,
     ClampingDCMotor,
     ClampingMaxEffort,
@@ -21,6 +22,7 @@ from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 
 from ..problem import DT, INPUTS, Problem
 from . import Candidate
+from .one_object import OneObject, as_indices
 
 
 class OurEngine(Candidate):
@@ -31,7 +33,7 @@ class OurEngine(Candidate):
         self.efforts = problem.zeros()
         entries = []
         for joint in range(problem.num_joints):
-            made = components(problem, joint)
+            made = components(problem, slice(joint, joint + 1))
             parts = made.controller, made.clamping, made.delay
             entries.append(ActuatorEntry(f"/{joint}", (str(joint),), *parts, shared=not problem.per_robot))
         columns = list(problem.robot.columns)
@@ -40,12 +42,24 @@ class OurEngine(Candidate):
         self.step = partial(self.engine.step, DT)
 
 
-def components(problem: Problem, joint: int) -> ActuatorConfig:
-    """The components of one joint, with a value for every robot."""
-    law = problem.laws[joint % len(problem.laws)]
+class OurActuator(OneObject):
+    """A call of the public `Actuator`."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem, _actuator)
+
+
+def _actuator(problem: Problem, joints: slice) -> Actuator:
+    made = components(problem, joints)
+    return Actuator(as_indices(problem.flat_indices(joints)), made.controller, made.delay, made.clamping)
+
+
+def components(problem: Problem, joints: slice) -> ActuatorConfig:
+    """The components of some joints that have the same law, with a value for every joint of every robot."""
+    law = problem.laws[joints.start % len(problem.laws)]
 
     def value(name: str) -> wp.array:
-        return wp.array(problem.spread(name, slice(joint, joint + 1)), dtype=wp.float32, device="cpu")
+        return wp.array(problem.spread(name, joints), dtype=wp.float32, device="cpu")
 
     controller: Any = ControllerPD(value("kp"), value("kd"))
     if law.integral:
@@ -56,6 +70,6 @@ def components(problem: Problem, joint: int) -> ActuatorConfig:
         "dc": lambda: [ClampingDCMotor(*map(value, ("saturation_effort", "velocity_limit", "max_motor_effort")))],
         "table": lambda: [ClampingPositionBased(None, *problem.table)],
     }
-    steps = np.full(problem.num_robots, problem.delay, np.int32)
+    steps = np.full(len(problem.flat_indices(joints)), problem.delay, np.int32)
     delay = Delay(wp.array(steps, dtype=wp.int32, device="cpu"), problem.delay) if law.delayed else None
     return ActuatorConfig(controller, clamps[law.clamp](), delay)

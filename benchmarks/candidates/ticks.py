@@ -26,7 +26,7 @@ class OurTick(Candidate):
         with use_host(host):
             if problem.per_robot:
                 names = joint_names(problem)[problem.robot.first :]
-                pairs = [(components(problem, joint), name) for joint, name in enumerate(names)]
+                pairs = [(components(problem, slice(joint, joint + 1)), name) for joint, name in enumerate(names)]
                 self.actuators = ArticulationActuators.from_actuators(ROOT, pairs, auto_step_pre_physics=False)
             else:
                 self.actuators = ArticulationActuators(ROOT, auto_step_pre_physics=False)

@@ -1,0 +1,106 @@
+"""Runs the candidates of one tree for `benchmarks.against`, in a process that has that tree's code and no other.
+
+It is run as a script. Nothing but `benchmarks` of that tree is asked for: which candidate is ours, and where, is in its
+own list. Requests come on the standard input as pickled pairs of a name of `Worker` and arguments; replies go to the
+standard output as pickled pairs of whether it went well and the answer, or what was wrong. Prints go to the errors.
+"""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import logging
+import os
+import pickle
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+
+class Worker:
+    """One candidate at a time."""
+
+    def __init__(self) -> None:
+        self._candidate: Any = None
+
+    def origin(self) -> tuple[Path, bool]:
+        """Return the file of the package that is measured, and whether its native core is there."""
+        import isaacsim.core.experimental.actuators as package
+        from isaacsim.core.experimental.actuators.native import core
+
+        return Path(str(package.__file__)), core is not None
+
+    def titles(self) -> list[str]:
+        """Return the titles of what this tree can measure; what they are called in code has changed over time."""
+        return list(self._ours())
+
+    def _ours(self) -> dict[str, Any]:
+        from benchmarks.candidates import SECTIONS, Known
+
+        return {
+            title: known for title, candidates in SECTIONS.values() for known in candidates if known.name == Known.OURS
+        }
+
+    def build(self, title: str, *problem: Any) -> None:
+        """Build the candidate of some section for a problem, instead of the one before."""
+        from benchmarks.problem import Problem
+
+        self.close()
+        gc.collect()
+        self._candidate = self._ours()[title].load()(Problem(*problem))
+        gc.collect()
+
+    def efforts(self, step: int) -> np.ndarray:
+        """Return the efforts of one step with the inputs of that step."""
+        self._candidate.problem.change_inputs(step)
+        self._candidate.take_inputs()
+        self._candidate.step()
+        return np.array(self._candidate.efforts)
+
+    def block(self, count: int) -> float:
+        """Return the seconds of a step, mean of some, in CPU time of this thread."""
+        step = self._candidate.step
+        gc.disable()
+        # the other process has had the caches
+        step()
+        start = time.thread_time()
+        for _ in itertools.repeat(None, count):
+            step()
+        seconds = time.thread_time() - start
+        gc.enable()
+        return seconds / count
+
+    def close(self) -> None:
+        """Let go of the candidate."""
+        if self._candidate is not None:
+            self._candidate.close()
+        self._candidate = None
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    replies = os.fdopen(os.dup(1), "wb")
+    # libraries print where they are loaded
+    os.dup2(2, 1)
+    # the first before Warp 1.15, the second since
+    vars(wp.config).update(quiet=True, log_level=logging.ERROR)
+    worker = Worker()
+    while True:
+        try:
+            name, arguments = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            reply = True, getattr(worker, name)(*arguments)
+        except Exception as error:
+            reply = False, f"{type(error).__name__}: {error}"
+        pickle.dump(reply, replies)
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()
