@@ -65,7 +65,6 @@ TESTED_IN = {
     "hosts.mujoco.picture": "test_simulation.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",
-    "hosts.transfer": "pipeline/test_native_core.py",
     "nodes.node_actuators": "nodes/test_OgnArticulationActuators.py",
     "nodes.state": "nodes/test_OgnArticulationActuators.py",
     "omnigraph.node_ports": "graphs/test_registry.py",

@@ -63,7 +63,7 @@ def test_parameters_that_robots_share_are_held_once() -> None:
     assert [row.own for row in alone.rows()] == [None] * len(list(alone.rows()))
 
 
-def test_missing_stages_are_neutral() -> None:
+def test_missing_limits_are_neutral() -> None:
     """Beside an actuator that has everything, one that has nothing has no limit and adds nothing."""
     bias, limit = ControllerPD(array(1, 2), array(3, 4), array(5, 6)), ClampingMaxEffort(array(7, 8))
     plan = compile_plan([actuator(), actuator(bias, [limit], Delay(array(2, 3, dtype=wp.int32), 3))], 2)
@@ -83,7 +83,7 @@ def test_missing_stages_are_neutral() -> None:
         (["mdpm"], "mdpm"),
     ],
 )
-def test_stages_keep_the_order_of_every_actuator(orders: list[str], expected: str) -> None:
+def test_limits_keep_the_order_of_every_actuator(orders: list[str], expected: str) -> None:
     """They are as few as that allows when each clamp goes as early as it can."""
     made = {
         "m": lambda: ClampingMaxEffort(array(1, 1)),
@@ -92,9 +92,9 @@ def test_stages_keep_the_order_of_every_actuator(orders: list[str], expected: st
     }
     letters = {ClampingMaxEffort: "m", ClampingDCMotor: "d", ClampingPositionBased: "p"}
     plan = compile_plan([actuator(clamping=[made[kind]() for kind in order]) for order in orders], 2)
-    assert "".join(letters[stage.clamp] for stage in plan.limits) == expected
+    assert "".join(letters[limit.clamp] for limit in plan.limits) == expected
     for slot, order in enumerate(orders):
-        assert "".join(letters[stage.clamp] for stage in plan.limits if stage.used[slot]) == order
+        assert "".join(letters[limit.clamp] for limit in plan.limits if limit.used[slot]) == order
 
 
 def test_ring_holds_the_largest_delay() -> None:
@@ -214,12 +214,12 @@ def test_slots_without_a_law_have_its_neutral_values() -> None:
 
 
 def test_laws_with_a_state_have_one_order() -> None:
-    """Controllers as the plan has them, then stages; each with its slots and their places."""
+    """Controllers as the plan has them, then limits; each with its slots and their places."""
     pid = ControllerPID(*[array(1, 1)] * 4)
     squash = Squash(array(1, 1), array(1, 1))
     plan = compile_plan([actuator(clamping=[squash, LIMIT, squash]), actuator(pid), actuator(pid, [squash])], 2)
     assert [one.law for one in plan.stateful] == [ControllerPID, Squash, Squash]
-    assert [one.stage for one in plan.stateful] == [None, 0, 2]
+    assert [one.limit for one in plan.stateful] == [None, 0, 2]
     assert [one.places.tolist() for one in plan.stateful] == [[-1, 0, 1], [0, -1, 1], [0, -1, -1]]
     assert [one.count for one in plan.stateful] == [2, 2, 1]
 
@@ -235,8 +235,8 @@ def test_the_plan_says_where_the_parts_of_an_actuator_are() -> None:
 def test_a_curve_is_held_once() -> None:
     """With all slots that it serves."""
     tables = [ClampingPositionBased(None, [0.0, 1.0], efforts) for efforts in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0])]
-    (stage,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).limits
-    curves = [(points, values, served.tolist()) for points, values, served in stage.curves]
+    (limit,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).limits
+    curves = [(points, values, served.tolist()) for points, values, served in limit.curves]
     assert curves == [([0, 1], [1, 2], [True, False, True]), ([0, 1], [3, 4], [False, True, False])]
 
 
