@@ -48,8 +48,6 @@ TESTED_IN = {
     # rooms whose modules are tested by what holds for all of them
     "components.*": "test_all_laws.py",
     "graphs.kit_nodes.*": "graphs/kit_nodes/test_kit_nodes.py",
-    "pipeline.*": "pipeline/test_engine.py",
-    "pipeline.step.*": "pipeline/test_native_core.py",
     "specs.*": "specs/test_fields.py",
     # parts of something that is tested as one
     "graphs.clock": "graphs/test_runner.py",
@@ -67,6 +65,11 @@ TESTED_IN = {
     "hosts.port": "hosts/test_current.py",
     "nodes.node_actuators": "nodes/test_OgnArticulationActuators.py",
     "nodes.state": "nodes/test_OgnArticulationActuators.py",
+    "pipeline.delay_draw": "test_refused.py",
+    "pipeline.sim_arrays": "pipeline/test_calls.py",
+    "pipeline.step.fault": "pipeline/test_not_finite.py",
+    "pipeline.step.warp_functions": "pipeline/step/test_warp.py",
+    "pipeline.step.warp_kernel": "pipeline/step/test_cuda_code.py",
     "omnigraph.node_ports": "graphs/test_registry.py",
     "usd.schema": "usd/test_discover.py",
 }
