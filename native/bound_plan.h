@@ -185,12 +185,13 @@ class BoundPlan {
     // ---- stepping
 
     void run(Phase phase, float dt) {
-        if (!plan.is_large()) {
-            const Turn turn(plan.busy());
-            return plan.run(phase, dt);
-        }
+        const Turn turn(plan.busy());
+        run_now(phase, dt);
+    }
+    // When it is this thread's turn; a long step lets other Python threads go on.
+    void run_now(Phase phase, float dt) {
+        if (!plan.is_large()) return plan.run(phase, dt);
         const py::gil_scoped_release release;
-        const std::lock_guard<std::mutex> lock(plan.busy());
         plan.run(phase, dt);
     }
     void step(float dt) { run(Phase::kWhole, dt); }

@@ -52,7 +52,7 @@ class Calls {
     ~Calls() {
         for (BoundPlan* one : plans_) {
             const auto mine = [](const auto& kept, uint64_t serial) {
-                return std::any_of(kept.begin(), kept.end(), [&](const auto& each) { return each.serial == serial; });
+                return std::any_of(kept.begin(), kept.end(), [&](const auto& each) { return each->serial == serial; });
             };
             const Turn turn(one->plan.busy());
             if (mine(frames_, one->bound)) one->plan.let_go_arrays(), one->bound = 0;
@@ -71,13 +71,13 @@ class Calls {
             if (!py::detail::is_holder_constructed(self)) return 0;
             const auto& calls = py::cast<Calls&>(py::handle(self));
             Py_VISIT(calls.watched_.ptr());
-            for (const Kept& kept : calls.frames_) {
-                for (const py::object& one : kept.objects) Py_VISIT(one.ptr());
-                Py_VISIT(kept.alive.ptr());
+            for (const auto& kept : calls.frames_) {
+                for (const py::object& one : kept->objects) Py_VISIT(one.ptr());
+                Py_VISIT(kept->alive.ptr());
             }
-            for (const Pair& pair : calls.pairs_) {
-                Py_VISIT(pair.watched.ptr());
-                Py_VISIT(pair.alive.ptr());
+            for (const auto& pair : calls.pairs_) {
+                Py_VISIT(pair->watched.ptr());
+                Py_VISIT(pair->alive.ptr());
             }
             return 0;
         };
@@ -103,11 +103,20 @@ class Calls {
         }
         if (dt.is_none() ? timed_ : !(std::isfinite(seconds) && seconds >= 0)) return false;
         if (!is_current()) return false;
-        Kept* const frame = find_frame(sim_state, sim_control);
+        // held here, as another thread may add others while this one waits for a plan
+        const std::shared_ptr<const Kept> frame = find_frame(sim_state, sim_control);
         if (!frame) return false;
-        if (stateful_ && !find_states(now, after)) return false;
-        bind(*frame);
-        run(static_cast<float>(seconds));
+        const std::shared_ptr<const Pair> states = stateful_ ? find_states(now, after) : nullptr;
+        if (stateful_ && !states) return false;
+        if (plans_.size() == 1) {
+            const Turn turn(plans_[0]->plan.busy());
+            bind(*frame, states.get());
+            plans_[0]->run_now(Phase::kWhole, static_cast<float>(seconds));
+        } else {
+            const std::vector<std::unique_ptr<Turn>> turns = take_turns();
+            bind(*frame, states.get());
+            run_together(static_cast<float>(seconds));
+        }
         return true;
     }
 
@@ -118,16 +127,19 @@ class Calls {
         if (objects.size() != names_.size()) refuse("objects", "one per name");
         if (names.size() != plans_.size() || arrays.size() != plans_.size() || indices.size() != plans_.size())
             refuse("arrays", "those of each plan");
-        Kept kept;
+        const auto kept = std::make_shared<Kept>();
         for (size_t k = 0; k < plans_.size(); ++k)
-            kept.frames.push_back(plans_[k]->frame(names[k], arrays[k], indices[k]));
-        kept.objects = objects;
-        kept.alive = py::make_tuple(arrays, indices);
-        kept.serial = next_serial();
-        frames_.push_back(std::move(kept));
-        bind(frames_.back());
+            kept->frames.push_back(plans_[k]->frame(names[k], arrays[k], indices[k]));
+        kept->objects = objects;
+        kept->alive = py::make_tuple(arrays, indices);
+        kept->serial = next_serial();
+        frames_.push_back(kept);
+        {
+            const std::vector<std::unique_ptr<Turn>> turns = take_turns();
+            bind(*kept, nullptr);
+        }
         // only now does nothing point to the oldest any more
-        Kept gone;
+        std::shared_ptr<Kept> gone;
         if (frames_.size() > kMost) {
             gone = std::move(frames_.front());
             frames_.pop_front();
@@ -139,20 +151,20 @@ class Calls {
                     const std::vector<py::object>& bound_after, const py::list& watched) {
         if (bound_now.size() != plans_.size() || bound_after.size() != plans_.size())
             refuse("states", "one per actuator");
-        Pair pair{
-            elements(now), elements(after), {}, {}, watched, py::make_tuple(now, after, bound_now, bound_after), 0};
+        const auto pair = std::make_shared<Pair>(Pair{
+            elements(now), elements(after), {}, {}, watched, py::make_tuple(now, after, bound_now, bound_after), 0});
         for (size_t k = 0; k < plans_.size(); ++k) {
             const auto& read = bound_now[k].cast<const BoundState&>();
             const auto& write = bound_after[k].cast<const BoundState&>();
             plans_[k]->require(read);
             plans_[k]->require(write);
-            pair.read.push_back(read.state);
-            pair.write.push_back(write.state);
+            pair->read.push_back(read.state);
+            pair->write.push_back(write.state);
         }
-        std::deque<Pair> gone;
+        std::deque<std::shared_ptr<Pair>> gone;
         for (auto one = pairs_.begin(); one != pairs_.end();) {
             // the same objects with other contents
-            if (one->now == pair.now && one->after == pair.after) {
+            if ((*one)->now == pair->now && (*one)->after == pair->after) {
                 gone.push_back(std::move(*one));
                 one = pairs_.erase(one);
             } else {
@@ -163,9 +175,10 @@ class Calls {
             gone.push_back(std::move(pairs_.front()));
             pairs_.pop_front();
         }
-        pair.serial = next_serial();
-        pairs_.push_back(std::move(pair));
-        use(pairs_.back());
+        pair->serial = next_serial();
+        pairs_.push_back(pair);
+        const std::vector<std::unique_ptr<Turn>> turns = take_turns();
+        use(*pair);
     }
 
   private:
@@ -211,7 +224,7 @@ class Calls {
         return found;
     }
 
-    Kept* find_frame(const py::object& sim_state, const py::object& sim_control) {
+    std::shared_ptr<const Kept> find_frame(const py::object& sim_state, const py::object& sim_control) {
         py::object found[2 * kEnds];
         if (names_.size() > 2 * kEnds) return nullptr;
         for (size_t k = 0; k < names_.size(); ++k) {
@@ -227,8 +240,8 @@ class Calls {
                 if (!kept.objects[k].is(found[k])) return false;
             return true;
         };
-        for (Kept& kept : frames_)
-            if (is(kept)) return &kept;
+        for (const auto& kept : frames_)
+            if (is(*kept)) return kept;
         return nullptr;
     }
 
@@ -248,29 +261,31 @@ class Calls {
         return true;
     }
 
-    bool find_states(const py::object& now, const py::object& after) {
-        for (const Pair& pair : pairs_) {
-            if (!is(now, pair.now) || !is(after, pair.after)) continue;
-            if (!unchanged(pair.watched)) return false;
-            use(pair);
-            return true;
-        }
-        return false;
+    std::shared_ptr<const Pair> find_states(const py::object& now, const py::object& after) {
+        for (const auto& pair : pairs_)
+            if (is(now, pair->now) && is(after, pair->after)) return unchanged(pair->watched) ? pair : nullptr;
+        return nullptr;
     }
 
+    std::vector<std::unique_ptr<Turn>> take_turns() const {
+        std::vector<std::unique_ptr<Turn>> turns;
+        for (BoundPlan* one : order_) turns.push_back(std::make_unique<Turn>(one->plan.busy()));
+        return turns;
+    }
+
+    // Let all plans work on these, of which it is this thread's turn.
     void use(const Pair& pair) {
         for (size_t k = 0; k < plans_.size(); ++k) {
             if (plans_[k]->used == pair.serial) continue;
-            const Turn turn(plans_[k]->plan.busy());
             plans_[k]->plan.use(pair.read[k], pair.write[k]);
             plans_[k]->used = pair.serial;
         }
     }
 
-    void bind(const Kept& kept) {
+    void bind(const Kept& kept, const Pair* states) {
+        if (states) use(*states);
         for (size_t k = 0; k < plans_.size(); ++k) {
             if (plans_[k]->bound == kept.serial) continue;
-            const Turn turn(plans_[k]->plan.busy());
             plans_[k]->plan.bind_indices(kept.frames[k]);
             plans_[k]->bound = kept.serial;
         }
@@ -282,10 +297,7 @@ class Calls {
     }
 
     // Everything is looked through before anything is written.
-    void run(float dt) {
-        if (plans_.size() == 1) return plans_[0]->step(dt);
-        std::vector<std::unique_ptr<Turn>> turns;
-        for (BoundPlan* one : order_) turns.push_back(std::make_unique<Turn>(one->plan.busy()));
+    void run_together(float dt) {
         for (BoundPlan* one : plans_) one->plan.check(Phase::kWhole);
         int64_t blocks = 0;
         for (BoundPlan* one : plans_) {
@@ -307,9 +319,8 @@ class Calls {
     std::vector<Name> names_;
     py::list watched_;
     bool stateful_, timed_, feeds_ = false, over_ = false;
-    // pointers into these stay good: only their ends come and go
-    std::deque<Kept> frames_;
-    std::deque<Pair> pairs_;
+    std::deque<std::shared_ptr<Kept>> frames_;
+    std::deque<std::shared_ptr<Pair>> pairs_;
     // frame of which `feeds_` tells
     uint64_t feeding_ = 0;
 };
