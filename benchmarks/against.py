@@ -122,8 +122,8 @@ class Compared:
 
     @property
     def believed(self) -> float:
-        """The median of all pairs of processes."""
-        return statistics.median([self.ratio, *self.again])
+        """The median of the fresh pairs where there are some: what led to them was picked for being low."""
+        return statistics.median(self.again or [self.ratio])
 
 
 @contextlib.contextmanager

@@ -87,7 +87,8 @@ def main() -> None:
     # libraries print where they are loaded
     os.dup2(2, 1)
     # the first before Warp 1.15, the second since
-    vars(wp.config).update(quiet=True, log_level=logging.ERROR)
+    for setting, value in (("quiet", True), ("log_level", logging.ERROR)):
+        setattr(wp.config, setting, value)
     worker = Worker()
     while True:
         try:
