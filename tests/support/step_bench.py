@@ -22,7 +22,7 @@ from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
 
-ROBOTS, DT = 3, 0.01
+ROBOTS, DT = 3, wp.constant(0.01)
 NAMES = ("hip", "knee", "ankle", "toe")
 # columns of the joints in arrays that have two more
 COLUMNS, WIDTH = (5, 0, 2, 3), 6
@@ -39,7 +39,7 @@ def slew_clamp(effort: float, position: float, velocity: float, dt: float, last:
 @wp.func
 def slew_step(rate: float, most: float):
     """Return the largest change of a step of `DT`, and the largest effort."""
-    return rate * wp.static(DT), most
+    return rate * DT, most
 
 
 class ClampingSlew(Clamping):
