@@ -70,7 +70,7 @@ inline float chosen(bool first, float one, float other) {
 inline float nan_unless(bool good, float value) {
     uint32_t bits;
     std::memcpy(&bits, &value, sizeof bits);
-    bits |= good ? 0 : 0x7fffffff;
+    bits |= good ? 0 : ~uint32_t{0};
     std::memcpy(&value, &bits, sizeof bits);
     return value;
 }

@@ -76,7 +76,7 @@ APART inline bool delay_alike(const Problem& p, Block& b, const float* const* no
         float* RESTRICT row = ring.rows[c] + written;
         INDEPENDENT
         for (int64_t i = 0; i < b.size; ++i) {
-            bad |= finite(command[i]) ? 0 : 1;
+            bad |= finite(command[i]) ? 0 : -1;
             row[i] = command[i];
         }
         if (lag) b.input[kPositionTarget + c] = ring.rows[c] + row_of(ring, lag) * ring.pitch + from;
@@ -103,7 +103,7 @@ APART inline bool delay_swapped(const Problem& p, Block& b, const float* const* 
         float* RESTRICT out = delayed[c];
         INDEPENDENT
         for (int64_t i = 0; i < b.size; ++i) {
-            bad |= finite(command[i]) ? 0 : 1;
+            bad |= finite(command[i]) ? 0 : -1;
             out[i] = row[i];
             row[i] = command[i];
         }
@@ -137,7 +137,7 @@ APART bool delay_apart(const Problem& p, Block& b, const float* const* now, cons
         const int32_t i = places[k];
         const int64_t row = from_row[k];
         const float first = now_0[i], second = now_1[i], third = now_2[i];
-        bad |= finite(first) & finite(second) & finite(third) ? 0 : 1;
+        bad |= finite(first) & finite(second) & finite(third) ? 0 : -1;
         out_0[i] = SOME_NOW && row < 0 ? first : ring_0[row];
         out_1[i] = SOME_NOW && row < 0 ? second : ring_1[row];
         out_2[i] = SOME_NOW && row < 0 ? third : ring_2[row];

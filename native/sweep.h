@@ -177,10 +177,10 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
         if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
         const auto [effort, good] = raw;
         if constexpr (MASKED) {
-            bad |= driven[i] & (good ? 0 : 1);
+            bad |= driven[i] & (good ? 0 : -1);
             if (driven[i]) out[i] = effort;
         } else {
-            bad |= good ? 0 : 1;
+            bad |= good ? 0 : -1;
             out[i] = effort;
         }
     }
