@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -37,3 +39,15 @@ def test_controller_without_a_law_says_so() -> None:
     assert Lawless().state(2, "cpu") is None
     with pytest.raises(NotImplementedError, match="Lawless has no law"):
         Lawless().compute(*[None] * 12)
+
+
+def test_package_comes_up_without_the_file_of_a_law() -> None:
+    """A law is loaded where it is used: the conformance test can say that its file is missing."""
+    code = """
+from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig
+catalogue.LAWS += (catalogue.Law(ClampingConfig, "ClampingUnwritten"),)
+from isaacsim.core.experimental.actuators import Actuator, ArticulationActuators
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

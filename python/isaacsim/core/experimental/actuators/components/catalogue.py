@@ -132,11 +132,6 @@ def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> list
     return [law for law in LAWS if law.name and kind in (None, law.kind)]
 
 
-def components(kind: Literal["controller", "clamping", "delay"] | None = None) -> tuple[type[Component], ...]:
-    """The built-in component classes of a kind or of all, in canonical order."""
-    return tuple(law.component for law in laws(kind))
-
-
 def law_of(component_type: type) -> Law | None:
     """The line whose law a component class has, its own or inherited; None for a law of the user's own."""
     for law in laws():

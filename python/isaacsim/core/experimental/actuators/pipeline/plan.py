@@ -19,14 +19,11 @@ import numpy as np
 import warp as wp
 
 from ..components.base import Clamping, Controller
-from ..components.catalogue import canonical_rank, components, law_of
+from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
-
-BUILT_IN = components()
-"""Classes whose laws every engine knows."""
 
 # what a class with a law must not override for the law to be all there is to it
 _COMPUTATION = {
