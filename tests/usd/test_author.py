@@ -312,7 +312,9 @@ def test_finds_a_joint_inside_an_instance(stage):
     assert prim.GetRelationship("newton:targets").GetTargets() == [Sdf.Path(f"{ROOT}/arm/hand/wheel")]
 
 
-@pytest.mark.parametrize("names", [["slide", "hip"], ("slide", "hip"), iter(["slide", "hip"])], ids=["list", "tuple", "iterator"])
+@pytest.mark.parametrize(
+    "names", [["slide", "hip"], ("slide", "hip"), iter(["slide", "hip"])], ids=["list", "tuple", "iterator"]
+)
 def test_keeps_the_order_of_targets(stage, names):
     """Write several targets in the order given."""
     prim = author(stage, target_names=names)
