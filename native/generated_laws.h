@@ -77,6 +77,8 @@ struct ControllerPD {
     static constexpr const char* kName = "ControllerPD";
     static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -94,6 +96,8 @@ struct ControllerPID {
     static constexpr const char* kName = "ControllerPID";
     static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2, 3, 4};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -113,6 +117,8 @@ struct ClampingDCMotor {
     static constexpr const char* kName = "ClampingDCMotor";
     static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, -1, 2};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -130,6 +136,8 @@ struct ClampingPositionBased {
     static constexpr const char* kName = "ClampingPositionBased";
     static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kArguments = 5;
     static constexpr bool kPrepares = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -145,6 +153,8 @@ struct ClampingMaxEffort {
     static constexpr const char* kName = "ClampingMaxEffort";
     static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 

@@ -287,21 +287,27 @@ Use Plan::use_of(MemberUse& member, int number) {
         use.rows[k] = use.raw[k] = patterns_of_[member.rows[k]];
         own |= use.raw[k].own != 0;
     }
-    if (member.facts.prepares && own) {
-        use.derived = p_.derived;
-        p_.derived += member.facts.prepared;
-    } else if (member.facts.prepares) {
-        // parameters that all robots share are prepared once
+    if (member.facts.prepares) {
         const int64_t size = p_.robots_per_block * p_.period;
-        const float* raw[kMost];
-        float* prepared[kMost];
+        const float* raw[kMost] = {};
+        float* prepared[kMost] = {};
+        use.derives = own;
         for (int k = 0; k < member.facts.parameters; ++k) raw[k] = use.raw[k].values;
         for (int k = 0; k < member.facts.prepared; ++k) {
-            patterns_.emplace_back(size);
-            prepared[k] = patterns_.back().data();
-            use.rows[k] = {prepared[k], 0};
+            const int parameter = member.facts.passes[k];
+            use.derived[k] = -1;
+            if (parameter >= 0) {
+                use.rows[k] = use.raw[parameter];
+            } else if (own) {
+                use.derived[k] = p_.derived++;
+            } else {
+                patterns_.emplace_back(size);
+                prepared[k] = patterns_.back().data();
+                use.rows[k] = {prepared[k], 0};
+            }
         }
-        member.prepare(raw, prepared, size);
+        // parameters that all robots share are prepared once
+        if (!own) member.prepare(raw, prepared, size);
     }
     if (member.facts.curves) {
         use.curve = p_.derived++;

@@ -43,11 +43,12 @@ struct Use {
     int law = 0, states = 0;
     // what the law takes
     Row rows[kMost];
-    // parameters that it is prepared from in each block, because robots differ in them; then `derived` is the first
-    // array of scratch memory with the results, else -1
+    // parameters that it is prepared from in each block, because robots differ in them; then `derived` are the arrays
+    // of scratch memory with the results, -1 for one that is a parameter as it stands
+    bool derives = false;
     Row raw[kMost];
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size) = nullptr;
-    int derived = -1;
+    int derived[kMost] = {};
     // array of scratch memory with the values of its curve, else -1
     int curve = -1;
     std::vector<Curve> curves;

@@ -58,12 +58,12 @@ Block block_of(const Problem& p, int64_t number) {
 
 // Parameters of which robots have their own, prepared for this block, and the values of curves.
 void derive(const Block& b, const Use& use, const Scratch& scratch) {
-    if (use.derived >= 0) {
+    if (use.derives) {
         const float* raw[kMost];
         float* prepared[kMost];
         for (int k = 0; k < kMost; ++k) {
             raw[k] = use.raw[k].at(b.first);
-            prepared[k] = b.derived + (use.derived + k) * b.pitch;
+            prepared[k] = use.derived[k] < 0 ? nullptr : b.derived + use.derived[k] * b.pitch;
         }
         use.prepare(raw, prepared, b.size);
     }
@@ -301,7 +301,8 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kPrepares}...};
+    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kPrepares,
+             Laws::kPasses}...};
 }
 
 std::vector<LawFacts> laws(bool controllers) {

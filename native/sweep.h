@@ -58,7 +58,7 @@ constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 // An array of a law's numbers: its parameters, then the values of its curve.
 inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
     if (k >= prepared) return b.derived + use.curve * b.pitch;
-    if (use.derived >= 0) return b.derived + (use.derived + k) * b.pitch;
+    if (use.derives && use.derived[k] >= 0) return b.derived + use.derived[k] * b.pitch;
     return use.rows[k].at(b.first);
 }
 
@@ -311,7 +311,9 @@ void prepare_each(const float* const* parameters, float* const* prepared, int64_
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
         const auto values = Law::prepare(in[K][i]...);
-        for (int k = 0; k < Law::kPrepared; ++k) out[k][i] = values.at[k];
+        // what is a parameter as it stands is read where it stands
+        for (int k = 0; k < Law::kPrepared; ++k)
+            if (Law::kPasses[k] < 0) out[k][i] = values.at[k];
     }
 }
 

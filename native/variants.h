@@ -15,6 +15,8 @@ struct LawFacts {
     const char* name;
     int parameters, prepared, states, curves;
     bool prepares;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    const int* passes;
 };
 
 // The step as one instruction set does it; one object file each, see step.cpp and setup.py.

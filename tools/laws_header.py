@@ -419,6 +419,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f'    static constexpr const char* kName = "{law.name}";',
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
+        "    // the parameter that each prepared number is as it stands, -1 for one that is derived",
+        f"    static constexpr int kPasses[] = {{{', '.join(map(str, _passes(component))) or '-1'}}};",
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",
@@ -431,6 +433,21 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "};",
     ]
     return "\n".join(lines)
+
+
+def _passes(component: Any) -> list[int]:
+    """Which parameter each prepared number is as it stands, -1 for one that is derived."""
+    if component.PREPARE is None:
+        return list(range(len(component.PARAMETERS)))
+    function: Any = ast.parse(textwrap.dedent(inspect.getsource(component.PREPARE.func))).body[0]
+    names = [argument.arg for argument in function.args.args]
+    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    value = function.body[-1].value
+    elements = value.elts if isinstance(value, ast.Tuple) else [value]
+    return [
+        names.index(one.id) if isinstance(one, ast.Name) and one.id in names and one.id not in stored else -1
+        for one in elements
+    ]
 
 
 def _values(call: str, results: int) -> str:
