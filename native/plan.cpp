@@ -277,6 +277,8 @@ Use Plan::use_of(MemberUse& member, int number) {
     Use use;
     use.law = member.law;
     use.states = member.facts.states;
+    use.parameters = member.facts.parameters;
+    use.prepared = member.facts.prepared;
     use.prepare = member.prepare;
     use.slots = static_cast<int64_t>(member.slots.size());
     use.every = use.slots == p_.slots;

@@ -40,7 +40,7 @@ struct Curve {
 // A law, and which slots have it with which numbers. Slots without it have neutral ones, unless it remembers something:
 // then it runs by places.
 struct Use {
-    int law = 0, states = 0;
+    int law = 0, states = 0, parameters = 0, prepared = 0;
     // what the law takes
     Row rows[kMost];
     // parameters that it is prepared from in each block, because robots differ in them; then `derived` are the arrays

@@ -61,10 +61,9 @@ void derive(const Block& b, const Use& use, const Scratch& scratch) {
     if (use.derives) {
         const float* raw[kMost];
         float* prepared[kMost];
-        for (int k = 0; k < kMost; ++k) {
-            raw[k] = use.raw[k].at(b.first);
+        for (int k = 0; k < use.parameters; ++k) raw[k] = use.raw[k].at(b.first);
+        for (int k = 0; k < use.prepared; ++k)
             prepared[k] = use.derived[k] < 0 ? nullptr : b.derived + use.derived[k] * b.pitch;
-        }
         use.prepare(raw, prepared, b.size);
     }
     if (use.curve >= 0)
