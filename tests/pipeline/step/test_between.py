@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, 
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
+from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
 from step_bench import DT, ClampingSlew
 
 ROBOTS = 3
@@ -44,31 +45,6 @@ def around(plan: Plan, entries: list[ActuatorEntry]) -> Any:
     """The step of a plan, in C++ where it knows all laws."""
     native = ENGINE["kind"] == "native" and all(map(is_built_in, entries))
     return NativeStep(plan) if native else WarpStep(plan, "cpu")
-
-
-class OwnDelay(Delay):
-    """A delay that a plan does not know."""
-
-
-class OwnController(ControllerPID):
-    """PID computed by a method."""
-
-    def compute(self, *args: Any, **kwargs: Any) -> None:
-        super().compute(*args, **kwargs)
-
-
-class OwnMotor(ClampingDCMotor):
-    """A motor computed by a method."""
-
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
-        super().modify_forces(*args, **kwargs)
-
-
-class OwnLimit(ClampingMaxEffort):
-    """A limit computed by a method."""
-
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
-        super().modify_forces(*args, **kwargs)
 
 
 def full(value: float, dtype: Any = wp.float32) -> wp.array:

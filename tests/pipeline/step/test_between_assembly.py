@@ -20,35 +20,11 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from own_components import OwnController, OwnDelay, OwnLimit, OwnMotor
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 
 ROBOTS, STEPS, DT = 3, 30, 0.01
-
-
-class OwnDelay(Delay):
-    """A delay that a plan does not know."""
-
-
-class OwnController(ControllerPID):
-    """PID computed by a method."""
-
-    def compute(self, *args: Any, **kwargs: Any) -> None:
-        super().compute(*args, **kwargs)
-
-
-class OwnMotor(ClampingDCMotor):
-    """A motor computed by a method."""
-
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
-        super().modify_forces(*args, **kwargs)
-
-
-class OwnLimit(ClampingMaxEffort):
-    """A limit computed by a method."""
-
-    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
-        super().modify_forces(*args, **kwargs)
 
 
 def full(value: float, dtype: Any = wp.float32) -> wp.array:

@@ -16,7 +16,7 @@ import warp as wp
 
 from .. import native
 from .entry import ActuatorEntry
-from .plan import between, compile_plan, is_built_in
+from .plan import between, compile_plan, dtype_of, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
 from .step.between import Insert, StateBetween, StepBetween
 from .step.binding import Indices
@@ -302,14 +302,9 @@ def _like(name: str, given: Any, wanted: Any) -> Any:
         raise ValueError(
             f"{name} has {has}: must be one of this actuator, of shape {tuple(wanted.shape)}. Take state()."
         )
-    if as_dtype(given) != as_dtype(wanted):
-        raise ValueError(f"{name} has dtype {as_dtype(given)}: must be {as_dtype(wanted)}. Take state().")
+    if dtype_of(given) != dtype_of(wanted):
+        raise ValueError(f"{name} has dtype {dtype_of(given)}: must be {dtype_of(wanted)}. Take state().")
     return given
-
-
-def as_dtype(array: Any) -> np.dtype:
-    """The type of the numbers of a NumPy or Warp array."""
-    return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
 def _place_of(plan: Any, limit: int) -> int:

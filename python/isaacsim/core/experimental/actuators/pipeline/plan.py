@@ -317,7 +317,7 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
         ValueError: It does not fit.
     """
     subject, shape = f"{owner}: {name}", tuple(array.shape)
-    dtype = np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
+    dtype = dtype_of(array)
     expected, count = "int32" if name == "delay_steps" else "float32", num_robots * num_joints
     if dtype != expected:
         raise ValueError(f"{subject} has dtype {dtype}: must be {expected}. Make the array of that type.")
@@ -326,6 +326,11 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
         raise ValueError(
             f"{subject} has {has}: must be {count}, one per joint of each robot ({num_robots} robots x {num_joints})."
         )
+
+
+def dtype_of(array: Any) -> np.dtype:
+    """The type of the numbers of a NumPy or Warp array."""
+    return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
 def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> None:

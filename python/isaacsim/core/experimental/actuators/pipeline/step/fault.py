@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import warp as wp
 
 FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
@@ -48,12 +46,3 @@ def fault_of(label: str, dof_name: str, robot: int, step: int, code: int) -> Fau
     """The fault that a code stands for."""
     inputs = tuple(name for bit, name in enumerate(FAULT_INPUTS) if code >> bit & 1)
     return Fault(label, dof_name, robot, step, inputs)
-
-
-def faults_of(slots: Sequence[tuple[str, str]], codes: np.ndarray, steps: np.ndarray) -> list[Fault]:
-    """The faults in arrays of codes and steps, shape `(robots, slots)`; `slots` holds label and joint of each."""
-    found = []
-    for slot, robot in np.argwhere(codes.T):
-        label, dof_name = slots[slot]
-        found.append(fault_of(label, dof_name, int(robot), int(steps[robot, slot]), int(codes[robot, slot])))
-    return found
