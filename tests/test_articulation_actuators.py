@@ -377,9 +377,14 @@ def test_joints_of_the_same_name_are_told_apart_by_path() -> None:
         wrapper.close()
 
 
-def test_another_device_is_refused(host: ArraysHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays on the CPU are not stepped on a GPU; the message names both devices."""
-    devices = {"cpu": "cpu", "cuda:0": "cuda:0"}
-    monkeypatch.setattr(wp, "get_device", devices.__getitem__)
-    with pytest.raises(ValueError, match=r"device = cuda:0.*cpu"):
-        ArticulationActuators("/Robot_.*", device="cuda:0")
+def test_another_device_is_passed_over(host: ArraysHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays on the CPU are not stepped on a GPU; the one warning names both devices, and the efforts are right."""
+    get_device = wp.get_device
+    monkeypatch.setattr(wp, "get_device", lambda ident=None: ident if ident == "cuda:0" else get_device(ident))
+    with pytest.warns(UserWarning, match=r"device = cuda:0: .* on cpu") as warned:
+        wrapper = ArticulationActuators.from_actuators("/Robot_.*", [(config(20), "wrist")], device="cuda:0")
+    assert wrapper.engine.startswith("native")
+    assert [Path(warning.filename).name for warning in warned] == [Path(__file__).name]
+    host.arrays().position_targets[:] = 0.1
+    host.step(DT)
+    np.testing.assert_allclose(efforts(host)[:, 2], 2.0, rtol=1e-6)

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators.authoring import add_actuator
+from isaacsim.core.experimental.actuators.components.catalogue import class_of
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.current import use_host, use_stage
@@ -863,6 +864,28 @@ def test_every_law_reads_back_as_written(config):
     copy.GetRootLayer().ImportFromString(stage.GetRootLayer().ExportToString())
     (spec,) = discover(copy, ROOT, [HIP, SLIDE])
     assert (spec.controller, *spec.clamping) == ((control, config) if clamping else (config,))
+
+
+@dataclass
+class Tuned(PIDControlConfig):
+    """A config of somebody's own, with a field that is none of USD's."""
+
+    source: str = "bench 4"
+
+
+def test_subclass_of_a_config_is_authored_as_that():
+    """Read back as the class USD knows; beside the class itself its schema is there twice."""
+    stage, limit = make_stage(), DCMotorClampingConfig(100.0, 7.5, 80.0)
+    add_actuator(ROOT, "hip", "act", Tuned(1.0, 2.0, 3.0), clamping=[limit], stage=stage)
+    (spec,) = discover(stage, ROOT, [HIP, SLIDE])
+    assert spec.controller == PIDControlConfig(1.0, 2.0, 3.0) and not isinstance(spec.controller, Tuned)
+    assert class_of(Tuned(1.0, 2.0, 3.0)) is class_of(PIDControlConfig(1.0, 2.0, 3.0))
+
+    class Twin(DCMotorClampingConfig):
+        pass
+
+    with pytest.raises(ValueError, match="Twin twice: each schema can be applied once"):
+        add_actuator(ROOT, "slide", "two", PD, clamping=[Twin(100.0, 7.5, 80.0), limit], stage=stage)
 
 
 @pytest.mark.parametrize(

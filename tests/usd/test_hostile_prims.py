@@ -424,7 +424,7 @@ def expected_value(rule: Rule, opinions: list[Opinion | None]) -> tuple[bool, An
 def expected_spec(prim: Prim, root: str) -> ActuatorSpec | None:
     """What the prim says, or None when it has to be refused."""
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
-    if any(schema in UNKNOWN for schema in applied) or sum(schema in CONTROLLERS for schema in applied) != 1:
+    if sum(schema in CONTROLLERS for schema in applied) != 1:
         return None
     targets = [
         target.replace(f"Actuators/{prim.name}.forward", f"joints/j_{prim.name}") for target in prim.targets or []

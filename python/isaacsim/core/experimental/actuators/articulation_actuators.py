@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -44,7 +45,7 @@ class ArticulationActuators:
     Args:
         paths: Path of an articulation root or of a prim above it, or several; each segment may be a regular expression.
         auto_step_pre_physics: Step before every physics step by itself.
-        device: Warp device; None means the articulation's, and another one is refused.
+        device: Warp device; None means the articulation's, which is taken with a warning in place of another one.
 
     Raises:
         ActuatorParseError: Actuator prims cannot be used; lists every problem.
@@ -95,7 +96,7 @@ class ArticulationActuators:
             paths: As for the constructor.
             actuators: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
             auto_step_pre_physics: Step before every physics step by itself.
-            device: Warp device; None means the articulation's, and another one is refused.
+            device: As for the constructor.
 
         Raises:
             ValueError: An unknown, repeated or ambiguous joint name, or an array of the wrong length.
@@ -311,8 +312,10 @@ class ArticulationActuators:
         self._observing = False
         with quiet_warp():
             if device is not None and wp.get_device(device) != wp.get_device(robots.device):
-                raise ValueError(
-                    f"device = {device}: must be that of the articulation, {robots.device}. Leave device out."
+                warnings.warn(
+                    f"device = {device}: efforts are computed where the articulation is, on {robots.device}, for "
+                    "every step would copy otherwise. Leave device out.",
+                    stacklevel=3,
                 )
             self._attachment = Attachment(self, host.bus, robots, axes, auto_step)
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)

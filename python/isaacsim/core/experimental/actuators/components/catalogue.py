@@ -144,12 +144,10 @@ def law_of(component_type: type) -> Law | None:
 
 def canonical_rank(one: Any) -> int:
     """Place in the canonical order of a config, a config class or a component class; the user's own stand together."""
-    configs = [law.config for law in LAWS]
-    config_type = one if isinstance(one, type) else type(one)
-    if config_type in configs:
-        return configs.index(config_type)
-    found = law_of(config_type)
-    return configs.index(ForeignConfig) if found is None else LAWS.index(found)
+    asked = one if isinstance(one, type) else type(one)
+    found = _line_of(asked) or law_of(asked) or _line_of(ForeignConfig)
+    assert found is not None
+    return LAWS.index(found)
 
 
 def register(schema: str, component_type: type[Component] | Resolver, kind: Kind) -> None:
@@ -181,8 +179,8 @@ def class_of(config: Config) -> type[Component]:
     Raises:
         ValueError: Nothing carries the config out yet, or the host program's function refuses it.
     """
-    found = next((law for law in laws() if law.config is type(config)), None)
-    if found is not None:
+    found = _line_of(type(config))
+    if found is not None and found.name:
         return found.component
     registered = _registered.get(config.SCHEMA)
     if registered is None:
@@ -219,6 +217,11 @@ def build(config: Config, num_actuators: int, device: Any) -> Any:
         name: value if name in shared else repeated(value, num_actuators, device) for name, value in resolved.items()
     }
     return component_type(**arguments)
+
+
+def _line_of(config_type: type) -> Law | None:
+    """The line of a config class, or of one that it inherits from."""
+    return next((law for base in config_type.__mro__ for law in LAWS if law.config is base), None)
 
 
 def _require_kind(component_type: type, kind: Kind) -> None:

@@ -78,7 +78,7 @@ def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) 
     _require_kind("controller", controller, "controller")
     for clamp in clamps:
         _require_kind("clamping", clamp, "clamping")
-        if sum(type(other) is type(clamp) for other in clamps) > 1:
+        if sum(other.SCHEMA == clamp.SCHEMA for other in clamps) > 1:
             raise ValueError(
                 f"clamping holds {type(clamp).__name__} twice: each schema can be applied once. Keep one of them."
             )
@@ -92,9 +92,10 @@ def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) 
 
 
 def _require_kind(argument: str, config: Any, kind: str) -> None:
-    if type(config) not in CONFIGS or type(config).KIND != kind:
-        known = ", ".join(known.__name__ for known in CONFIGS if known.KIND == kind)
-        raise TypeError(f"{argument} = {config!r}: must be {_KIND_WORDS[kind]} ({known}).")
+    known = [known for known in CONFIGS if known.KIND == kind]
+    if not isinstance(config, tuple(known)):
+        names = ", ".join(one.__name__ for one in known)
+        raise TypeError(f"{argument} = {config!r}: must be {_KIND_WORDS[kind]} ({names}).")
 
 
 def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[str]:

@@ -87,6 +87,8 @@ def parse_prim(prim: Usd.Prim) -> ActuatorSpec | None:
     targets = _targets_of(prim)
     issues = _target_issues(prim, targets, set(targets), "", {})
     spec = _parse(prim, tuple(targets), issues)
+    if spec is None and not issues:
+        issues.append(f"<{prim.GetPath()}> has no controller schema that this version knows. Apply one.")
     if issues:
         raise ActuatorParseError(issues)
     return spec
@@ -138,7 +140,10 @@ def _target_issues(
 
 
 def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> ActuatorSpec | None:
-    """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`."""
+    """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`.
+
+    A controller whose schema this version does not know is none: the joint keeps its own drive, with a warning.
+    """
     path = str(prim.GetPath())
     configs: dict[str, list] = {"controller": [], "clamping": [], "delay": []}
     unknown = []
@@ -150,7 +155,9 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
         elif schema in CONFIG_BY_SCHEMA:
             config_type = CONFIG_BY_SCHEMA[schema]
             configs[config_type.KIND].append(read_config(prim, config_type, issues))
-    issues += unknown
+    if unknown:
+        drives = "" if configs["controller"] else " Its joints keep their own drives meanwhile."
+        warnings.warn("\n".join(unknown) + drives, stacklevel=3)
     if len(configs["delay"]) > 1:
         has = [config.SCHEMA for config in configs["delay"]]
         issues.append(f"<{path}> has delay schemas {has}: must have at most one. Apply one of them.")
@@ -158,7 +165,7 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
     if not unknown and (idle := properties_without_effect(prim)):
         warnings.warn("\n".join(idle), stacklevel=3)
     if len(configs["controller"]) != 1:
-        if not unknown:
+        if configs["controller"] or not unknown:
             has = [config.SCHEMA for config in configs["controller"]] or "none"
             issues.append(
                 f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."

@@ -77,7 +77,7 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
 
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
-    """Why an applied schema cannot be used, or None when it can be or does not concern us."""
+    """Why an applied schema has no effect, or None when it has one or does not concern us."""
     known = sorted(CONFIG_BY_SCHEMA)
     ours = schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
     if not ours or schema in CONFIG_BY_SCHEMA or schema in _MARKERS or schema in _foreign:
@@ -85,8 +85,8 @@ def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     hint = difflib.get_close_matches(schema, known, n=1)
     meant = f" Did you mean {hint[0]}?" if hint else ""
     return (
-        f"<{prim.GetPath()}> applies {schema}: this version knows {', '.join(known)}.{meant} "
-        "Use one of these or deactivate the prim."
+        f"<{prim.GetPath()}> applies {schema}, which has no effect: this version knows {', '.join(known)}.{meant} "
+        "Use one of these or remove it."
     )
 
 
