@@ -1,0 +1,138 @@
+"""`docs/Differences.md` is true: each of its lines has tests, named here, and each line here is on the page."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+
+import pytest
+from places import REPOSITORY
+
+PAGE = REPOSITORY / "docs" / "Differences.md"
+TESTS = REPOSITORY / "tests"
+
+AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
+ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
+
+# by section, the subject of each line, and where it is tested: file and function
+TESTED = {
+    "Authoring: `add_actuator` and the configs": {
+        "order of effects": (AUTHOR, "refusal_leaves_every_layer_as_it_was"),
+        "which stage": (AUTHOR, "uses_the_current_stage needs_a_stage uses_the_stage_made_current"),
+        "`Actuators`": (AUTHOR, "writes_the_documented_prim keeps_an_existing_parent"),
+        "an existing prim with `overwrite_existing=True`": (
+            AUTHOR,
+            "overwrites_the_whole_prim refusal_names_value_and_remedy",
+        ),
+        "an edit target that takes no part in the stage": (AUTHOR, "refusal_names_value_and_remedy"),
+        "robots that are instances": (AUTHOR, "refusal_names_value_and_remedy"),
+        "values": (AUTHOR, "bad_values_of_every_law_are_refused"),
+        "lookup tables": (AUTHOR, "bad_table_is_refused_when_made_and_when_authored"),
+        "targets": (AUTHOR, "refusal_names_value_and_remedy"),
+        "`name`": (AUTHOR, "refusal_names_value_and_remedy"),
+        "`clamping=` one config instead of a list": (AUTHOR, "refusal_names_value_and_remedy"),
+    },
+    "Reading a stage": {
+        "which prims": (DISCOVER, "finds_an_actuator_outside_the_robot finds_actuators_of_referenced_robots"),
+        "a prim that drives no joint of an articulation": (
+            DISCOVER,
+            "actuator_of_nobody_is_named reports_a_lost_actuator",
+        ),
+        "payloads that are not loaded": (DISCOVER, "unloaded_payload_is_named"),
+        "several targets": (WRAPPER, "a_prim_with_several_targets_drives_each"),
+        "errors": (DISCOVER, "all_problems_are_reported_at_once problem_names_prim_attribute_layer_and_value"),
+        "attributes that are not authored": (DISCOVER, "falls_back_to_the_schema plugin_changes_nothing"),
+        "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),
+        "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
+        "values over time, wrong types, NaN": (DISCOVER, "problem_names_prim_attribute_layer_and_value"),
+        "applied `Newton…API` schemas it does not know": (
+            DISCOVER,
+            "unknown_schema_leaves_the_actuator_usable unknown_controller_leaves_the_joint_to_its_drive",
+        ),
+        "attributes that no applied schema has": (DISCOVER, "property_without_effect_is_named"),
+        "components from `register_actuator_component`": (
+            "pipeline/test_parse.py",
+            "registered_component_is_parsed_and_driven_from_usd",
+        ),
+    },
+    "`ArticulationActuators`": {
+        "constructor": (WRAPPER, "bad_construction_leaves_nothing_behind"),
+        "`device`": (WRAPPER, "another_device_is_passed_over"),
+        "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
+        "one component in several configs": (WRAPPER, "one_config_serves_several_joints"),
+        "joint names that occur twice": (WRAPPER, "joints_of_the_same_name_are_told_apart_by_path"),
+        "drive gains": (
+            "test_drives.py",
+            "drives_are_off_while_attached close_restores_only_gains_that_are_still_zero",
+        ),
+        "efforts after `close()`": ("test_drives.py", "close_clears_owned_efforts_only"),
+        "an input, parameter or effort that is not finite": (
+            "pipeline/test_not_finite.py",
+            "input_that_is_not_finite_stops_its_joint_for_a_step input_that_is_not_finite_leaves_no_trace",
+        ),
+        "an exception in the physics callback": (WRAPPER, "error_in_the_callback_leaves_no_effort"),
+        "feedforward": (WRAPPER, "bad_feedforward_changes_nothing feedforward_takes_subsets_and_stays"),
+        "`step_actuators` before play": (WRAPPER, "step_before_play_says_so bad_time_step_is_refused"),
+        "`enable_auto_step_pre_physics` before play": ("test_attachment.py", "no_step_before_physics_is_ready"),
+        "two wrappers on one joint": ("test_drives.py", "overlap_warning_names_both"),
+        "new stage, stop, reload": ("hosts/kit/test_contract.py", "any_sequence_of_events every_pair_of_events"),
+        "added": ("test_state_of_wrappers.py", "state_of_one_engine_goes_on_in_another"),
+    },
+    "`Actuator` and its components": {
+        "`step`": (ACTUATOR, "current_state_is_untouched states_in_place_and_in_turn_hold_the_same_bits"),
+        "names of targets": (ACTUATOR, "both_names_of_the_targets_are_found"),
+        "index of a position target": (ACTUATOR, "position_targets_stand_where_their_own_indices_say"),
+        "`max_delay = 0`": (COMPONENTS, "depth_of_a_delay"),
+        "infinite saturation effort": (
+            "pipeline/test_not_finite.py",
+            "infinite_limit_is_none_for_as_long_as_it_stands",
+        ),
+        "NaN in a limit": (ACTUATOR, "limit_that_is_no_number_is_a_fault"),
+        "lookup table": ("components/test_clamping_position_based.py", "table_is_given_once half_a_table_is_refused"),
+        "`register_actuator_component`": ("pipeline/test_parse.py", "registering_twice_warns_and_builtins_stay"),
+        "`requires_grad=True`": (ACTUATOR, "gradients_are_refused"),
+        "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
+    },
+    "Kept, though one might prefer otherwise": {
+        "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),
+        "Overlapping wrappers are allowed": ("test_drives.py", "last_owner_restores"),
+        "A position-controlled integral": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
+        "The delay holds feedforward back too": (WRAPPER, "feedforward_passes_delay_and_clamp"),
+        "The velocity and effort limits of the USD drive": (WRAPPER, "limits_of_a_drive_do_not_clamp"),
+        "`reset()` leaves feedforward alone": (WRAPPER, "feedforward_takes_subsets_and_stays"),
+        "A feedforward on a joint without an actuator": (WRAPPER, "feedforward_passes_delay_and_clamp"),
+    },
+}
+
+
+def lines() -> dict[str, list[str]]:
+    """The first cell of each line of each table, and each point of each list, by section."""
+    found: dict[str, list[str]] = {}
+    for line in PAGE.read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            section = found.setdefault(line[3:], [])
+        elif match := re.match(r"\| ([^|]+) \|(?! there| newton| here)|- (.+)", line):
+            section.append(match[1] or match[2])
+    return found
+
+
+@functools.cache
+def functions(path: str) -> set[str]:
+    tree = ast.parse((TESTS / path).read_text("utf-8"))
+    return {item.name for item in ast.walk(tree) if isinstance(item, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("section", TESTED)
+def test_every_line_has_its_tests(section: str) -> None:
+    """No line without a test, no test of a line that is gone; what is named exists."""
+    there = lines()[section]
+    assert len(there) == len(TESTED[section])
+    for line, (subject, (path, names)) in zip(there, TESTED[section].items(), strict=True):
+        assert line.startswith(subject), (line, subject)
+        assert {f"test_{name}" for name in names.split()} <= functions(path), (subject, path)
+
+
+def test_every_section_is_here() -> None:
+    """A table that is added wants tests too."""
+    assert list(lines()) == list(TESTED)
