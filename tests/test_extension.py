@@ -145,6 +145,16 @@ def test_node_is_registered_where_kit_does_not_find_it(
     assert graph.registered == {} and world.app.manager.hooks == []
 
 
+def test_shutdown_releases_what_nodes_drive(world: KitWorld, extension: Any) -> None:
+    """A node starts afresh at its next pulse, should the extension come back."""
+    from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState
+
+    state = OgnArticulationActuatorsInternalState()
+    state.initialize("/World/Robot_0", True)
+    extension.on_shutdown()
+    assert not state.initialized and our_callbacks(world) == []
+
+
 IN_KIT = """
 import sys
 sys.modules["mujoco"] = sys.modules["newton"] = None

@@ -21,19 +21,20 @@ from fakes.extension_loader import ExtensionManager
 PACKAGE = "isaacsim.core.experimental.actuators"
 # whoever imports one of these fails, even where it is installed
 ABSENT = ("mujoco", "newton", "newton_usd_schemas", "matplotlib", "torch", "warp", "numpy", "pxr")
-# what a plain Kit has of what we depend on, and the extension that Isaac Sim bundles
-KITS = ("omni.graph-1.141.0", "omni.usd-1.12.0", "omni.warp.core-1.8.0", f"{PACKAGE}-0.1.2")
+# what a plain Kit has of what we depend on, and the extension that Isaac Sim bundles and starts
+KITS = ("omni.graph-1.141.0", "omni.usd-1.12.0", "omni.warp.core-1.8.0")
+BUNDLED = f"{PACKAGE}-0.1.2"
 
 
-def started(folder: Path) -> dict[str, Any]:
-    """Return what a start and a stop without any library did."""
-    return _run(["-E", "-S"], [str(folder)], {})
+def started(folder: Path, enable: str = "") -> dict[str, Any]:
+    """Return what a start with `--enable`, of this version unless given, and a stop did without any library."""
+    return _run(["-E", "-S"], [str(folder), enable], {})
 
 
 def started_with_nodes(folder: Path, import_root: Path) -> dict[str, Any]:
     """Return what a start and a stop beside OmniGraph did; the package is that below the import root."""
     paths = [str(import_root), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-    return _run(["-S"], [str(folder), "--nodes"], {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))})
+    return _run(["-S"], [str(folder), "", "--nodes"], {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths))})
 
 
 def _run(options: list[str], arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
@@ -47,14 +48,14 @@ class IExt:
     """`omni.ext.IExt`."""
 
 
-def main(folder: Path, *, nodes: bool) -> None:
+def main(folder: Path, enable: str, *, nodes: bool) -> None:
     """Start, look, stop, look."""
     log: list[str] = []
     manager = ExtensionManager()
     app = types.SimpleNamespace(get_extension_manager=lambda: manager)
     kit: dict[str, dict[str, Any]] = {"carb": {"log_info": log.append}, "omni": {}, "omni.kit": {}}
     _provide(kit | {"omni.ext": {"IExt": IExt}, "omni.kit.app": {"get_app": lambda: app}})
-    manager.provide(*KITS)
+    manager.provide(*KITS, BUNDLED)
     ext_id = manager.add(folder, PACKAGE)
     graph = None
     if nodes:
@@ -67,9 +68,15 @@ def main(folder: Path, *, nodes: bool) -> None:
         sys.modules.update(dict.fromkeys(ABSENT))
 
     before, began = set(sys.modules), time.perf_counter()
-    manager.set_extension_enabled_immediate(ext_id, True)
+    manager.launch([BUNDLED], [enable or ext_id])
     seconds, imported = time.perf_counter() - began, set(sys.modules) - before
-    running = {"entry points": len(manager.running(ext_id)), "subscriptions": len(manager.hooks)}
+    # too late: one of the name runs
+    assert not manager.set_extension_enabled_immediate(ext_id, True)
+    running = {
+        "runs": manager.get_enabled_extension_id(PACKAGE),
+        "entry points": len(manager.running(ext_id)),
+        "subscriptions": len(manager.hooks),
+    }
     found = {name: keys["__icon"] for name, keys in graph.metadata.items()} if graph else {}
     manager.set_extension_enabled_immediate(ext_id, False)
     left = [*(graph.registered if graph else []), *(hook.name for hook in manager.hooks)]
@@ -97,4 +104,4 @@ def _provide(modules: dict[str, dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), nodes="--nodes" in sys.argv)
+    main(Path(sys.argv[1]), sys.argv[2], nodes="--nodes" in sys.argv)

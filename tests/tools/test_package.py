@@ -162,6 +162,14 @@ def test_listing_names_every_folder_and_how_to_use_it(packaged: tuple[Path, str]
     assert f"SimulationApp({{...}}, extra_args={arguments})\n" in printed
 
 
+def test_printed_command_starts_this_version(packaged: tuple[Path, str], root: Path) -> None:
+    """Where an experience starts the bundled extension, which the bare name leaves running."""
+    (enabled,) = re.findall(r"isaac-sim\.sh .* --enable (\S+)\n", packaged[1])
+    assert started(root, enabled)["runs"] == enabled
+    bundled = started(root, NAME)
+    assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (f"{NAME}-0.1.2", 0, [])
+
+
 def test_without_a_compiler_the_package_is_pure(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

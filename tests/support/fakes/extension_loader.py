@@ -76,6 +76,12 @@ class ExtensionManager:
         for ext_id in ids:
             self._known[ext_id] = Known(ext_id, Path("/kit/exts") / ext_id)
 
+    def launch(self, experience: list[str], enable: list[str]) -> None:
+        """Enable what an experience names and `--enable` adds; an id with a version wins over the experience."""
+        asked = {ext_id.partition("-")[0]: ext_id for ext_id in enable if "-" in ext_id}
+        for ext_id in [*experience, *enable]:
+            self.set_extension_enabled_immediate(asked.get(ext_id.partition("-")[0], ext_id), True)
+
     def running(self, ext_id: str) -> list[Any]:
         """The entry points of an extension that run."""
         return self._known[ext_id].running

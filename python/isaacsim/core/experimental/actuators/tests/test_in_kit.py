@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 
 import omni.ext  # pyright: ignore[reportMissingImports]
 import omni.graph.core as og  # pyright: ignore[reportMissingImports]
@@ -23,8 +24,8 @@ class TestInKit(omni.kit.test.AsyncTestCase):
         manager = omni.kit.app.get_app().get_extension_manager()
         package = importlib.import_module(NAME)
         ext_id = manager.get_enabled_extension_id(NAME)
-        self.assertEqual(ext_id.partition("-")[2], package.__version__)
-        self.assertTrue(package.__file__.startswith(manager.get_extension_path(ext_id)))
+        self.assertTrue(ext_id.startswith(f"{NAME}-{package.__version__}"), ext_id)
+        self.assertTrue(Path(str(package.__file__)).is_relative_to(manager.get_extension_path(ext_id)))
 
     async def test_loader_meets_the_entry_point_and_imports_nothing(self) -> None:
         """Taking every name that `dir()` gives, as Kit's loader does."""
