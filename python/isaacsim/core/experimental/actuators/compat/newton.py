@@ -150,7 +150,7 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
     """The class that components of class `own` get.
 
     Raises:
-        ValueError: They cannot change their class, or lack a method that newton leaves to them.
+        ValueError: They lack a method that newton leaves to them.
     """
     family = next(family for family in _FAMILIES.values() if issubclass(ours, family))
     owed = [name for name in _OWED.get(ours, ()) if getattr(own, name) is getattr(theirs, name)]
@@ -168,14 +168,7 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
         bases = own, family
         members |= {"PARAMETERS": ours.PARAMETERS}
         members |= _DELAY if family is Delay else _TABLE if hasattr(own, "_read_lookup_table") else {}
-    made = type(named.__name__, bases, members)
-    try:
-        object.__new__(own).__class__ = made
-    except TypeError as error:
-        raise ValueError(
-            f"{own.__name__} cannot be taken in ({error}): must be a plain class. Leave __slots__ out."
-        ) from error
-    return made
+    return type(named.__name__, bases, members)
 
 
 def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..compat import newton
 from ..components import catalogue
-from ..components.base import Clamping, Controller, check_type
+from ..components.base import Clamping, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
@@ -51,13 +52,17 @@ def check_config(config: ActuatorConfig) -> None:
         subject = f"ActuatorConfig: {name}"
         try:
             known = newton.stand_in(component)
-        except ValueError as error:
+        except (ValueError, OSError) as error:
             raise ValueError(f"{subject} = {component!r}: {error}") from error
         if not isinstance(known, family):
             raise ValueError(f"{subject} = {component!r}: must be a {family.__name__}. {remedy}")
-        for parameter in known.PARAMETERS:
-            # what a plan holds has its type; a subclass with a computation of its own may do without
-            if (array := vars(known).get(parameter)) is not None:
+        law = catalogue.law_of(type(known))
+        needed = inspect.signature(law.component).parameters if law else {}
+        # an attribute that is not there is in a plan, or a computation of the user's own does without
+        for parameter in [name for name in known.PARAMETERS if name in vars(known)]:
+            array = vars(known)[parameter]
+            if array is not None or (parameter in needed and needed[parameter].default is inspect.Parameter.empty):
+                require_arrays(known, **{parameter: array})
                 check_type(f"{subject}, {type(known).__name__}", parameter, array)
 
 
