@@ -503,12 +503,11 @@ def test_newtons_own_actuator_still_takes_them(host: ArraysHost) -> None:
     law = theirs("ControllerPID")(full(2.0), full(0.0), full(0.0), full(1.0))
     with wrapped((ActuatorConfig(law), "hip")):
         assert efforts(host) == [2.0] * 3
-    actuator = newton.Actuator(wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu"), law)
-    names = (actuator.control_target_pos_attr, actuator.control_target_vel_attr)
-    control = SimpleNamespace(
-        **dict(zip(names, (full(3.0), full(0.0)), strict=True)), joint_act=None, joint_f=full(0.0)
-    )
+    indices = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    names = {"control_target_pos_attr": "joint_target_q", "control_target_vel_attr": "joint_target_qd"}
+    actuator = newton.Actuator(indices, law, **names)
     state = SimpleNamespace(joint_q=full(0.0), joint_qd=full(0.0))
+    control = SimpleNamespace(joint_target_q=full(3.0), joint_target_qd=full(0.0), joint_act=None, joint_f=full(0.0))
     actuator.step(state, control, actuator.state(), actuator.state(), dt=DT)
     assert control.joint_f.numpy().tolist() == [6.0] * 3
 

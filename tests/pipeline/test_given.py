@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline import given
 from own_components import OwnController, OwnLimit
 
-NAMES = ["hip", "knee"]
+NAMES = ["hip", "knee", "ankle"]
 ROBOTS = 3
 
 
@@ -81,11 +81,11 @@ def test_component_of_several_joints_is_copied_for_the_second(host: ArraysHost, 
         assert first.clamping[0] is limit is not first.clamping[1]
         assert len({id(clamp) for one in wrapper.actuators for clamp in one.clamping}) == 4
         # the integral of one joint is not that of the other
-        host.arrays().position_targets[1::2] = 2.0
+        host.arrays().position_targets[1::3] = 2.0
         for step in range(3):
             efforts(host)
             expected = 10.0 + 0.1 * (step + 1)
-            np.testing.assert_allclose(host.arrays().efforts, [expected, 2 * expected] * ROBOTS, rtol=1e-6)
+            np.testing.assert_allclose(host.arrays().efforts, [expected, 2 * expected, 0.0] * ROBOTS, rtol=1e-6)
         second.clamping[0].max_effort = array(1.0)
         assert efforts(host, 1) == [1.0] * 3 < efforts(host, 0)
 
@@ -97,9 +97,10 @@ def test_component_of_an_open_wrapper_is_copied_with_its_values(host: ArraysHost
     config = ActuatorConfig(OwnController(*gains) if own else ControllerPID(*gains))
     with wrapped((config, "hip")) as first:
         config.controller.kp = array([1.0, 2.0, 3.0])
-        with wrapped((config, "knee")) as second:
-            assert second.actuators[0].controller is not config.controller
-            assert efforts(host, 1) == [1.0, 2.0, 3.0]
+        with wrapped((config, "knee"), (config, "ankle")) as second:
+            held = {id(one.controller) for one in (*first.actuators, *second.actuators)}
+            assert len(held) == 3
+            assert efforts(host, 1) == efforts(host, 2) == [1.0, 2.0, 3.0]
             second.actuators[0].controller.kp.fill_(5.0) if not own else None
             assert efforts(host, 0) == [1.0, 2.0, 3.0]
         assert efforts(host, 0) == [1.0, 2.0, 3.0]

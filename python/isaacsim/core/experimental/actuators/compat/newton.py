@@ -196,8 +196,9 @@ def _update_state(self: Any, *arguments: Any) -> None:
     # newton copies one row only, and relies on the others being those of two steps ago
     now, after = arguments[-2:]
     if after is not None and after is not now:
-        for before, following in zip(vars(now).values(), vars(after).values(), strict=True):
-            wp.copy(following, before)
+        for name, before in vars(now).items():
+            if isinstance(before, wp.array):
+                wp.copy(getattr(after, name), before)
     _own_class(self).update_state(self, *arguments)
 
 

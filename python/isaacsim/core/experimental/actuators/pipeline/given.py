@@ -57,10 +57,11 @@ def _entry(config: ActuatorConfig, dof_name: str, components: list[Any]) -> Actu
 
 def _taken_in(component: Any, taken: set[int], device: Any) -> Any:
     """A component, or its copy, as one of ours with its arrays on the device."""
-    if id(component) in taken:
-        component = copy.copy(component)
+    free = _apart(component)
+    if free is component and id(component) in taken:
+        free = copy.copy(component)
     taken.add(id(component))
-    component = newton.adopt(_apart(component))
+    component = newton.adopt(free)
     for name, value in vars(component).items():
         if isinstance(value, wp.array) and value.device != wp.get_device(device):
             vars(component)[name] = value.to(device)
