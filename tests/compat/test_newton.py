@@ -251,6 +251,15 @@ def test_own_computation_runs_as_newton_runs_it(host: ArraysHost) -> None:
     assert len(call["forces"]) == len(call["pos_indices"]) == len(call["target_vel_indices"]) == ROBOTS
 
 
+def test_built_in_limit_before_one_of_the_users_own(host: ArraysHost) -> None:
+    """It is computed by the kernel that ours has."""
+    limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
+    config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
+    with wrapped((config, "hip")):
+        assert efforts(host) == [1.0, 2.0, 2.5]
+        assert type(limit).kernel() is ours.ClampingMaxEffort.kernel()
+
+
 @pytest.mark.parametrize("steps", [[0, 0, 0], [1, 2, 4], [4, 4, 4]])
 def test_newtons_own_methods_give_the_same(steps: list[int]) -> None:
     """Delay, PID and table as newton computes them beside our engine, with resets between; and once more."""

@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     ArticulationActuators,
     ClampingMaxEffort,
+    Controller,
     ControllerPD,
     ControllerPID,
     Delay,
@@ -144,6 +145,23 @@ def test_wrapper_that_was_refused_changes_nothing(host: ArraysHost, kp: Any, mes
     assert vars(good.controller) == before
     with wrapped((good, "hip")):
         assert efforts(host) == [10.0] * 3
+
+
+class Broken(Controller):
+    """A law that takes more than its class says."""
+
+    PARAMETERS = ("kp",)
+    LAW = ControllerPD.LAW
+
+
+def test_law_that_cannot_run_takes_no_component(host: ArraysHost) -> None:
+    """Those of other joints, which run on another engine, keep their arrays."""
+    good, bad = ActuatorConfig(pd()), ActuatorConfig(Broken(array(1.0)))
+    before = good.controller.kp
+    with pytest.raises(TypeError, match=r"Broken\.LAW takes"):
+        wrapped((good, "hip"), (bad, "knee"))
+    assert vars(good.controller)["kp"] is before
+    assert "parameter_source" not in vars(good.controller)
 
 
 def test_arrays_go_to_the_device_of_the_articulation(monkeypatch: pytest.MonkeyPatch) -> None:
