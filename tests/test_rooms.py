@@ -33,7 +33,7 @@ OWNERS = {
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
     "rich": ["graphs"],
-    "warp": ["articulation_actuators", "attachment", "components", "hosts", "nodes", "pipeline"],
+    "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "nodes", "pipeline"],
 }
 
 # what is named for type checkers there is let be: the package itself names everything

@@ -21,7 +21,8 @@ from .hosts.port import ArticulationPort, Host
 from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
-from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_config, entry_from_spec
+from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
+from .pipeline.given import entries_from_configs
 from .pipeline.step.fault import Fault
 from .usd.discover import discover
 
@@ -93,6 +94,9 @@ class ArticulationActuators:
     ) -> Self:
         """Return a wrapper with actuators built in Python; prims on the stage are not read.
 
+        The components are those of `actuators[i]` themselves, with their arrays moved to the articulation's device; one
+        that serves several joints, or drives another open wrapper, is copied. `close` leaves them with their values.
+
         Args:
             paths: As for the constructor.
             actuators: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
@@ -114,7 +118,8 @@ class ArticulationActuators:
             if name in [other for _, other in actuators[:position]]:
                 raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
         ordered = sorted(actuators, key=lambda pair: names.index(pair[1]))
-        built = [entry_from_config(config, name) for config, name in ordered]
+        with quiet_warp():
+            built = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(robots.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
         self = cls.__new__(cls)
         self._build(host, robots, built, axes, auto_step_pre_physics, device)
@@ -274,6 +279,7 @@ class ArticulationActuators:
         next call tries again what failed.
         """
         self._attachment.close()
+        self._assembly.release()
         _open.discard(self)
 
     def __enter__(self) -> Self:

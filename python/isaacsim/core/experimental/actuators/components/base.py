@@ -36,12 +36,16 @@ class ParameterSource(Protocol):
         """The values of a parameter, copied."""
         ...
 
+    def copied(self, component: Any, attribute: str) -> wp.array:
+        """The values of a parameter in an array of their own."""
+        ...
+
     def assign(self, component: Any, attribute: str, values: Any) -> None:
         """Copy an array into a parameter, one value per robot and target; it acts at the next step.
 
         Raises:
             TypeError: It is no Warp array, or one of another type.
-            ValueError: It has another length, or is on another device.
+            ValueError: It has another length.
         """
         ...
 
@@ -66,7 +70,11 @@ class Component:
     _NEUTRAL: ClassVar[float] = 0.0
 
     parameter_source: ParameterSource | None = None
-    """The plan that runs this component, if one does."""
+    """The plan that runs this component, if one does and knows its law."""
+    # an open wrapper runs this component: another one takes a copy
+    _in_use = False
+    # the built-in class whose law a class made from another library's has
+    _runs_as: ClassVar[Any] = None
 
     class State:
         """What a law remembers: float32 arrays `(N,)` by name."""
@@ -101,6 +109,7 @@ class Component:
         for name in self.PARAMETERS:
             setattr(self, name, given[name])
         present = {name: array for name, array in given.items() if array is not None}
+        require_arrays(self, **present)
         for reference, expected in list(present.items())[:1]:
             require_same_shape(reference, expected, **present)
 
@@ -304,11 +313,28 @@ def require_same_shape(reference: str, expected: wp.array, **arrays: wp.array | 
 
 def require_given(component: Component, *names: str) -> None:
     """Raise a `ValueError` that names the first of these parameters without an array."""
-    for name in names:
-        if getattr(component, name) is None:
+    require_arrays(component, **{name: getattr(component, name) for name in names})
+
+
+def require_arrays(component: Component, **arrays: Any) -> None:
+    """Raise a `ValueError` that names the first of these parameters that is no array."""
+    for name, array in arrays.items():
+        if not hasattr(array, "shape") or not hasattr(array, "dtype"):
             raise ValueError(
-                f"{type(component).__name__}: {name} = None: must be an array, one value per actuator. Give it."
+                f"{type(component).__name__}: {name} = {array!r}: must be an array, one value per actuator. Give it."
             )
+
+
+def check_type(owner: str, name: str, array: Any) -> None:
+    """Raise a `ValueError` unless an array of a parameter, of Warp or NumPy, holds numbers of its type."""
+    dtype, expected = dtype_of(array), "int32" if name == "delay_steps" else "float32"
+    if dtype != expected:
+        raise ValueError(f"{owner}: {name} has dtype {dtype}: must be {expected}. Make the array of that type.")
+
+
+def dtype_of(array: Any) -> np.dtype:
+    """The type of the numbers of a NumPy or Warp array."""
+    return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
 def require_mask(mask: Any, num_actuators: int, device: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import warp as wp
 
+from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from .calls import Calls, Contents, contents_of, step_of, unchanged
@@ -106,6 +107,9 @@ class Actuator:
         for name, array in given.items():
             if array is not None and array.shape != indices.shape:
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
+        for component in (controller, delay, *(clamping or ())):
+            if component is not None:
+                newton.adopt(component)
         self.indices, self.controller, self.delay, self.clamping = indices, controller, delay, list(clamping or ())
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices

@@ -17,6 +17,7 @@ import warp as wp
 from .actuator import Actuator
 from .delay_draw import DelayDraw
 from .entry import ActuatorEntry
+from .given import release
 from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
 from .step.between import Insert, StepBetween
@@ -77,7 +78,13 @@ class Assembly:
                 some = ((entries[n].label, betweens[n], mine) for n, mine in zip(chosen, slots, strict=True))
                 step = StepBetween(step, [Insert(label, one, s, plan, device) for label, one, s in some if one], device)
             self._parts.append((order, step))
-            self._parameters.show(plan, step)
+        # now that nothing can fail any more, components become theirs
+        for _, step in self._parts:
+            self._parameters.show(step.plan, step)
+        self._given = [one for entry in entries if not entry.shared for one in entry.components]
+        for entry in entries:
+            for component in entry.components:
+                vars(component)["_in_use"] = True
         self._choose_step()
 
     @property
@@ -129,6 +136,11 @@ class Assembly:
         """Draw the delay of each robot now and at each reset; see `DelayDraw`."""
         self._delay_draw = DelayDraw(self.actuators, low, high, seed)
         self.reset()
+
+    def release(self) -> None:
+        """Let go of the components that a program gave: they keep the values they have now, and follow nobody."""
+        release(self._given)
+        self._given = []
 
     def save(self) -> dict[str, np.ndarray]:
         """Return a copy of everything that carries over from one step to the next, by name; see `step.state`."""

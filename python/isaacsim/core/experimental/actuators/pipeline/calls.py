@@ -15,8 +15,9 @@ import numpy as np
 import warp as wp
 
 from .. import native
+from ..components.base import dtype_of
 from .entry import ActuatorEntry
-from .plan import between, compile_plan, dtype_of, is_built_in
+from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
 from .step.between import Insert, StateBetween, StepBetween
 from .step.binding import Indices

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import copy
+import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..compat import newton
 from ..components import catalogue
-from ..components.base import Clamping, Controller
+from ..components.base import Clamping, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
@@ -17,13 +18,15 @@ from ..specs.actuator_spec import ActuatorSpec
 class ActuatorConfig:
     """An actuator built in Python, for `ArticulationActuators.from_actuators`.
 
+    Components are ours or newton.actuators' own, of version 1.2 or later, or of a subclass of either.
+
     Args:
         controller: The control law, its arrays sized `(num_robots,)`.
         clamping: Effort limits, applied in list order.
         delay: Command delay, or None.
 
     Raises:
-        ValueError: There is no controller, or something is no clamp or no delay.
+        ValueError: There is no controller, something is no clamp or no delay, or cannot be used.
     """
 
     controller: Controller
@@ -31,17 +34,36 @@ class ActuatorConfig:
     delay: Delay | None = None
 
     def __post_init__(self) -> None:
-        if self.controller is None:
-            raise ValueError("ActuatorConfig: controller = None: must be a Controller. Give the control law.")
-        for number, clamp in enumerate(self.clamping or ()):
-            if not hasattr(clamp, "modify_forces"):
-                raise ValueError(
-                    f"ActuatorConfig: clamping[{number}] = {clamp!r}: must be a Clamping. Give it or leave it out."
-                )
-        if self.delay is not None and not hasattr(self.delay, "get_delayed_targets"):
-            raise ValueError(
-                f"ActuatorConfig: delay = {self.delay!r}: must be a Delay or None. Give one, or leave it out."
-            )
+        check_config(self)
+
+
+def check_config(config: ActuatorConfig) -> None:
+    """Refuse a config that could drive no robot.
+
+    Raises:
+        ValueError: A component is of another kind, cannot be used, or has an array of another type.
+    """
+    given: list[tuple[str, Any, Any, str]] = [("controller", config.controller, Controller, "Give the control law.")]
+    for number, clamp in enumerate(config.clamping or ()):
+        given.append((f"clamping[{number}]", clamp, Clamping, "Give one, or leave it out."))
+    if config.delay is not None:
+        given.append(("delay", config.delay, Delay, "Give one, or leave it out."))
+    for name, component, family, remedy in given:
+        subject = f"ActuatorConfig: {name}"
+        try:
+            known = newton.stand_in(component)
+        except (ValueError, OSError) as error:
+            raise ValueError(f"{subject} = {component!r}: {error}") from error
+        if not isinstance(known, family):
+            raise ValueError(f"{subject} = {component!r}: must be a {family.__name__}. {remedy}")
+        law = catalogue.law_of(type(known))
+        needed = inspect.signature(law.component).parameters if law else {}
+        # an attribute that is not there is in a plan, or a computation of the user's own does without
+        for parameter in [name for name in known.PARAMETERS if name in vars(known)]:
+            array = vars(known)[parameter]
+            if array is not None or (parameter in needed and needed[parameter].default is inspect.Parameter.empty):
+                require_arrays(known, **{parameter: array})
+                check_type(f"{subject}, {type(known).__name__}", parameter, array)
 
 
 @dataclass(eq=False)
@@ -75,6 +97,9 @@ class ActuatorEntry:
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
     """Return the actuator that carries out one prim's spec on `num_robots` robots.
 
+    Where newton.actuators was imported before, its components are instances of newton's classes too, of those that its
+    version has.
+
     Raises:
         ActuatorParseError: Nothing carries out one of its configs yet.
     """
@@ -90,15 +115,8 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntr
     return ActuatorEntry(
         label=spec.path,
         dof_names=tuple(target.rsplit("/", 1)[1] for target in spec.targets),
-        controller=catalogue.build(spec.controller, count, device),
-        clamping=[catalogue.build(config, count, device) for config in clamps],
-        delay=catalogue.build(spec.delay, count, device) if spec.delay else None,
+        controller=newton.dressed(catalogue.build(spec.controller, count, device)),
+        clamping=[newton.dressed(catalogue.build(config, count, device)) for config in clamps],
+        delay=newton.dressed(catalogue.build(spec.delay, count, device)) if spec.delay else None,
         shared=True,
     )
-
-
-def entry_from_config(config: ActuatorConfig, dof_name: str) -> ActuatorEntry:
-    """Return the actuator of a Python config on one joint."""
-    # copies, so that one component object may serve several joints
-    clamps = [copy.copy(clamp) for clamp in config.clamping or ()]
-    return ActuatorEntry(dof_name, (dof_name,), copy.copy(config.controller), clamps, copy.copy(config.delay))

@@ -62,22 +62,28 @@ class Parameters:
         _, shown = self._shown[id(component), attribute]
         return np.tile(shown.row.shared[list(shown.slots)], self._num_robots)
 
+    def copied(self, component: Any, attribute: str) -> wp.array:
+        """The values of a component's parameter in an array of their own."""
+        if (live := vars(component).get(attribute)) is not None:
+            return wp.clone(live)
+        _, shown = self._shown[id(component), attribute]
+        values = self.read_parameter(component, attribute)
+        return wp.array(values, dtype=_dtype_of(shown), device=self._device)
+
     def assign(self, component: Any, attribute: str, values: Any) -> None:
         """Copy an array into a parameter, one value per robot and target; it acts at the next step.
 
         Raises:
             TypeError: It is no Warp array, or one of another type.
-            ValueError: It has another length, is on another device, or holds a value out of range.
+            ValueError: It has another length, or holds a value out of range.
         """
         _, shown = self._shown[id(component), attribute]
         owner = type(component).__name__
         subject = f"{owner}: {attribute}"
-        dtype = wp.int32 if shown.row.shared.dtype == np.int32 else wp.float32
+        dtype = _dtype_of(shown)
         if not isinstance(values, wp.array) or values.dtype is not dtype:
             has = values.dtype.__name__ if isinstance(values, wp.array) else type(values).__name__
             raise TypeError(f"{subject} = {has}: must be a Warp array of {dtype.__name__}. Convert it.")
-        if values.device != wp.get_device(self._device):
-            raise ValueError(f"{subject} is on {values.device}: must be on {self._device}, as the plan is. Copy it.")
         check_array(owner, self._num_robots, len(shown.slots), attribute, values)
         check_values(owner, component, attribute, values.numpy())
         # what is shown already may be among the values
@@ -96,3 +102,7 @@ class Parameters:
         if id(row) not in self._spread:
             self._spread[id(row)] = step.spread(row)
         return self._spread[id(row)]
+
+
+def _dtype_of(shown: Shown) -> Any:
+    return wp.int32 if shown.row.shared.dtype == np.int32 else wp.float32

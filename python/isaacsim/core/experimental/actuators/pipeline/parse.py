@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..compat import newton
 from ..components import catalogue
 from ..components.base import Component
 from ..errors import ActuatorParseError
@@ -96,9 +97,9 @@ def register_actuator_component(
 
     Args:
         schema_name: Applied API schema.
-        component_class: Subclass of `Controller`, `Clamping` or `Delay`, or a function that returns one for the values
-            of a prim; it may refuse them by a `ValueError`.
-        kind: Stage of the pipeline.
+        component_class: Subclass of `Controller`, `Clamping` or `Delay`, ours or newton's, or a function that returns
+            one for the values of a prim; it may refuse them by a `ValueError`.
+        kind: Stage of the pipeline; newton's enumeration is taken too.
 
     Raises:
         ValueError: The schema is one of the built-in ones, or the component is neither class nor function.
@@ -107,12 +108,13 @@ def register_actuator_component(
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )
-    catalogue.register(schema_name, component_class, kind.value)
-    accept_schema(schema_name, kind.value)
+    name = newton.kind_of(kind)
+    catalogue.register(schema_name, newton.component_class(component_class), name)
+    accept_schema(schema_name, name)
 
 
 def _class_and_arguments(config: Any) -> tuple[type[Component], dict[str, Any]]:
-    component_class = catalogue.class_of(config)
+    component_class: Any = newton.dual(catalogue.class_of(config))
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
     return component_class, dict(vars(config))

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import warp as wp
 
-from ..components.base import Clamping, Controller
+from ..components.base import Clamping, Controller, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
@@ -316,21 +315,13 @@ def check_array(owner: str, num_robots: int, num_joints: int, name: str, array: 
     Raises:
         ValueError: It does not fit.
     """
-    subject, shape = f"{owner}: {name}", tuple(array.shape)
-    dtype = dtype_of(array)
-    expected, count = "int32" if name == "delay_steps" else "float32", num_robots * num_joints
-    if dtype != expected:
-        raise ValueError(f"{subject} has dtype {dtype}: must be {expected}. Make the array of that type.")
+    check_type(owner, name, array)
+    subject, shape, count = f"{owner}: {name}", tuple(array.shape), num_robots * num_joints
     if shape != (count,):
         has = f"{shape[0]} elements" if len(shape) == 1 else f"shape {shape}"
         raise ValueError(
             f"{subject} has {has}: must be {count}, one per joint of each robot ({num_robots} robots x {num_joints})."
         )
-
-
-def dtype_of(array: Any) -> np.dtype:
-    """The type of the numbers of a NumPy or Warp array."""
-    return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
 def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> None:
@@ -351,7 +342,7 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
 
 def _has_law(component: Any) -> bool:
     own = type(component)
-    if own is Delay:
+    if (getattr(own, "_runs_as", None) or own) is Delay:
         return True
     return getattr(own, "LAW", None) is not None and all(
         getattr(own, method, None) is getattr(base, method, None)

@@ -199,7 +199,9 @@ class Insert:
         for component, kept in self._kept(state):
             own = getattr(type(kept), "reset", Component.State.reset)
             if own is not Component.State.reset:
-                kept.reset(mask)
+                # some of newton's reset on the default device
+                with wp.ScopedDevice(self.device):
+                    kept.reset(mask)
                 continue
             for array in self._held(component, kept).values():
                 if mask is None:

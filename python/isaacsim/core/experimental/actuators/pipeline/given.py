@@ -1,0 +1,86 @@
+"""Components that a program gives become those of actuators: checked, adopted, on the right device.
+
+They stay the objects that were given. One that already serves a joint, of this wrapper or of another open one, is
+copied, with the values it has now.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import warp as wp
+
+from ..compat import newton
+from .entry import ActuatorConfig, ActuatorEntry, check_config
+from .plan import check_parameters
+
+
+def entries_from_configs(
+    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
+) -> list[ActuatorEntry]:
+    """Return the actuators of Python configs, each on the joint of that name.
+
+    Raises:
+        ValueError: A config cannot be used, or an array does not fit the robots; nothing has been changed then.
+    """
+    for config, dof_name in pairs:
+        check_config(config)
+        # what takes a place among robots has an array of its own for it
+        known = [newton.stand_in(_apart(component)) for component in _components(config)]
+        check_parameters(_entry(config, dof_name, known), num_robots)
+    taken: set[int] = set()
+    return [
+        _entry(config, dof_name, [_taken_in(one, taken, device) for one in _components(config)])
+        for config, dof_name in pairs
+    ]
+
+
+def release(components: Iterable[Any]) -> None:
+    """Give components whose wrapper was closed arrays of their own, so that another one can take them as they are."""
+    for component in components:
+        vars(component).update(_own_arrays(component))
+        for name in ("parameter_source", "_in_use"):
+            vars(component).pop(name, None)
+
+
+def _components(config: ActuatorConfig) -> list[Any]:
+    return [*([] if config.delay is None else [config.delay]), config.controller, *(config.clamping or ())]
+
+
+def _entry(config: ActuatorConfig, dof_name: str, components: list[Any]) -> ActuatorEntry:
+    """The actuator of a config with these components, in pipeline order."""
+    delay, rest = (None, components) if config.delay is None else (components[0], components[1:])
+    return ActuatorEntry(dof_name, (dof_name,), rest[0], rest[1:], delay)
+
+
+def _taken_in(component: Any, taken: set[int], device: Any) -> Any:
+    """A component, or its copy, as one of ours with its arrays on the device."""
+    free = _apart(component)
+    if free is component and id(component) in taken:
+        free = copy.copy(component)
+    taken.add(id(component))
+    component = newton.adopt(free)
+    for name, value in vars(component).items():
+        if isinstance(value, wp.array) and value.device != wp.get_device(device):
+            vars(component)[name] = value.to(device)
+    return component
+
+
+def _apart(component: Any) -> Any:
+    """A component that no wrapper runs: it, or a copy with the values it has now."""
+    if not getattr(component, "_in_use", False):
+        return component
+    other = copy.copy(component)
+    vars(other).update(_own_arrays(component))
+    for name in ("parameter_source", "_in_use"):
+        vars(other).pop(name, None)
+    return other
+
+
+def _own_arrays(component: Any) -> dict[str, wp.array]:
+    """Parameters that a plan holds, copied into arrays of the component's own."""
+    if component.parameter_source is None:
+        return {}
+    return {name: component.parameter_source.copied(component, name) for name in component.PARAMETERS}

@@ -1,0 +1,543 @@
+"""Components of newton.actuators drive our robots, whichever version of newton is installed.
+
+`python tests/compat/versions.py 1.2.1 1.8.0` runs these tests on others.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import isaacsim.core.experimental.actuators as ours
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    add_actuator,
+    parse_actuator_prim,
+    register_actuator_component,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from pxr import Usd, UsdPhysics
+
+with quiet_warp(), warnings.catch_warnings():
+    # older versions of newton use what newer ones of Python and Warp warn of
+    warnings.simplefilter("ignore")
+    newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
+
+NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
+
+
+def theirs(name: str) -> Any:
+    """newton's class of that name, or of its later one."""
+    later = {"Controller": "DriveBase", "Clamping": "ClampingBase"}.get(name, name.replace("Controller", "Drive"))
+    return vars(newton).get(later) or vars(newton)[name]
+
+
+def full(value: Any, dtype: Any = wp.float32) -> wp.array:
+    return wp.array(np.broadcast_to(value, ROBOTS), dtype=dtype, device="cpu")
+
+
+@pytest.fixture
+def host() -> Iterator[ArraysHost]:
+    """Three robots at rest whose targets are 1 everywhere, physics running."""
+    made = ArraysHost(NAMES, ROBOTS)
+    with use_host(made):
+        made.play()
+        made.arrays().position_targets[:] = 1.0
+        yield made
+
+
+def wrapped(*pairs: tuple[ActuatorConfig, str]) -> ArticulationActuators:
+    return ArticulationActuators.from_actuators("/Robot_.*", pairs)
+
+
+def efforts(host: ArraysHost) -> list[float]:
+    """Efforts of the hips after a step."""
+    host.step(DT)
+    return host.arrays().efforts.reshape(ROBOTS, -1)[:, 0].tolist()
+
+
+# built-in laws
+
+TABLE = {"lookup_positions": (-1.0, 0.0, 0.0, 2.0), "lookup_efforts": (20.0, 5.0, 9.0, 40.0)}
+LAWS: dict[str, Callable[[Any], list[Any]]] = {
+    "pd": lambda get: [get("ControllerPD")(full([80.0, 90.0, 70.0]), full(3.0)), [], None],
+    "bias": lambda get: [get("ControllerPD")(full(80.0), full(3.0), full([0.5, -1.0, 2.0])), [], None],
+    "pid": lambda get: [get("ControllerPID")(full(80.0), full(200.0), full(3.0), full(0.02)), [], None],
+    "max": lambda get: [get("ControllerPD")(full(80.0), full(3.0)), [get("ClampingMaxEffort")(full(30.0))], None],
+    "motor": lambda get: [
+        get("ControllerPD")(full(80.0), full(3.0)),
+        [get("ClampingDCMotor")(full(60.0), full(4.0), full([20.0, 30.0, 80.0]))],
+        None,
+    ],
+    "table": lambda get: [get("ControllerPD")(full(80.0), full(3.0)), [get("ClampingPositionBased")(**TABLE)], None],
+    "delay": lambda get: [
+        get("ControllerPID")(full(80.0), full(200.0), full(3.0), full(0.02)),
+        [get("ClampingMaxEffort")(full(90.0)), get("ClampingPositionBased")(**TABLE)],
+        get("Delay")(full([0, 2, 4], wp.int32), 4),
+    ],
+}
+
+
+def run(config: ActuatorConfig, steps: int = 100) -> tuple[list[list[float]], str]:
+    """Efforts under random signals, the same in every run, with a reset of one robot, and what computed them."""
+    made, rng = ArraysHost(NAMES, ROBOTS), np.random.default_rng(12)
+    found = []
+    with use_host(made):
+        made.play()
+        with wrapped((config, "hip")) as wrapper:
+            for step in range(steps):
+                for name in ("positions", "velocities", "position_targets", "velocity_targets"):
+                    getattr(made.arrays(), name)[:] = rng.normal(size=2 * ROBOTS)
+                wrapper.set_dof_feedforward_effort_targets(rng.normal(size=(ROBOTS, 2)))
+                if step == steps // 2:
+                    wrapper.reset(indices=[1])
+                found.append(efforts(made))
+            return found, wrapper.engine
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_built_in_laws_run_as_ours(law: str) -> None:
+    """Bit for bit, on the same engine."""
+    expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
+    assert np.ptp(expected[0]) > 10
+    assert run(ActuatorConfig(*LAWS[law](theirs))) == expected
+
+
+def test_lookup_table_of_a_file_is_read(tmp_path: Path) -> None:
+    """As is one of an object that newton has put on a device, and forgotten, before."""
+    expected = run(ActuatorConfig(*LAWS["table"](theirs)))
+    rows = zip(*TABLE.values(), strict=True)
+    (tmp_path / "table.txt").write_text("# q, effort\n" + "".join(f"{q}, {e}\n" for q, e in rows))
+    controller, (used,), _ = LAWS["table"](theirs)
+    assert run(ActuatorConfig(controller, [theirs("ClampingPositionBased")(str(tmp_path / "table.txt"))])) == expected
+    used.finalize(wp.get_device("cpu"), ROBOTS)
+    assert run(ActuatorConfig(controller, [used])) == expected
+
+
+def test_objects_stay_those_given(host: ArraysHost) -> None:
+    """Instances of newton's classes and of ours, live while a wrapper drives them, and readable afterwards."""
+    controller, clamps, delay = LAWS["delay"](theirs)
+    kinds = [type(one) for one in (controller, *clamps, delay)]
+    config = ActuatorConfig(controller, clamps, delay)
+    assert [type(one) for one in (controller, *clamps, delay)] == kinds, "the config changes nothing"
+    with wrapped((config, "hip"), (config, "knee")) as wrapper:
+        first, second = wrapper.actuators
+        held = [first.controller, *first.clamping, first.delay]
+        for one, given, kind in zip(held, (controller, *clamps, delay), kinds, strict=True):
+            assert one is given
+            assert isinstance(one, kind)
+            assert isinstance(one, ours.Controller | ours.Clamping | ours.Delay)
+        assert second.controller is not controller
+        assert isinstance(second.controller, kinds[0])
+        controller.ki.zero_()
+        controller.kp.assign([1.0, 2.0, 3.0])
+        assert efforts(host) == [1.0, 2.0, 3.0]
+        clamps[0].max_effort = full(0.5)
+        assert efforts(host) == [0.5] * 3
+    assert controller.kp.numpy().tolist() == [1.0, 2.0, 3.0]
+    assert clamps[0].read("max_effort").tolist() == [0.5] * 3
+    with wrapped((config, "hip")) as wrapper:
+        assert wrapper.actuators[0].controller is controller
+        assert efforts(host) == [0.5] * 3
+
+
+# computations of the user's own
+
+
+class Leaky(theirs("Controller")):
+    """Half of what came before, and the error; it remembers, and leaves out what newton leaves out."""
+
+    @dataclass
+    class State(theirs("Controller").State):
+        """What came before, `(N,)`, and nothing else that is an array."""
+
+        before: wp.array | None = None
+        note: str = "kept"
+
+        def reset(self, mask: wp.array | None = None) -> None:
+            self.before.assign(np.where(True if mask is None else mask.numpy(), 0, self.before.numpy()))
+
+    def __init__(self, gain: wp.array) -> None:
+        self.gain = gain
+        self.calls: list[dict[str, Any]] = []
+
+    def finalize(self, device: Any, num_actuators: int) -> None:
+        self.new = wp.zeros(num_actuators, dtype=wp.float32, device=device)
+
+    def is_stateful(self) -> bool:
+        return True
+
+    def is_graphable(self) -> bool:
+        return False
+
+    def state(self, num_actuators: int, device: Any) -> State:
+        return self.State(wp.zeros(num_actuators, dtype=wp.float32, device=device))
+
+    def compute(self, *arguments: Any, **named: Any) -> None:
+        call = inspect.signature(theirs("Controller").compute).bind(self, *arguments, **named).arguments
+        self.calls.append(call)
+        assert isinstance(call["state"], self.State)
+        error = call["target_pos"].numpy()[call["target_pos_indices"].numpy()]
+        error = error - call["positions"].numpy()[call["pos_indices"].numpy()]
+        self.new.assign(call["state"].before.numpy() / 2 + self.gain.numpy() * error)
+        call["forces"].assign(self.new)
+
+    def update_state(self, current_state: Any, next_state: Any) -> None:
+        wp.copy(next_state.before, self.new)
+
+
+class Halving(theirs("Clamping")):
+    """Half of every effort."""
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def modify_forces(self, *arguments: Any, **named: Any) -> None:
+        call = inspect.signature(theirs("Clamping").modify_forces).bind(self, *arguments, **named).arguments
+        call["dst_forces"].assign(call["src_forces"].numpy() / 2)
+
+
+class Late(theirs("Delay")):
+    """newton's delay, called by its own methods."""
+
+    def get_delayed_targets(self, *arguments: Any) -> Any:
+        return super().get_delayed_targets(*arguments)
+
+
+class LatePID(theirs("ControllerPID")):
+    """newton's PID, called by its own methods."""
+
+    def compute(self, *arguments: Any, **named: Any) -> None:
+        super().compute(*arguments, **named)
+
+
+class LateTable(theirs("ClampingPositionBased")):
+    """newton's table, called by its own methods."""
+
+    def modify_forces(self, *arguments: Any, **named: Any) -> None:
+        super().modify_forces(*arguments, **named)
+
+
+def test_own_computation_runs_as_newton_runs_it(host: ArraysHost) -> None:
+    """With the arguments of its version and a state of its own class; the state is reset robot by robot."""
+    law, half = Leaky(full([1.0, 2.0, 4.0])), Halving()
+    with wrapped((ActuatorConfig(law, [half]), "hip")) as wrapper:
+        assert wrapper.actuators[0].controller is law
+        assert wrapper.actuators[0].clamping == [half]
+        assert isinstance(law, Leaky)
+        assert "custom" in wrapper.engine
+        assert efforts(host) == [0.5, 1.0, 2.0]
+        assert efforts(host) == [0.75, 1.5, 3.0]
+        wrapper.reset(indices=[1])
+        assert efforts(host) == [0.875, 1.0, 3.5]
+        law.gain.fill_(0.0)
+        assert efforts(host) == [0.4375, 0.5, 1.75]
+    call = law.calls[0]
+    assert call["dt"] == pytest.approx(DT)
+    assert len(call["forces"]) == len(call["pos_indices"]) == len(call["target_vel_indices"]) == ROBOTS
+
+
+def test_built_in_limit_before_one_of_the_users_own(host: ArraysHost) -> None:
+    """It is computed by the kernel that ours has."""
+    limit = theirs("ClampingMaxEffort")(full([2.0, 4.0, 9.0]))
+    config = ActuatorConfig(theirs("ControllerPD")(full(5.0), full(0.0)), [limit, Halving()])
+    with wrapped((config, "hip")):
+        assert efforts(host) == [1.0, 2.0, 2.5]
+        assert type(limit).kernel() is ours.ClampingMaxEffort.kernel()
+
+
+@pytest.mark.parametrize("steps", [[0, 0, 0], [1, 2, 4], [4, 4, 4]])
+def test_newtons_own_methods_give_the_same(steps: list[int]) -> None:
+    """Delay, PID and table as newton computes them beside our engine, with resets between; and once more."""
+    gains = [full(value) for value in (80.0, 200.0, 3.0, 0.02)]
+
+    def delay(kind: Any) -> Any:
+        return kind(full(steps, wp.int32), 4)
+
+    pid, table = LatePID(*gains), LateTable(**TABLE)
+    config = ActuatorConfig(pid, [table], delay(Late))
+    expected, _ = run(
+        ActuatorConfig(ours.ControllerPID(*gains), [ours.ClampingPositionBased(**TABLE)], delay(ours.Delay))
+    )
+    for _ in range(2):
+        found, engine = run(config)
+        assert "custom" in engine
+        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-5)
+
+
+def test_saved_state_of_newtons_delay_goes_on(host: ArraysHost) -> None:
+    """It writes one row of its ring a step and relies on the others, which a restored state has."""
+    config = ActuatorConfig(theirs("ControllerPD")(full(1.0), full(0.0)), [], Late(full(4, wp.int32), 4))
+    with wrapped((config, "hip")) as wrapper:
+
+        def go(first: int, last: int) -> list[float]:
+            found = []
+            for step in range(first, last):
+                host.arrays().position_targets[:] = float(step)
+                found.append(efforts(host)[0])
+            return found
+
+        go(1, 8)
+        saved = wrapper.save_state()
+        expected = go(8, 14)
+        assert expected == [4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+        go(50, 53)
+        wrapper.restore_state(saved)
+        assert go(8, 14) == expected
+
+
+class Named(theirs("ControllerPD")):
+    """PD with another constructor and defaults, and a method of its own."""
+
+    def __init__(self, stiffness: float) -> None:
+        super().__init__(full(stiffness), full(0.0))
+        self.name = "soft"
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        return {"stiffness": args.get("stiffness", 5.0)}
+
+    def soften(self) -> None:
+        self.kp.fill_(1.0)
+
+
+def test_subclass_with_newtons_computation_runs_on_the_engine(host: ArraysHost) -> None:
+    """What it adds is still there."""
+    law = Named(5.0)
+    with wrapped((ActuatorConfig(law), "hip")) as wrapper:
+        assert wrapper.engine == run(ActuatorConfig(*LAWS["pd"](lambda name: getattr(ours, name))), 2)[1]
+        assert wrapper.actuators[0].controller is law
+        assert isinstance(law, Named)
+        assert efforts(host) == [5.0] * 3
+        law.soften()
+        assert efforts(host) == [1.0] * 3
+        assert (law.name, type(law).resolve_arguments({})) == ("soft", {"stiffness": 5.0})
+
+
+def test_method_put_on_an_object_is_called(host: ArraysHost) -> None:
+    """An object may have a computation that its class has not."""
+    law = theirs("ControllerPD")(full(5.0), full(0.0))
+    law.compute = lambda *arguments, **named: arguments[9].fill_(42.0)
+    with wrapped((ActuatorConfig(law), "hip")):
+        assert efforts(host) == [42.0] * 3
+
+
+# refusals
+
+
+class Empty(theirs("Controller")):
+    """A law without anything."""
+
+
+class Asking(Leaky):
+    """A law that wants an array of newton's control object."""
+
+    custom_inputs = ("wind",)
+
+
+def table_with(**changed: Any) -> Any:
+    clamp = theirs("ClampingPositionBased")(**TABLE)
+    vars(clamp).update(changed)
+    return clamp
+
+
+PD = lambda **named: theirs("ControllerPD")(**({"kp": full(1.0), "kd": full(1.0)} | named))  # noqa: E731
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ActuatorConfig(theirs("ClampingMaxEffort")(full(1.0))), "controller = .*must be a Controller"),
+        (lambda: ActuatorConfig(PD(), [PD()]), r"clamping\[0\] = .*must be a Clamping"),
+        (lambda: ActuatorConfig(PD(), [], PD()), "delay = .*must be a Delay"),
+        (lambda: ActuatorConfig(object()), "controller = .*must be a Controller"),
+        (lambda: ActuatorConfig(Empty()), r"Empty does not override \['compute', 'is_stateful'\]: must do so"),
+        (lambda: ActuatorConfig(Asking(full(1.0))), r"custom_inputs = \('wind',\): must be empty"),
+        (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(5.0)]), "max_effort = 5.0: must be an array"),
+        (lambda: ActuatorConfig(PD(), [theirs("ClampingMaxEffort")(None)]), "max_effort = None: must be an array"),
+        (
+            lambda: ActuatorConfig(PD(**{name: full(1.0, wp.float64) for name in ("kp", "kd")})),
+            "kp has dtype float64: must be float32",
+        ),
+        (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(5, wp.int32), 4)), "delay_steps = 5: must be .*<= max"),
+        (lambda: ActuatorConfig(PD(), [], theirs("Delay")(full(1.0), 4)), "delay_steps has dtype float32: must be int"),
+        (lambda: ActuatorConfig(PD(), [table_with(_positions_tuple=(3.0, 2.0, 1.0, 0.0))]), "must not decrease"),
+        (lambda: ActuatorConfig(PD(), [theirs("ClampingPositionBased")("nowhere.txt")]), "nowhere.txt"),
+    ],
+)
+def test_unusable_components_are_refused_when_constructed(make: Callable[[], Any], said: str) -> None:
+    """By the config, before anything knows of robots."""
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        (lambda: PD(kp=wp.ones(2, dtype=wp.float32), kd=wp.ones(2, dtype=wp.float32)), "kp has 2 elements: must be 3"),
+        (lambda: LatePID(*[wp.ones(2, dtype=wp.float32)] * 4), "kp has 2 elements: must be 3"),
+        (lambda: PD(kp=full(-1.0)), r"'knee': kp = -1\.0: must be"),
+        (lambda: PD(kp=full(np.nan)), "kp = nan: must be"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
+    host: ArraysHost, law: Callable[[], Any], said: str
+) -> None:
+    """The drives keep their gains, and the components of other joints are what they were."""
+    good, bad = PD(), law()
+    kinds = type(good), type(bad)
+    host.arrays().stiffnesses[:] = 7.0
+    with pytest.raises(ValueError, match=said):
+        wrapped((ActuatorConfig(good), "hip"), (ActuatorConfig(bad), "knee"))
+    assert (type(good), type(bad)) == kinds
+    assert set(host.arrays().stiffnesses) == {7.0}
+
+
+# components read from USD
+
+
+@pytest.fixture
+def authored() -> Iterator[tuple[ArraysHost, list[Any]]]:
+    """A robot with an actuator of every law, and the prims."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim("/Robot", "Xform"))
+    paths = [f"/Robot/{name}" for name in NAMES]
+    for path in paths:
+        UsdPhysics.RevoluteJoint.Define(stage, path)
+    limits = [
+        ours.DCMotorClampingConfig(9.0, 9.0, 9.0),
+        ours.PositionBasedClampingConfig([0.0, 1.0], [8.0, 9.0]),
+        ours.MaxEffortClampingConfig(4.0),
+    ]
+    pid, pd = ours.PIDControlConfig(kp=5.0, ki=0.0, kd=0.0), ours.PDControlConfig(kp=3.0, kd=0.0)
+    prims = [
+        add_actuator("/Robot", "hip", "first", pid, clamping=limits, delay=ours.DelayConfig(1), stage=stage),
+        add_actuator("/Robot", "knee", "second", pd, stage=stage),
+    ]
+    host = ArraysHost(NAMES, 1, path="/Robot", stage=stage, dof_paths=paths)
+    with use_host(host):
+        host.play()
+        host.arrays().position_targets[:] = 1.0
+        yield host, prims
+
+
+EXPECTED = [
+    *("ControllerPID", "ClampingDCMotor", "ClampingPositionBased", "ClampingMaxEffort", "Delay"),
+    "ControllerPD",
+]
+
+
+def components(wrapper: ArticulationActuators) -> list[Any]:
+    parts = [[one.controller, *one.clamping, one.delay] for one in wrapper.actuators]
+    return [component for actuator in parts for component in actuator if component is not None]
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_components_of_prims_are_instances_of_newtons(
+    authored: tuple[ArraysHost, list[Any]], there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where newton.actuators was imported before; they are ours in any case, and step as ever."""
+    host, prims = authored
+    if not there:
+        monkeypatch.delitem(sys.modules, "newton.actuators")
+    with ArticulationActuators("/Robot") as wrapper:
+        found = components(wrapper)
+        for component, name in zip(found, EXPECTED, strict=True):
+            assert isinstance(component, getattr(ours, name))
+            assert isinstance(component, theirs(name)) is there
+            assert type(component).__name__ == name
+        host.step(DT)
+        assert host.arrays().efforts.tolist() == [4.0, 3.0]
+        assert "custom" not in wrapper.engine
+    parsed = [parse_actuator_prim(prim) for prim in prims]
+    classes = [part for one in parsed for part in [one.controller_class, *(kind for kind, _ in one.component_specs)]]
+    assert [issubclass(kind, theirs(name)) for kind, name in zip(classes, EXPECTED, strict=True)] == [there] * 6
+    law = parsed[1].controller_class(full(2.0), full(0.0))
+    assert isinstance(law, ours.ControllerPD)
+    assert isinstance(law, theirs("ControllerPD")) is there
+
+
+def test_newtons_names_register_components(host: ArraysHost) -> None:
+    """Its enumeration, whichever it calls the controllers, and subclasses of its classes."""
+    kind = newton.ComponentKind
+    register_actuator_component("TestHalvingAPI", Halving, kind.CLAMPING)
+    register_actuator_component("TestNamedAPI", Named, getattr(kind, "DRIVE", None) or kind.CONTROLLER)
+    with pytest.raises(ValueError, match="must be a subclass of Clamping"):
+        register_actuator_component("TestWrongAPI", Named, kind.CLAMPING)
+    stage = Usd.Stage.CreateInMemory()
+    prim = stage.DefinePrim("/Motor", "NewtonActuator")
+    UsdPhysics.RevoluteJoint.Define(stage, "/Joint")
+    prim.CreateRelationship("newton:targets").SetTargets(["/Joint"])
+    for schema in ("TestNamedAPI", "TestHalvingAPI"):
+        prim.AddAppliedSchema(schema)
+    parsed = parse_actuator_prim(prim)
+    assert issubclass(parsed.controller_class, Named)
+    assert issubclass(parsed.component_specs[0][0], Halving)
+    law, half = parsed.controller_class(**parsed.controller_kwargs), parsed.component_specs[0][0]()
+    with wrapped((ActuatorConfig(law, [half]), "hip")):
+        assert efforts(host) == [2.5] * 3
+
+
+# elsewhere
+
+
+def test_public_actuator_takes_them() -> None:
+    """The one with arrays of its own."""
+    law = theirs("ControllerPD")(full(2.0), full(0.0))
+    limit = theirs("ClampingMaxEffort")(full([1.0, 3.0, 5.0]))
+    actuator = ours.Actuator(wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu"), law, clamping=[limit])
+    assert actuator.controller is law
+    state = SimpleNamespace(joint_q=full(0.0), joint_qd=full(0.0))
+    control = SimpleNamespace(joint_target_pos=full(2.0), joint_target_vel=full(0.0), joint_act=None, joint_f=full(0.0))
+    actuator.step(state, control, dt=DT)
+    assert control.joint_f.numpy().tolist() == [1.0, 3.0, 4.0]
+
+
+def test_newtons_own_actuator_still_takes_them(host: ArraysHost) -> None:
+    """An object that has driven one of our robots is one of newton's as before."""
+    law = theirs("ControllerPID")(full(2.0), full(0.0), full(0.0), full(1.0))
+    with wrapped((ActuatorConfig(law), "hip")):
+        assert efforts(host) == [2.0] * 3
+    indices = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    names = {"control_target_pos_attr": "joint_target_q", "control_target_vel_attr": "joint_target_qd"}
+    actuator = newton.Actuator(indices, law, **names)
+    state = SimpleNamespace(joint_q=full(0.0), joint_qd=full(0.0))
+    control = SimpleNamespace(joint_target_q=full(3.0), joint_target_qd=full(0.0), joint_act=None, joint_f=full(0.0))
+    actuator.step(state, control, actuator.state(), actuator.state(), dt=DT)
+    assert control.joint_f.numpy().tolist() == [6.0] * 3
+
+
+@pytest.mark.skipif(
+    tuple(map(int, version("newton").split(".")[:2])) < (1, 8), reason="the embedded physics needs newton 1.8"
+)
+def test_embedded_physics_is_driven(robots: Path) -> None:
+    """One arm with newton's components and one with ours go the same way."""
+
+    def positions(get: Callable[[str], Any]) -> list[float]:
+        one = [wp.full(1, value, dtype=wp.float32, device="cpu") for value in (60.0, 4.0, 30.0)]
+        config = ActuatorConfig(get("ControllerPD")(*one[:2]), [get("ClampingMaxEffort")(one[2])])
+        with ours.Simulation(robots / "arm_2dof.usda") as simulation:
+            simulation.play()
+            wrapper = ArticulationActuators.from_actuators("/World/Arm", [(config, "shoulder")])
+            wrapper.articulation.set_dof_position_targets(0.5)
+            simulation.step(50)
+            assert "custom" not in wrapper.engine
+            return wrapper.articulation.get_dof_positions().numpy().ravel().tolist()
+
+    expected = positions(lambda name: getattr(ours, name))
+    assert abs(expected[0]) > 0.1
+    assert positions(theirs) == expected
