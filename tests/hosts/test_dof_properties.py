@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -12,14 +11,14 @@ import warp as wp
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.dof_properties import DofType
+from physics_engines import ENGINES, ROOT, installed, weightless
 from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage, pendulum
 
-ENGINES = ["mujoco"]
 DT = 1 / 1000
 # of the pendulum of `small_stages`, about its hinge [kg m²]
 INERTIA = 0.01 + 0.5**2
-ROOT, HINGE = "/World/Robot", "/World/Robot/hinge"
+HINGE = f"{ROOT}/hinge"
 DEGREE = math.radians(1)
 
 # getter and setter without `get_dof_` or `set_dof_`, which of the values it is, attribute on the stage, its unit in SI
@@ -41,22 +40,12 @@ PROPERTIES = [
     ("drive_model_properties", 2, "physxDrivePerformanceEnvelope:angular:velocityDependentResistance", 1 / DEGREE),
 ]
 IDS = [attribute.rsplit(":", 1)[-1] for *_, attribute, _ in PROPERTIES]
-# what MuJoCo has no use for
-STAGE_ONLY = {"mujoco": {"max_velocities", "drive_model_properties"}}
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> str:
     """Every simulator that is installed."""
-    if request.param == "physx" and find_spec("ovphysx") is None:
-        pytest.skip("the PhysX wheel is not installed")
-    return request.param
-
-
-def weightless(made: SmallStage) -> Usd.Stage:
-    """Its stage without gravity."""
-    UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
-    return made.stage
+    return installed(request.param)
 
 
 def opened(made: SmallStage, engine: str, num_envs: int = 1) -> tuple[Simulation, object]:
