@@ -7,13 +7,12 @@ import importlib
 import pkgutil
 import re
 import runpy
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 
+import isaacsim
 import isaacsim.core.experimental.actuators as package
 import pytest
 from places import REPOSITORY
@@ -50,14 +49,11 @@ def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def enabled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the extensions that a snippet for Isaac Sim enables, by a stand-in for its function."""
-    names: list[str] = []
-    extensions = ModuleType("isaacsim.core.utils.extensions")
-    extensions.enable_extension = names.append
-    monkeypatch.setitem(sys.modules, "isaacsim.core.utils", ModuleType("isaacsim.core.utils"))
-    monkeypatch.setitem(sys.modules, extensions.__name__, extensions)
-    return names
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Arguments that a snippet for Isaac Sim launches it with, by a stand-in for its application."""
+    arguments: list[str] = []
+    monkeypatch.setattr(isaacsim, "SimulationApp", lambda config: arguments.extend(config["extra_args"]), raising=False)
+    return arguments
 
 
 def test_there_are_snippets() -> None:
@@ -66,12 +62,13 @@ def test_there_are_snippets() -> None:
 
 
 @pytest.mark.parametrize("code", SNIPPETS)
-def test_snippet_runs(code: str, tmp_path: Path, enabled: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A snippet runs as it stands, from the repository's root; for Isaac Sim it enables this extension."""
+def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A snippet runs as it stands, from the repository's root; Isaac Sim is launched with this version."""
     script = tmp_path / "snippet.py"
     script.write_text(code)
     runpy.run_path(str(script))
-    assert enabled == ([package.__name__] if "enable_extension" in code else [])
+    wanted = ["--enable", f"{package.__name__}-{package.__version__}"] if "SimulationApp" in code else []
+    assert launched[-2:] == wanted
 
 
 @pytest.mark.parametrize("text", TOML)
