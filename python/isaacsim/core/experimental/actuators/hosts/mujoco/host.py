@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import weakref
 from collections.abc import Sequence
@@ -19,8 +20,9 @@ from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
 from ...usd.stage import StageEdits
-from ..articulation import DofArrays, PhysicsArticulation, Robot
+from ..articulation import DofArrays, Robot
 from ..bus import EventBus
+from ..physics_articulation import PhysicsArticulation
 from ..transfer import transfer
 from ..values import resolve_indices
 from .model import build_model, initial_state
@@ -62,6 +64,8 @@ class MujocoHost:
         dt: Physics step [s].
         num_envs: Number of copies.
     """
+
+    engine = "MuJoCo"
 
     def __init__(self, stage: Any, dt: float, num_envs: int) -> None:
         self.stage, self.dt, self.num_envs = stage, dt, num_envs
@@ -226,7 +230,7 @@ class MujocoHost:
         self._scratch = mujoco.MjData(self.model)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
-        self._root_body = {a.path: scene.bodies[a.root_body].path for a in scene.articulations}
+        self._root_body = {a.path: scene.bodies[a.bodies[0]].path for a in scene.articulations}
         self._robots = _robots(scene, self.num_envs, self._width)
         self._owners = _joint_owners(scene, self.model)
         self.generation += 1
@@ -322,11 +326,26 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
     for env in range(num_envs):
         offset = env * width
         for articulation in scene.articulations:
+            bodies = [scene.bodies[number] for number in articulation.bodies]
             joints = tuple(axis.joint for axis in articulation.axes)
             above = 1 if articulation.path.count("/") > 1 else 0
-            placed = [_path_in_env(path, env, num_envs, above) for path in (articulation.path, *joints)]
-            names = tuple(axis.name for axis in articulation.axes)
-            robots.append(Robot(placed[0], tuple(placed[1:]), names, (articulation.path, joints), env, offset))
+            place = functools.partial(_path_in_env, env=env, num_envs=num_envs, above=above)
+            robots.append(
+                Robot(
+                    place(articulation.path),
+                    tuple(map(place, joints)),
+                    tuple(axis.name for axis in articulation.axes),
+                    (articulation.path, joints),
+                    env,
+                    offset,
+                    axes=tuple(axis.usd_name for axis in articulation.axes),
+                    links=tuple(place(body.path) for body in bodies),
+                    joints=tuple(
+                        place(body.joint) for body in bodies if body.parent >= 0 or body.kind not in ("fixed", "free")
+                    ),
+                    floating=bodies[0].kind == "free",
+                )
+            )
             offset += len(joints)
     return robots
 
@@ -349,7 +368,7 @@ def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
     for number, body in enumerate(scene.bodies):
         if body.parent >= 0:
             top[number] = top[body.parent]
-    roots = {articulation.path: top[articulation.root_body] for articulation in scene.articulations}
+    roots = {articulation.path: top[articulation.bodies[0]] for articulation in scene.articulations}
     roots |= {scene.bodies[number].path: number for number in sorted(set(top) - set(roots.values()))}
     owners = {}
     for path, root in roots.items():

@@ -18,6 +18,7 @@ from ...components.quiet_warp import quiet_warp
 from ...errors import UnsupportedSceneError
 from ...usd.articulation import acceleration_drives, articulation_roots, every_prim, loop_joints
 from ...usd.discover import actuator_paths
+from ...usd.joint_properties import axis_of
 from ...usd.schema import applied_schemas
 from ...usd.stage import require_meters, without_prims
 
@@ -32,6 +33,7 @@ class Axis:
 
     name: str
     joint: str
+    usd_name: str
     linear: bool
     direction: np.ndarray
     lower: float
@@ -101,10 +103,10 @@ class Mimic:
 
 @dataclass
 class Articulation:
-    """One robot: its root prim, its bodies' root and its axes, breadth-first."""
+    """One robot: its root prim, the numbers of its bodies, the root first, and its axes, breadth-first."""
 
     path: str
-    root_body: int
+    bodies: list[int]
     axes: list[Axis]
 
 
@@ -228,7 +230,7 @@ def _read_bodies(builder: Any, stage: Any) -> tuple[list[Body], dict[int, list[A
             kind = newton.JointType(builder.joint_type[j]).name
             if kind == "D6":
                 _require_limits(stage, builder.joint_label[j])
-            axes_of[j] = _read_axes(builder, j) if kind in ("REVOLUTE", "PRISMATIC", "D6") else []
+            axes_of[j] = _read_axes(builder, j, stage) if kind in ("REVOLUTE", "PRISMATIC", "D6") else []
             bodies[child] = _read_body(builder, j, kind, axes_of[j])
             order.append(child)
     if loops:
@@ -302,7 +304,7 @@ def _read_body(builder: Any, j: int, kind: str, axes: list[Axis]) -> Body:
     )
 
 
-def _read_axes(builder: Any, j: int) -> list[Axis]:
+def _read_axes(builder: Any, j: int, stage: Any) -> list[Axis]:
     """The axes of joint `j`, linear ones first."""
     linear, angular = builder.joint_dof_dim[j]
     label = builder.joint_label[j]
@@ -323,6 +325,7 @@ def _read_axes(builder: Any, j: int) -> list[Axis]:
             Axis(
                 name=name,
                 joint=label,
+                usd_name=axis_of(stage, label, name),
                 linear=i < linear,
                 direction=_rotate(turn, axis),
                 lower=lower,
@@ -413,7 +416,9 @@ def _read_articulations(builder: Any, axes_of: dict[int, list[Axis]], roots: set
     for number, path in enumerate(builder.articulation_label):
         joints = [j for j in axes_of if builder.joint_articulation[j] == number]
         if path in roots:
-            found.append(Articulation(path, builder.joint_child[min(joints)], [a for j in joints for a in axes_of[j]]))
+            joints.sort()
+            bodies = [builder.joint_child[j] for j in joints]
+            found.append(Articulation(path, bodies, [axis for j in joints for axis in axes_of[j]]))
     return found
 
 
