@@ -75,7 +75,8 @@ class DofProperties(ArrayArticulation):
             update_default_gains: Whether `switch_dof_control_mode` comes back to these gains.
         """
         given = {"stiffnesses": stiffnesses, "dampings": dampings}
-        defaults = self._defaults()
+        # those of the stage are noted before they change
+        defaults = self._defaults() if update_default_gains or self._is_stopped() else {}
         self._set_all(given, indices, dof_indices)
         if update_default_gains:
             at = self._index(indices, dof_indices)
@@ -208,21 +209,30 @@ class DofProperties(ArrayArticulation):
 
     def _resolve(self) -> None:
         super()._resolve()
-        self._default_gains: dict[str, np.ndarray] | None = None
+        # kept while robots and joints are the same
+        shape = [(robot.path, robot.dof_names, robot.offset) for robot in self._robots]
+        if getattr(self, "_default_gains_of", None) != shape:
+            self._default_gains_of = shape
+            self._default_gains: dict[str, np.ndarray] | None = None
 
     def _defaults(self) -> dict[str, np.ndarray]:
         """Gains that control modes come back to, flat; those of the stage until others are set."""
         self._current()
         if self._default_gains is None:
-            self._default_gains = {name: self._authored(name) for name in ("stiffnesses", "dampings")}
+            arrays = self._backend.arrays()
+            found = {name: self._authored(name) for name in ("stiffnesses", "dampings")}
+            if arrays is not None:
+                found = {name: np.where(np.isnan(gains), getattr(arrays, name), gains) for name, gains in found.items()}
+            self._default_gains = found
         return self._default_gains
 
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
         if name in _STATE or (name in _IN_ARRAYS and not self._is_stopped()):
             return super()._get(name, indices, dof_indices)
         self._current()
-        flat = self._authored(name) if self._is_stopped() else self._backend.read_property(name)
-        return wp.array(flat[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
+        at = self._index(indices, dof_indices)
+        rows = self._known(self._authored(name)[at]) if self._is_stopped() else self._backend.read_property(name)[at]
+        return wp.array(rows, dtype=wp.float32, device="cpu")
 
     def _get_all(self, names: tuple[str, ...], indices: Any, dof_indices: Any) -> Any:
         return tuple(self._get(name, indices, dof_indices) for name in names)
@@ -266,6 +276,15 @@ class DofProperties(ArrayArticulation):
                 "Swap the limits, or set both at once."
             )
 
+    def _known(self, values: np.ndarray) -> np.ndarray:
+        """Refuse an axis that the stage holds nowhere."""
+        if np.isnan(values).any():
+            raise HostError(
+                f"<{self.paths[0]}> has several joints between the same two bodies, which are one here: their "
+                "properties cannot be read and set while physics is stopped. Do it after play()."
+            )
+        return values
+
     def _is_stopped(self) -> bool:
         return self._backend.arrays() is None
 
@@ -291,6 +310,7 @@ class DofProperties(ArrayArticulation):
         columns: dict[str, np.ndarray] = {}
         for name, values in rows.items():
             flat = self._authored(name).astype(np.float32)
+            self._known(flat[at])
             flat[at] = values
             by_axis: dict[tuple[str, str], set[float]] = {}
             for place, axis in place_of.items():

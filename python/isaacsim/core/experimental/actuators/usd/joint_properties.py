@@ -118,9 +118,9 @@ def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
 
 
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
-    """Values of a property, one per axis; ±inf is no limit."""
+    """Values of a property, one per axis; ±inf is no limit, NaN what is asked of an axis without a name."""
     values = authored(stage, name, axes)
-    return np.where(np.isnan(values), PROPERTIES[name].fallback, values)
+    return np.where(np.isnan(values) & [bool(axis) for _, axis in axes], PROPERTIES[name].fallback, values)
 
 
 def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> None:
@@ -152,6 +152,8 @@ def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: S
 
 
 def _authored(joint: Usd.Prim, known: Property, axis: str) -> float:
+    if not axis:
+        return math.nan
     names, schema = known.on(axis)
     for name in names:
         attribute = joint.GetAttribute(name)
