@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -24,6 +25,8 @@ _BOUNDS = {
     "velocity_dependent_resistances": ("jointVelocityDependentResistance", 0.0),
 }
 _LIMITS = ("lower_limits", "upper_limits")
+# in whatever unit
+_NO_LIMIT = 1e36
 _FRICTIONS = ("static_frictions", "dynamic_frictions")
 
 
@@ -95,14 +98,25 @@ class DofProperties:
         return column
 
     def _take_what_is_not_read(self, authored: Callable[[str], np.ndarray], limits: np.ndarray) -> None:
-        """Set what the stage authors and PhysX does not read: what newton reads of `physxJoint`, one limit alone."""
-        for name in ("armatures", "max_velocities"):
-            found, wanted = self.read(name), authored(name)
-            if (places := np.flatnonzero(~np.isnan(wanted) & ~np.isclose(found, wanted, rtol=1e-5))).size:
-                found[places] = wanted[places]
-                self._scene.write({_COLUMNS[name]: found}, places)
+        """Set what the stage authors and PhysX did not take from there."""
+        static, dynamic = (authored(name) for name in _FRICTIONS)
+        if (low := np.flatnonzero(static < dynamic)).size:
+            warnings.warn(
+                f"static friction {static[low[0]]:g} < dynamic friction {dynamic[low[0]]:g} of "
+                f"<{self._scene.joints[low[0]]}>: engine 'physx' needs it to be >= and takes the dynamic one for both. "
+                "Correct the stage.",
+                stacklevel=2,
+            )
+        wanted = {name: authored(name) for name in (*_COLUMNS, *_BOUNDS)}
+        wanted["static_frictions"] = np.fmax(static, dynamic)
+        for name, values in wanted.items():
+            # some files say the largest float32 for no limit
+            values = np.where(values > _NO_LIMIT, np.inf, values)
+            found = self.read(name)
+            if (places := np.flatnonzero(~np.isnan(values) & ~np.isclose(found, values, rtol=1e-5))).size:
+                self.write({name: values[places]}, places)
         ends = [np.nan_to_num(authored(name), nan=none) for name, none in zip(_LIMITS, (-np.inf, np.inf), strict=True)]
-        # PhysX locks axes with one limit alone
+        # with one limit alone, PhysX locks the axis
         if (places := np.flatnonzero(np.isinf(ends[0]) != np.isinf(ends[1]))).size:
             limits[places] = np.stack(ends, axis=1)[places]
             self._scene.write({"jointLimit": limits}, places)

@@ -192,12 +192,11 @@ class PhysxScene:
         return found
 
     def inertias(self, robot: PhysxRobot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Masses; centres of mass and principal axes in the link frames, `(links, 7)`; inertias along the link's axes."""
+        """Masses; centres of mass and principal axes in the link frames; inertias along the axes of the link frames."""
         masses, centres, turns, inertias = self.links(
             robot, "mass", "centerOfMassPosition", "centerOfMassOrientation", "inertia"
         )
-        axes = _matrices(turns)
-        return masses[:, 0], np.hstack([centres, turns]), axes @ inertias.reshape(-1, 3, 3) @ axes.transpose(0, 2, 1)
+        return masses[:, 0], np.hstack([centres, turns]), inertias.reshape(-1, 3, 3)
 
     def place_root(self, path: str, pose: np.ndarray) -> None:
         """Position and quaternion (w, x, y, z) of a robot's root link."""
@@ -323,17 +322,6 @@ class PhysxScene:
                 for tensor in group.tensors:
                     tensor.numpy()[:] = next(arrays[group.attribute_index])
                 session.commit_sync(group)
-
-
-def _matrices(turns: np.ndarray) -> np.ndarray:
-    """Rotations of quaternions (w, x, y, z), `(n, 3, 3)`."""
-    w, x, y, z = turns.astype(float).T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.array(rows).transpose(2, 0, 1)
 
 
 def _as_text(stage: Any) -> str:
