@@ -231,13 +231,14 @@ class PhysxScene:
                 for handle, ordinal in zip(joints, ordinals[path], strict=True)
                 if handle
             ]
-            with self._physx.create_tensor_binding(
-                prim_paths=[path], tensor_type=TensorType.ARTICULATION_LINK_POSE
-            ) as names:
-                tree = graph.find(path, names.body_names, names.joint_names, {axis.joint for axis in axes})
+            # of any type, they tell the names
+            poses = TensorType.ARTICULATION_LINK_POSE
+            with self._physx.create_tensor_binding(prim_paths=[path], tensor_type=poses) as binding:
+                links, inbound = binding.body_names, binding.joint_names
+            tree = graph.find(path, links, inbound, {axis.joint for axis in axes})
             if tree is None:
                 raise UnsupportedSceneError(
-                    f"<{path}>: its joints do not lead to the links that PhysX has, {names.body_names}. "
+                    f"<{path}>: its joints do not lead to the links that PhysX has, {links}. "
                     "Let each joint name two of them, or one and the world."
                 )
             robots.append(PhysxRobot(path, axes, *tree, floating=not fixed[path][0]))
