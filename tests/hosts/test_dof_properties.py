@@ -338,6 +338,8 @@ def test_viscous_friction_slows_by_its_coefficient(engine: str, when: str) -> No
 @pytest.mark.parametrize("authored", [(None, None), (-90, 90), (None, 90)])
 def test_limits_stop_the_joint(engine: str, when: str, authored: tuple) -> None:
     """Whether there were any or not; and an infinite one takes them away."""
+    if (engine, when, authored) == ("physx", "playing", (None, None)):
+        pytest.skip("PhysX gives a joint without limits none while it runs; hosts/physx/test_properties.py has that")
     sim, robot = started(pendulum(limits=authored), engine, when, lambda robot: robot.set_dof_limits(-0.1, 0.2))
     for effort, end in ((5.0, 0.2), (-5.0, -0.1)):
         robot.set_dof_efforts(effort)

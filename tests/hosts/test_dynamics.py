@@ -191,7 +191,8 @@ def test_equations_of_motion_hold(engine: str, rng: np.random.Generator) -> None
     robot.set_dof_efforts(2.0)
     sim.step(200)
     acceleration = (coordinates(robot) - velocity) / (200 * sim.dt)
-    assert (mass @ acceleration)[6] + coriolis == pytest.approx(2.0, abs=0.02)
+    # PhysX steps in single precision
+    assert (mass @ acceleration)[6] + coriolis == pytest.approx(2.0, abs={"mujoco": 0.02, "physx": 0.05}[engine])
     # without the forces of inertia it would be far off
     assert abs(coriolis) > 0.1
 

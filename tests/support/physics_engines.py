@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from pxr import Gf, Usd, UsdPhysics
 from small_stages import SmallStage
 
-ENGINES = ["mujoco"]
+ENGINES = ["mujoco", "physx"]
 ROOT = "/World/Robot"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -293,21 +293,34 @@ def test_effort_accelerates_by_its_inertia(swing, effort: float) -> None:
     np.testing.assert_allclose(values(robot.get_dof_velocities()), [effort * DT / INERTIA], rtol=1e-5)
 
 
-def test_effort_acts_for_one_step(swing) -> None:
-    """PhysX would go on applying it; its default damping of links takes 8e-6 of the speed in a step."""
+def test_effort_acts_until_another_is_set(swing) -> None:
+    """In every step; PhysX's default damping of links takes 8e-6 of the speed in one."""
+    sim, robot = swing
+    robot.set_dof_efforts(3.0)
+    sim.step(5)
+    assert values(robot.get_dof_efforts()).tolist() == [3.0]
+    np.testing.assert_allclose(values(robot.get_dof_velocities()), [5 * 3.0 * DT / INERTIA], rtol=1e-4)
+    robot.set_dof_efforts(0.0)
+    before = values(robot.get_dof_velocities())
+    sim.step(5)
+    np.testing.assert_allclose(values(robot.get_dof_velocities()), before, rtol=1e-4)
+
+
+@pytest.mark.parametrize("again", [lambda sim: sim.reset(), lambda sim: (sim.stop(), sim.play())])
+def test_effort_ends_with_reset_and_stop(swing, again: Callable[[Simulation], object]) -> None:
+    """The robot starts over without a push."""
     sim, robot = swing
     robot.set_dof_efforts(3.0)
     sim.step()
-    before = values(robot.get_dof_velocities())
-    assert robot.get_dof_efforts().numpy().tolist() == [[0.0]]
-    sim.step(5)
-    np.testing.assert_allclose(values(robot.get_dof_velocities()), before, rtol=1e-4)
+    again(sim)
+    sim.step()
+    assert (values(robot.get_dof_efforts()).tolist(), values(robot.get_dof_velocities()).tolist()) == ([0.0], [0.0])
 
 
 def test_small_constant_effort_keeps_the_robot_awake(swing) -> None:
     """Below the speed at which PhysX takes a robot for resting, too."""
     sim, robot = swing
-    sim.bus.on_pre_step(lambda *_: robot.set_dof_efforts(1e-4))
+    robot.set_dof_efforts(1e-4)
     sim.step(960)
     np.testing.assert_allclose(values(robot.get_dof_velocities()), [1e-4 * 960 * DT / INERTIA], rtol=1e-2)
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import HostError, SimulationDivergedError
-from ...usd.joint_properties import axis_of
+from ...usd.joint_properties import authored, axis_of
 from ...usd.stage import StageEdits, require_meters
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
 from ..values import resolve_indices
-from .scene import UNLIMITED, PhysxScene
+from .properties import DofProperties
+from .scene import PhysxRobot, PhysxScene
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
 _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "jointVelocityTarget"}
@@ -47,7 +48,9 @@ class PhysxHost:
     # host protocol
 
     def articulation(self, paths: str | Sequence[str]) -> PhysicsArticulation:
-        """The robots at `paths`; each segment may be a regular expression."""
+        """The robots at `paths`; each segment may be a regular expression. Edits made while stopped count."""
+        if self._edits.pending and not self.playing:
+            self._scene = self._load()
         return PhysicsArticulation(self, paths)
 
     # simulation
@@ -66,10 +69,7 @@ class PhysxHost:
         scene = self._scene
         arrays = DofArrays.zeros(sum(len(robot.dof_names) for robot in self._robots))
         arrays.stiffnesses[:], arrays.dampings[:] = scene.read("jointStiffness", "jointDamping")
-        # a joint without a drive gets one whose gains are zero
-        self._max_force, kinds = scene.read("jointMaxForce", "jointDriveType")
-        self._max_force[kinds == 0] = UNLIMITED
-        scene.write({"jointDriveType": np.maximum(kinds, 1)})
+        self._properties = DofProperties(scene, self._authored)
         self._authored_targets = scene.read(*_TARGETS.values())
         self._sent = dict.fromkeys(_TARGETS, np.full(arrays.efforts.shape, np.nan))
         self._pushed = False
@@ -135,19 +135,71 @@ class PhysxHost:
 
     def write_gains(self) -> None:
         """Take drive gains over from the mirrors."""
-        scene, arrays = self._running()
-        # PhysX limits the sum of drive and effort; where the drive is off, its limit has nothing to limit
-        off = (arrays.stiffnesses == 0) & (arrays.dampings == 0)
-        limits = np.where(off, UNLIMITED, self._max_force)
-        scene.write({"jointStiffness": arrays.stiffnesses, "jointDamping": arrays.dampings, "jointMaxForce": limits})
+        arrays = self._running()[1]
+        self._properties.write_drives(arrays.stiffnesses, arrays.dampings)
+
+    def read_property(self, name: str) -> np.ndarray:
+        """A property as it is in force, SI, flat; ±inf is no limit."""
+        self._running()
+        return self._properties.read(name)
+
+    def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
+        """Set properties at the places `at` of the flat arrays, all of them or none.
+
+        Raises:
+            HostError: PhysX cannot have these values.
+        """
+        self._running()
+        self._properties.write(values, at)
+        self.write_gains()
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
-        return self._running()[0].gravity_efforts()
+        return self._running()[0].efforts("gravityForce")
+
+    def coriolis_efforts(self) -> np.ndarray:
+        """Efforts that balance Coriolis and centrifugal forces, in the order of the mirrors."""
+        return self._running()[0].efforts("coriolisForce")
+
+    def mass_matrix(self, robot: Robot) -> np.ndarray:
+        """Of the robot's coordinates, armature included."""
+        matrix = self._running()[0].mass_matrix(robot.path)
+        dofs = len(robot.dof_names)
+        # PhysX tells it without
+        last = np.arange(len(matrix) - dofs, len(matrix))
+        matrix[last, last] += self._properties.read("armatures")[robot.offset :][:dofs]
+        return matrix
+
+    def jacobian(self, robot: Robot) -> np.ndarray:
+        """Of each link that can move, by the robot's coordinates."""
+        return self._running()[0].jacobian(robot.path)
+
+    def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses, places of the centres of mass, inertias."""
+        return self._running()[0].inertias(self._known[robot.path])
+
+    def link_poses(self, robot: Robot) -> np.ndarray:
+        """Position and quaternion of each link."""
+        return np.hstack(self._running()[0].links(self._known[robot.path], "position", "orientation"))
+
+    def link_velocities(self, robot: Robot) -> np.ndarray:
+        """Linear and angular velocity of each link."""
+        return np.hstack(self._running()[0].links(self._known[robot.path], "linearVelocity", "angularVelocity"))
 
     def root_pose(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion (w, x, y, z) of a robot's root body."""
-        return self._running()[0].root_pose(robot.path)
+        """Position and quaternion (w, x, y, z) of a robot's root link."""
+        return self.link_poses(robot)[0]
+
+    def write_root_pose(self, robot: Robot, pose: np.ndarray) -> None:
+        """Place a robot's root link; its velocity in the world stays."""
+        self._running()[0].place_root(robot.path, pose)
+
+    def write_root_velocity(self, robot: Robot, velocity: np.ndarray) -> None:
+        """Set the velocity of a robot's floating root link."""
+        scene = self._running()[0]
+        if not robot.floating:
+            raise HostError(f"<{robot.path}>: its base is fixed and has no velocity to set. Set those of its joints.")
+        scene.move_root(robot.path, velocity)
 
     # inside
 
@@ -155,17 +207,34 @@ class PhysxHost:
         """Read the stage."""
         require_meters(self.stage)
         scene = PhysxScene(self.stage)
+        self._known: dict[str, PhysxRobot] = {robot.path: robot for robot in scene.robots}
         self._robots, offset = [], 0
-        for path, axes in scene.robots:
-            joints = tuple(axis.joint for axis in axes)
-            names = tuple(axis.name for axis in axes)
-            usd_axes = tuple(axis_of(self.stage, axis.joint, axis.name) for axis in axes)
-            self._robots.append(Robot(path, joints, names, (path, joints), env=0, offset=offset, axes=usd_axes))
-            offset += len(axes)
+        for known in scene.robots:
+            joints = tuple(axis.joint for axis in known.axes)
+            self._robots.append(
+                Robot(
+                    known.path,
+                    joints,
+                    tuple(axis.name for axis in known.axes),
+                    (known.path, joints),
+                    env=0,
+                    offset=offset,
+                    axes=tuple(axis_of(self.stage, axis.joint, axis.name) for axis in known.axes),
+                    links=known.links,
+                    joints=known.joints,
+                    floating=known.floating,
+                )
+            )
+            offset += len(joints)
         self.generation += 1
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
         return scene
+
+    def _authored(self, name: str) -> np.ndarray:
+        """A property as the stage authors it, flat; NaN where it does not."""
+        axes = [axis for robot in self._robots for axis in zip(robot.dof_paths, robot.axes, strict=True)]
+        return authored(self.stage, name, axes)
 
     def _running(self) -> tuple[PhysxScene, DofArrays]:
         if self._scene is None or self._arrays is None:

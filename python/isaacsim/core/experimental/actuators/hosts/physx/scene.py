@@ -1,6 +1,7 @@
 """One scene in PhysX: the joint axes of all its robots as flat arrays, in SI and in the order of the robots' DOFs.
 
-The wheel speaks degrees on angular axes, per joint, in an order of its own; nothing outside this file knows.
+The wheel speaks degrees on angular axes, per joint, in an order of its own, and has quaternions (x, y, z, w); nothing
+outside this file knows.
 """
 
 # the wheel is an optional extra
@@ -19,10 +20,11 @@ import numpy as np
 import ovphysx
 import ovstage
 from ovphysx.samples.python_samples.schema_support import physx_schema_paths
-from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType
+from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...errors import UnsupportedSceneError
 from ...usd.articulation import articulation_roots
+from .links import LinkGraph
 
 # what a value per radian is multiplied with, as a power of degrees per radian
 _POWER = {
@@ -35,17 +37,31 @@ _POWER = {
     "jointActuationForce": 0,
     "jointMaxForce": 0,
     "jointDriveType": 0,
+    # lower and upper
+    "jointLimit": 1,
+    "jointMaxVelocity": 1,
+    "jointArmature": 0,
+    "jointStaticFriction": 0,
+    "jointDynamicFriction": 0,
+    "jointViscousFriction": -1,
+    "jointSpeedEffortGradient": 1,
+    "jointMaxActuatorVelocity": 1,
+    "jointVelocityDependentResistance": -1,
 }
+_ROOT_POSE = ["rootPosition", "rootOrientation"]
+_ROOT_VELOCITY = ["rootLinearVelocity", "rootAngularVelocity"]
 _STATE = {
-    SimObjectType.ARTICULATION: ["rootPosition", "rootOrientation", "rootLinearVelocity", "rootAngularVelocity"],
+    SimObjectType.ARTICULATION: [*_ROOT_POSE, *_ROOT_VELOCITY],
     SimObjectType.ARTICULATION_JOINT: ["jointPosition", "jointVelocity"],
     SimObjectType.RIGID_BODY: ["position", "orientation", "linearVelocity", "angularVelocity"],
 }
 # of a ball joint, and as far as they are not locked of a generic one; PhysX locks the linear axes of those in robots
 _TURNS = ("rotX", "rotY", "rotZ")
-
-# how PhysX says that there is no limit
-UNLIMITED = float(np.finfo(np.float32).max)
+# how PhysX says that there is no limit, and where it has been through a change of units
+_UNLIMITED = float(np.finfo(np.float32).max)
+_ALMOST_UNLIMITED = 0.999 * _UNLIMITED
+# PhysX has (x, y, z, w)
+_WXYZ, _XYZW = [3, 0, 1, 2], [1, 2, 3, 0]
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,25 @@ class Axis:
     joint: str
     name: str
     linear: bool
+
+
+@dataclass(frozen=True)
+class PhysxRobot:
+    """One articulation.
+
+    Args:
+        path: Of its root prim.
+        axes: Its DOFs.
+        links: Paths, the root first.
+        joints: Path of the joint that leads to each link but the root.
+        floating: Whether the root link is free in the world.
+    """
+
+    path: str
+    axes: list[Axis]
+    links: tuple[str, ...]
+    joints: tuple[str, ...]
+    floating: bool
 
 
 class PhysxScene:
@@ -82,6 +117,15 @@ class PhysxScene:
         with warnings.catch_warnings():
             # said once in a process: Warp, which wraps what is read, would open a GPU where there is one
             warnings.filterwarnings("ignore", "ovphysx is in CPU-only mode", RuntimeWarning)
+            # nothing else in the wheel tells the order of links
+            warnings.filterwarnings("ignore", "ovphysx tensor bindings are deprecated", DeprecationWarning)
+            self._handles = {
+                kind: self._prims(kind, column)
+                for kind, column in (
+                    (SimObjectType.ARTICULATION, "rootPosition"),
+                    (SimObjectType.ARTICULATION_LINK, "position"),
+                )
+            }
             self.robots = self._read_robots(stage)
         self._find_places()
         self._initial = list(self._read_state(stage))
@@ -90,22 +134,25 @@ class PhysxScene:
         """Advance by one step of `dt` [s]."""
         self._physx.step_sync(dt)
 
+    # joint axes
+
     def read(self, *columns: str) -> list[np.ndarray]:
-        """The values of some columns, float32, flat."""
-        found = {column: np.empty(len(self._degrees)) for column in columns}
+        """The values of some columns, float32, flat; ±inf is no limit."""
+        flat = len(self._degrees)
+        found = {column: np.empty((flat, 2) if column == "jointLimit" else flat) for column in columns}
         for column, place, values in self._read(SimObjectType.ARTICULATION_JOINT, columns):
             found[column][self._places[place]] = values
-        return [(values / self._degrees ** _POWER[name]).astype(np.float32) for name, values in found.items()]
+        return [self._without_bounds(values, 1 / self._scale(name, values)) for name, values in found.items()]
 
     def write(self, columns: dict[str, np.ndarray], at: np.ndarray | None = None) -> None:
-        """Set columns at all axes, or at the joints that hold the places `at` and nowhere else."""
+        """Set columns, in their order, at all axes or at the joints that hold the places `at` and nowhere else."""
         chosen = [i for i, places in enumerate(self._places) if at is None or np.isin(places, at).any()]
         arrays = {}
         for column, values in columns.items():
             # not by np.errstate, see hosts/values.py
-            given = np.clip(values * self._degrees ** _POWER[column], -UNLIMITED, UNLIMITED).astype(np.float32)
+            given = np.clip(values * self._scale(column, values), -_UNLIMITED, _UNLIMITED).astype(np.float32)
             arrays[column] = [given[self._places[i]] for i in chosen]
-        prims = None if at is None else [self._joints[i] for i in chosen]
+        prims = None if at is None else [self._joint_handles[i] for i in chosen]
         self._write(SimObjectType.ARTICULATION_JOINT, arrays, prims)
 
     def restore(self) -> None:
@@ -113,52 +160,110 @@ class PhysxScene:
         for kind, columns, prims in self._initial:
             self._write(kind, columns, prims)
 
-    def gravity_efforts(self) -> np.ndarray:
-        """Efforts that balance gravity, flat."""
-        efforts = []
-        by_path = dict(self._read_rows("gravityForce"))
-        for path, axes in self.robots:
-            # those of a floating base come first
-            efforts.append(by_path[path][len(by_path[path]) - len(axes) :])
-        return np.concatenate(efforts) if efforts else np.zeros(0)
+    # equations of motion
 
-    def root_pose(self, path: str) -> np.ndarray:
-        """Position and quaternion (w, x, y, z) of a robot's root body."""
-        position, turn = (dict(self._read_rows(name))[path] for name in ("rootPosition", "rootOrientation"))
-        return np.concatenate([position, turn[[3, 0, 1, 2]]])
+    def efforts(self, column: str) -> np.ndarray:
+        """`gravityForce` or `coriolisForce` of the axes, flat."""
+        rows = dict(self._rows(SimObjectType.ARTICULATION, column))
+        # those of a floating base come first
+        found = [rows[robot.path][len(rows[robot.path]) - len(robot.axes) :] for robot in self.robots]
+        return np.concatenate(found) if found else np.zeros(0)
+
+    def mass_matrix(self, path: str) -> np.ndarray:
+        """Of a robot's coordinates, without armature."""
+        flat = self._row(SimObjectType.ARTICULATION, path, "massMatrix")
+        return flat.reshape(int(np.sqrt(flat.size)), -1)
+
+    def jacobian(self, path: str) -> np.ndarray:
+        """Of a robot's links that can move, `(links, 6, coordinates)`."""
+        coordinates = int(self._row(SimObjectType.ARTICULATION, path, "jacobianShape")[1])
+        return self._row(SimObjectType.ARTICULATION, path, "jacobian").reshape(-1, 6, coordinates)
+
+    # links
+
+    def links(self, robot: PhysxRobot, *columns: str) -> list[np.ndarray]:
+        """Columns of a robot's links, a row per link; quaternions are (w, x, y, z)."""
+        found = []
+        prims = [self._handles[SimObjectType.ARTICULATION_LINK][link] for link in robot.links]
+        for column in columns:
+            rows = dict(self._rows(SimObjectType.ARTICULATION_LINK, column, prims))
+            values = np.array([rows[link] for link in robot.links])
+            found.append(values[:, _WXYZ] if column.lower().endswith("orientation") else values)
+        return found
+
+    def inertias(self, robot: PhysxRobot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses; centres of mass and principal axes in the link frames; inertias along the axes of the link frames."""
+        masses, centres, turns, inertias = self.links(
+            robot, "mass", "centerOfMassPosition", "centerOfMassOrientation", "inertia"
+        )
+        return masses[:, 0], np.hstack([centres, turns]), inertias.reshape(-1, 3, 3)
+
+    def place_root(self, path: str, pose: np.ndarray) -> None:
+        """Position and quaternion (w, x, y, z) of a robot's root link."""
+        self._write_root(path, dict(zip(_ROOT_POSE, (pose[:3], pose[3:][_XYZW]), strict=True)))
+
+    def move_root(self, path: str, velocity: np.ndarray) -> None:
+        """Linear and angular velocity of a robot's root link."""
+        self._write_root(path, dict(zip(_ROOT_VELOCITY, (velocity[:3], velocity[3:]), strict=True)))
 
     # inside
 
-    def _read_robots(self, stage: Any) -> list[tuple[str, list[Axis]]]:
-        """Paths and axes of all articulations, in stage order."""
+    def _scale(self, column: str, values: np.ndarray) -> np.ndarray:
+        scale = self._degrees ** _POWER[column]
+        return scale[:, None] if values.ndim == 2 else scale
+
+    @staticmethod
+    def _without_bounds(values: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """Values in other units, ±inf where there is no limit."""
+        none = np.abs(values) >= _ALMOST_UNLIMITED
+        return np.where(none, np.copysign(np.inf, values), values * scale).astype(np.float32)
+
+    def _read_robots(self, stage: Any) -> list[PhysxRobot]:
+        """All articulations, in stage order."""
         roots = articulation_roots(stage)
-        ordinals = dict(self._read_rows("dofAxisIndex"))
+        kind = SimObjectType.ARTICULATION
+        ordinals, fixed = (dict(self._rows(kind, column)) for column in ("dofAxisIndex", "isFixedBase"))
+        graph = LinkGraph(stage, self._handles[SimObjectType.ARTICULATION_LINK])
         robots = []
-        for path, joints in self._read_rows("dofJointPath"):
-            found = [
+        for path, joints in self._rows(kind, "dofJointPath"):
+            axes = [
                 _axis(stage, self._path(handle), int(ordinal))
                 for handle, ordinal in zip(joints, ordinals[path], strict=True)
                 if handle
             ]
-            robots.append((path, found))
-        return sorted(robots, key=lambda robot: roots.index(robot[0]) if robot[0] in roots else len(roots))
+            # of any type, they tell the names
+            poses = TensorType.ARTICULATION_LINK_POSE
+            with self._physx.create_tensor_binding(prim_paths=[path], tensor_type=poses) as binding:
+                links, inbound = binding.body_names, binding.joint_names
+            tree = graph.find(path, links, inbound, {axis.joint for axis in axes})
+            if tree is None:
+                raise UnsupportedSceneError(
+                    f"<{path}>: its joints do not lead to the links that PhysX has, {links}. "
+                    "Let each joint name two of them, or one and the world."
+                )
+            robots.append(PhysxRobot(path, axes, *tree, floating=not fixed[path][0]))
+        return sorted(robots, key=lambda robot: roots.index(robot.path) if robot.path in roots else len(roots))
 
     def _find_places(self) -> None:
         """Where the axes of each joint of PhysX stand in the flat arrays."""
-        flat = [axis for _, axes in self.robots for axis in axes]
+        flat = [axis for robot in self.robots for axis in robot.axes]
+        self.joints = [axis.joint for axis in flat]
         self._degrees = np.array([1.0 if axis.linear else np.degrees(1.0) for axis in flat])
         places: dict[str, list[int]] = {}
         for place, axis in enumerate(flat):
             places.setdefault(axis.joint, []).append(place)
-        self._joints = self._prims(SimObjectType.ARTICULATION_JOINT, "jointPosition")
-        self._places = [np.array(places[self._path(joint)]) for joint in self._joints]
+        joints = self._prims(SimObjectType.ARTICULATION_JOINT, "jointPosition")
+        self._joint_handles = list(joints.values())
+        self._places = [np.array(places[joint]) for joint in joints]
 
     def _read_state(self, stage: Any) -> Iterator[tuple[SimObjectType, dict[str, list[np.ndarray]], list[int] | None]]:
         for kind, names in _STATE.items():
-            prims = self._prims(kind, names[0])
-            if kind is SimObjectType.RIGID_BODY:
-                # nothing here moves a kinematic body
-                prims = [prim for prim in prims if not _is_kinematic(stage.GetPrimAtPath(self._path(prim)))]
+            # nothing here moves a kinematic body
+            prims = [
+                prim
+                for path, prim in self._prims(kind, names[0]).items()
+                if kind is not SimObjectType.RIGID_BODY or not _is_kinematic(stage.GetPrimAtPath(path))
+            ]
             if prims:
                 columns: dict[str, list[np.ndarray]] = {name: [] for name in names}
                 for name, _, values in self._read(kind, names, prims):
@@ -168,22 +273,34 @@ class PhysxScene:
     def _path(self, handle: int) -> str:
         return ovstage.PathDictionary(self._stage).path_to_string(int(handle))
 
-    def _prims(self, kind: SimObjectType, column: str) -> list[int]:
-        """Handles of all prims with a column, in the order of PhysX."""
+    def _prims(self, kind: SimObjectType, column: str) -> dict[str, int]:
+        """Paths and handles of all prims with a column, in the order of PhysX."""
         with self._physx.read_sync(kind, [column]) as result:
-            return [
+            handles = [
                 handle
                 for group in result.groups
                 for handle in result.dictionary.get_paths(group.prim_list)[group.prim_offset :][: group.prim_count]
             ]
+        return {self._path(handle): handle for handle in handles}
 
-    def _read_rows(self, column: str) -> Iterator[tuple[str, np.ndarray]]:
-        """Path and values of each articulation."""
-        with self._physx.read_sync(SimObjectType.ARTICULATION, [column]) as result:
+    def _row(self, kind: SimObjectType, path: str, column: str) -> np.ndarray:
+        """Values of one prim."""
+        ((_, row),) = self._rows(kind, column, [self._handles[kind][path]])
+        return row
+
+    def _rows(
+        self, kind: SimObjectType, column: str, prims: list[int] | None = None
+    ) -> Iterator[tuple[str, np.ndarray]]:
+        """Path and values of each prim."""
+        with self._physx.read_sync(kind, [column], prim_paths=prims) as result:
             for group in result.groups:
-                prims = result.dictionary.get_path_strings(group.prim_list)[group.prim_offset :][: group.prim_count]
-                rows = group.tensors[0].numpy().reshape(len(prims), -1).copy()
-                yield from zip(prims, rows, strict=True)
+                paths = result.dictionary.get_path_strings(group.prim_list)[group.prim_offset :][: group.prim_count]
+                rows = group.tensors[0].numpy().reshape(len(paths), -1).copy()
+                yield from zip(paths, rows, strict=True)
+
+    def _write_root(self, path: str, columns: dict[str, np.ndarray]) -> None:
+        kind = SimObjectType.ARTICULATION
+        self._write(kind, {name: [values[None]] for name, values in columns.items()}, [self._handles[kind][path]])
 
     def _read(
         self, kind: SimObjectType, columns: Sequence[str], prims: list[int] | None = None

@@ -1,0 +1,71 @@
+"""The links and joints of articulations by their paths: PhysX tells the order of its links, but their names only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from ...usd.articulation import bodies_of, every_prim
+
+
+class LinkGraph:
+    """The joints of a stage between links.
+
+    Args:
+        stage: USD stage.
+        links: Paths of all links.
+    """
+
+    def __init__(self, stage: Any, links: Collection[str]) -> None:
+        self._around: dict[str, list[tuple[str, str]]] = {link: [] for link in links}
+        for prim in every_prim(stage.GetPseudoRoot()):
+            if prim.IsA("PhysicsJoint"):
+                joint = str(prim.GetPath())
+                ends = [link for body in bodies_of(stage, joint) if (link := self._link_of(str(body))) is not None]
+                if len(ends) == 2:
+                    self._around[ends[0]].append((joint, ends[1]))
+                    self._around[ends[1]].append((joint, ends[0]))
+
+    def find(
+        self, root: str, links: Sequence[str], joints: Sequence[str], known: Collection[str]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """Paths of an articulation's links and of the joint that leads to each but the first.
+
+        Args:
+            root: Path of the articulation root; the links are near it where several trees have the same names.
+            links: Names of the links.
+            joints: Names of the joints that lead to them; the first link has none.
+            known: Paths of joints that are among them.
+
+        Returns:
+            Both, or None where the stage has no such tree.
+        """
+        starts = [link for link in self._around if _name(link) == links[0]]
+        for start in sorted(starts, key=lambda link: not f"{link}/".startswith(f"{root}/")):
+            found, used = [start], []
+            for link, joint in zip(links[1:], joints, strict=True):
+                step = next(self._steps(found, link, joint), None)
+                if step is None:
+                    break
+                used.append(step[0])
+                found.append(step[1])
+            if len(found) == len(links) and set(known) <= set(used):
+                return tuple(found), tuple(used)
+        return None
+
+    def _steps(self, found: list[str], link: str, joint: str) -> Iterator[tuple[str, str]]:
+        """Ways from the links found to another one of these names."""
+        for parent in found:
+            for path, child in self._around[parent]:
+                if _name(path) == joint and _name(child) == link and child not in found:
+                    yield path, child
+
+    def _link_of(self, path: str) -> str | None:
+        """The link that a prim is part of."""
+        while path not in self._around and path.count("/") > 1:
+            path = path.rsplit("/", 1)[0]
+        return path if path in self._around else None
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]
