@@ -266,22 +266,39 @@ def test_effort_accelerates_by_its_inertia(swing, effort: float) -> None:
     np.testing.assert_allclose(host._qvel[0], effort * DT / INERTIA, rtol=1e-6)
 
 
-def test_effort_acts_for_one_step(swing) -> None:
-    """The velocity stays afterwards."""
+def test_effort_acts_until_another_one_is_set(swing) -> None:
+    """Step after step, and users read it."""
+    host, robot = swing
+    robot.set_dof_efforts(3.0)
+    run(host, 5)
+    np.testing.assert_allclose(host._qvel[0], 5 * 3.0 * DT / INERTIA, rtol=1e-6)
+    assert robot.get_dof_efforts().numpy().tolist() == [[3.0]]
+    robot.set_dof_efforts(0.0)
+    host.step()
+    np.testing.assert_allclose(host._qvel[0], 5 * 3.0 * DT / INERTIA, rtol=1e-6)
+
+
+@pytest.mark.parametrize("end", ["reset", "play"])
+def test_effort_ends_with_a_reset_and_a_stop(swing, end: str) -> None:
+    """What begins anew begins without."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     host.step()
-    velocity = host._qvel.copy()
+    if end == "reset":
+        host.reset()
+    else:
+        host.stop()
+        host.play()
     host.step()
-    np.testing.assert_allclose(host._qvel, velocity, rtol=1e-12)
+    assert (robot.get_dof_efforts().numpy().tolist(), host._qvel.tolist()) == ([[0.0]], [[0.0]])
 
 
-def test_effort_is_cleared_by_the_step(swing) -> None:
-    """In what users read, too."""
-    host, robot = swing
-    robot.set_dof_efforts(3.0)
-    host.step()
-    assert robot.get_dof_efforts().numpy().tolist() == [[0.0]]
+def test_reset_of_an_environment_ends_its_efforts_only(arms) -> None:
+    """Those of the others go on."""
+    host, arms = arms
+    arms.set_dof_efforts(3.0)
+    host.reset([1])
+    assert arms.get_dof_efforts().numpy().tolist() == [[3.0, 3.0], [0.0, 0.0], [3.0, 3.0]]
 
 
 def test_effort_set_in_a_callback_acts_in_that_step(swing) -> None:
@@ -375,6 +392,7 @@ def test_effort_reaches_its_joint_and_no_other(stage, num_envs: int, paths: list
         for column, name in enumerate(robots.dof_names):
             for effort in (4.0, -4.0):
                 host._qpos[:], host._qvel[:] = start
+                robots.set_dof_efforts(0.0)
                 robots.set_dof_efforts(effort, indices=[row], dof_indices=[column])
                 host.step()
                 prim = f"/World/Anymal/joints/{name}" if num_envs > 1 else f"{path}/joints/{name}"
@@ -944,12 +962,16 @@ def test_data_is_a_copy_with_everything_computed(arms) -> None:
     np.testing.assert_array_equal(host._qpos, before)
 
 
-def test_data_shows_no_effort_of_the_past(swing) -> None:
-    """Accelerations computed from it are those without."""
+def test_data_shows_what_acts_now(swing) -> None:
+    """Accelerations computed from it are those of the next step: efforts, gains and armatures that were just set."""
     host, robot = swing
     robot.set_dof_efforts(3.0)
     host.step()
-    assert not host.data().qfrc_applied.any()
+    robot.set_dof_efforts(-1.0)
+    robot.set_dof_armatures(0.24)
+    robot.set_dof_gains(0.0, 2.0)
+    robot.set_dof_velocity_targets(float(robot.get_dof_velocities().numpy()[0, 0]) + 1.0)
+    np.testing.assert_allclose(host.data().qacc, (2.0 - 1.0) / (INERTIA + 0.24), rtol=1e-6)
 
 
 @pytest.mark.parametrize("env", [3, -1])

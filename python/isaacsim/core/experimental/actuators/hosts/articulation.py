@@ -5,7 +5,7 @@ Hosts keep the state of all joints in flat float32 arrays, robot after robot; an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -30,6 +30,10 @@ class Robot:
         prototype: Robot on the stage that this one is a copy of: its root path and its joint paths.
         env: Environment the robot lives in.
         offset: Position of its first joint in the flat arrays.
+        axes: USD's name of each axis of its joint: `angular`, `linear`, or `transX` … `rotZ` of a many-axis joint.
+        links: Path of each link, the root first, then breadth-first.
+        joints: Path of each joint inside the robot, in the order of the links; none for a base that is fixed or floats.
+        floating: Whether the root link is free in the world.
     """
 
     path: str
@@ -38,6 +42,10 @@ class Robot:
     prototype: tuple[str, tuple[str, ...]]
     env: int
     offset: int
+    axes: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    joints: tuple[str, ...] = ()
+    floating: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,14 +97,81 @@ class DofBackend(Protocol):
 
 
 class PhysicsBackend(DofBackend, Protocol):
-    """What embedded physics tells besides."""
+    """What embedded physics tells besides. But for the first two, everything is asked for while physics runs only.
+
+    Positions are [m], quaternions (w, x, y, z), velocities [m/s] and [rad/s], all in the world frame. The linear
+    velocity of a link is that of its centre of mass. With a floating base, the first six of a robot's coordinates are
+    the linear and the angular velocity of its root link; its DOFs follow.
+    """
+
+    engine: str
+    """Name of the simulator, for messages."""
+
+    stage: Any
+    """The USD stage."""
+
+    def read_property(self, name: str) -> np.ndarray:
+        """A property of `PROPERTIES` in `usd.joint_properties` as it is in force, SI, flat; ±inf is no limit.
+
+        What physics has no use for is what the stage authors. Gains and targets are not asked for: `arrays` has them.
+        """
+        ...
+
+    def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
+        """Set such properties at the places `at` of the flat arrays, all of them or none.
+
+        Raises:
+            HostError: Physics has no such property, or cannot have these values; the message names the simulator.
+        """
+        ...
 
     def gravity_efforts(self) -> np.ndarray:
-        """Efforts that balance gravity, in the order of the mirrors."""
+        """Efforts that balance gravity, flat."""
+        ...
+
+    def coriolis_efforts(self) -> np.ndarray:
+        """Efforts that balance Coriolis and centrifugal forces, flat."""
+        ...
+
+    def mass_matrix(self, robot: Robot) -> np.ndarray:
+        """Square, of the robot's coordinates."""
+        ...
+
+    def jacobian(self, robot: Robot) -> np.ndarray:
+        """Linear, then angular velocity of each link by the robot's coordinates, `(links, 6, coordinates)`.
+
+        A root link that is fixed to the world is left out.
+        """
+        ...
+
+    def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses [kg], `(links,)`; centres of mass and their principal axes in the link frame, `(links, 7)`; inertias
+        about them [kg m²], along the axes of the link frame, `(links, 3, 3)`.
+        """
+        ...
+
+    def link_poses(self, robot: Robot) -> np.ndarray:
+        """Position and quaternion of each link, `(links, 7)`."""
+        ...
+
+    def link_velocities(self, robot: Robot) -> np.ndarray:
+        """Linear and angular velocity of each link, `(links, 6)`."""
         ...
 
     def root_pose(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion (w, x, y, z) of a robot's root body."""
+        """The first row of `link_poses`."""
+        ...
+
+    def write_root_pose(self, robot: Robot, pose: np.ndarray) -> None:
+        """Place a robot's root link; its joints and velocities stay as they are."""
+        ...
+
+    def write_root_velocity(self, robot: Robot, velocity: np.ndarray) -> None:
+        """Set the velocity of a robot's root link.
+
+        Raises:
+            HostError: The base does not float.
+        """
         ...
 
 
@@ -161,11 +236,11 @@ class ArrayArticulation(DofAccess):
     # efforts and drives
 
     def get_dof_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Efforts set for the coming physics step [N·m or N]."""
+        """Efforts [N·m or N] that were set last."""
         return self._get("efforts", indices, dof_indices)
 
     def set_dof_efforts(self, efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set the efforts of the coming physics step [N·m or N]; they are cleared after it."""
+        """Set efforts [N·m or N]; they act in every physics step until others are set, a reset or a stop."""
         self._set("efforts", efforts, indices, dof_indices)
 
     def set_dof_gains(
@@ -252,26 +327,6 @@ class ArrayArticulation(DofAccess):
 
     def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
         self._backend.write_state(name, self._index(indices, dof_indices))
-
-
-class PhysicsArticulation(ArrayArticulation):
-    """Robots on embedded physics: the array surface plus what only physics can tell."""
-
-    _backend: PhysicsBackend
-
-    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Efforts [N·m or N] that hold the joints still against gravity at their positions now."""
-        self._live()
-        rows = self._backend.gravity_efforts()[self._index(indices, dof_indices)]
-        return wp.array(rows, dtype=wp.float32, device="cpu")
-
-    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
-        """Positions [m], shape `(robots, 3)`, and quaternions (w, x, y, z), `(robots, 4)`, of the root bodies."""
-        self._live()
-        rows = resolve_indices(indices, len(self), "robot")
-        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
-        positions = wp.array(poses[:, :3], dtype=wp.float32, device="cpu")
-        return positions, wp.array(poses[:, 3:], dtype=wp.float32, device="cpu")
 
 
 def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:

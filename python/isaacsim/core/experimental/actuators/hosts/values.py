@@ -35,8 +35,8 @@ def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
     return array.astype(np.int64)
 
 
-def broadcast(values: Any, shape: tuple[int, int], what: str) -> np.ndarray:
-    """Return finite float32 values of the given shape, broadcast as NumPy does.
+def broadcast(values: Any, shape: tuple[int, ...], what: str, *, infinite: bool = False) -> np.ndarray:
+    """Return finite float32 values of the given shape, broadcast as NumPy does; `infinite` lets ±inf pass.
 
     Raises:
         ValueError: The values do not fit the shape or one is not finite.
@@ -52,6 +52,8 @@ def broadcast(values: Any, shape: tuple[int, int], what: str) -> np.ndarray:
     # not by np.errstate: wrappers that nobody closed come here in __del__, amid whatever the collector interrupted, and
     # to enter one errstate within the entering of another crashes CPython
     fits = np.abs(array) <= np.finfo(np.float32).max
+    if infinite:
+        fits |= np.isinf(array)
     if not fits.all():
         at = tuple(int(i) for i in np.argwhere(~fits)[0])
         where = f"{what}[{at[0]}, {at[1]}]"

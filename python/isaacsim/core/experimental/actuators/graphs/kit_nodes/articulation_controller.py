@@ -11,7 +11,7 @@ from .robots import SELECTION, selected_joints
 class IsaacArticulationController:
     """Sets position targets, velocity targets and efforts of joints; what has no command stays as it is.
 
-    Efforts act in the coming physics step and are gone after it.
+    Efforts act until others are set.
     """
 
     PORTS = NodePorts(

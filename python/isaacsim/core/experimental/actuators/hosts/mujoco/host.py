@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -18,11 +19,15 @@ import warp as wp
 from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
+from ...usd.joint_properties import read_property as authored_property
 from ...usd.stage import StageEdits
-from ..articulation import DofArrays, PhysicsArticulation, Robot
+from ..articulation import DofArrays, Robot
 from ..bus import EventBus
+from ..physics_articulation import PhysicsArticulation
 from ..transfer import transfer
 from ..values import resolve_indices
+from .dynamics import BodyKinematics, Layout, link_inertias
+from .fields import KNOWN, ModelFields, read_property, write_properties
 from .model import build_model, initial_state
 from .scene import Scene, read_scene
 
@@ -63,6 +68,8 @@ class MujocoHost:
         num_envs: Number of copies.
     """
 
+    engine = "MuJoCo"
+
     def __init__(self, stage: Any, dt: float, num_envs: int) -> None:
         self.stage, self.dt, self.num_envs = stage, dt, num_envs
         self.bus = EventBus()
@@ -75,7 +82,9 @@ class MujocoHost:
     # host protocol
 
     def articulation(self, paths: str | Sequence[str]) -> MujocoArticulation:
-        """The robots at `paths`; each segment may be a regular expression."""
+        """The robots at `paths`; each segment may be a regular expression. Edits made while stopped count."""
+        if self._edits.pending and not self.playing:
+            self._build()
         return MujocoArticulation(self, paths)
 
     # simulation
@@ -107,7 +116,7 @@ class MujocoHost:
             raise
 
     def step(self) -> None:
-        """Run the pre-step callbacks, then one physics step; efforts are cleared after it.
+        """Run the pre-step callbacks, then one physics step.
 
         Raises:
             SimulationDivergedError: A joint or base is not finite any more; names the robots.
@@ -115,8 +124,7 @@ class MujocoHost:
         if self._batch is None:
             raise HostError("physics is not running: call play() before step().")
         self.bus.emit_pre_step(self.dt, None)
-        arrays = self._arrays
-        if arrays is None:
+        if not self.playing:
             # a callback stopped physics
             return
         batch = self._working_batch()
@@ -129,8 +137,6 @@ class MujocoHost:
             batch.step()
         finally:
             mujoco.set_mju_user_warning(handler)
-        arrays.efforts[:] = 0.0
-        self._commit_efforts()
         self._refresh()
         if not (np.isfinite(self._qpos).all() and np.isfinite(self._qvel).all()):
             raise self._divergence(speeds)
@@ -156,8 +162,10 @@ class MujocoHost:
         """A copy of one environment's MuJoCo data with all derived quantities computed."""
         if self._batch is None:
             raise HostError("physics is not running: call play() first.")
-        data = self._batch.get_data(int(resolve_indices(env, self.num_envs, "environment")[0]))
-        mujoco.mj_forward(self.model, data)
+        env = int(resolve_indices(env, self.num_envs, "environment")[0])
+        self._commit()
+        data = self._batch.get_data(env)
+        mujoco.mj_forward(self._batch.get_model(env), data)
         return data
 
     # backend of the articulations
@@ -192,28 +200,74 @@ class MujocoHost:
         """Efforts of the drives in the last step, in the order of the mirrors."""
         return self._drive[:, self._address.velocity].reshape(-1)
 
+    def read_property(self, name: str) -> np.ndarray:
+        """A property as it is in force, flat; what MuJoCo has no use for is what the stage authors."""
+        if name in KNOWN:
+            return read_property(self._fields, self._address, name).reshape(-1)
+        return np.tile(authored_property(self.stage, name, [(a.joint, a.usd_name) for a in self._axes]), self.num_envs)
+
+    def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
+        """Set properties at some places of the mirrors."""
+        self._working_batch()
+        write_properties(self._fields, self._address, values, *np.divmod(at, self._width))
+
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
-        assert self._batch is not None
-        model, data = self.model, self._scratch
-        efforts = np.empty((self.num_envs, model.nv))
-        for env in range(self.num_envs):
-            data.qpos[:] = self._qpos[env]
-            mujoco.mj_kinematics(model, data)
-            mujoco.mj_comPos(model, data)
-            # at rest, the recursive Newton-Euler pass gives gravity alone
-            mujoco.mj_rne(model, data, 0, efforts[env])
-        return efforts[:, self._address.velocity].reshape(-1)
+        return self._efforts(lambda bodies: bodies.gravity())
+
+    def coriolis_efforts(self) -> np.ndarray:
+        """Efforts that balance Coriolis and centrifugal forces, in the order of the mirrors."""
+        layouts = list(self._layouts.values())
+        return self._efforts(lambda bodies: bodies.coriolis(layouts))
+
+    def mass_matrix(self, robot: Robot) -> np.ndarray:
+        """Of the robot's coordinates, armature included."""
+        return self._kinematics(robot.env).mass_matrix(self._layout(robot))
+
+    def jacobian(self, robot: Robot) -> np.ndarray:
+        """Of each link that can move, by the robot's coordinates."""
+        return self._kinematics(robot.env).jacobian(self._layout(robot))
+
+    def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Masses, places of the centres of mass, inertias."""
+        return link_inertias(self.model, self._layout(robot))
+
+    def link_poses(self, robot: Robot) -> np.ndarray:
+        """Position and quaternion of each link."""
+        return self._kinematics(robot.env).poses(self._layout(robot))
+
+    def link_velocities(self, robot: Robot) -> np.ndarray:
+        """Linear and angular velocity of each link."""
+        return self._kinematics(robot.env).velocities(self._layout(robot))
 
     def root_pose(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion (w, x, y, z) of a robot's root body."""
-        body = self.model.body(self._root_body[robot.prototype[0]])
-        joint = int(body.jntadr[0])
-        if joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
-            start = int(self.model.jnt_qposadr[joint])
-            return self._qpos[robot.env, start : start + 7]
-        data = self.data(robot.env)
-        return np.concatenate([data.xpos[body.id], data.xquat[body.id]])
+        """Position and quaternion (w, x, y, z) of a robot's root link."""
+        return self.link_poses(robot)[0]
+
+    def write_root_pose(self, robot: Robot, pose: np.ndarray) -> None:
+        """Place a robot's root link; its velocity in the world stays."""
+        layout, env = self._layout(robot), robot.env
+        root = layout.bodies[0]
+        if layout.floating:
+            velocity = self.link_velocities(robot)[0]
+            start = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
+            self._qpos[env, start : start + 7] = pose
+            self.write_root_velocity(robot, velocity)
+        elif layout.fixed:
+            self._working_batch()
+            for name, values in (("body_pos", pose[:3]), ("body_quat", pose[3:])):
+                self._fields.own(name)[env, root] = values
+                self._fields.written(name, np.array([env]))
+        else:
+            raise HostError(f"<{robot.path}>: its root link hangs on a joint that moves, and cannot be placed.")
+
+    def write_root_velocity(self, robot: Robot, velocity: np.ndarray) -> None:
+        """Set the velocity of a robot's floating root link."""
+        layout = self._layout(robot)
+        if not layout.floating:
+            raise HostError(f"<{robot.path}>: its base is fixed and has no velocity to set. Set those of its joints.")
+        at, values = self._kinematics(robot.env).base_velocity(layout, velocity)
+        self._qvel[robot.env, at] = values
 
     # inside
 
@@ -222,11 +276,10 @@ class MujocoHost:
         scene = read_scene(self.stage)
         self.model, self._address = build_model(scene, self.dt)
         self._initial = initial_state(scene, self.model)
-        # for quantities at rest: its velocities stay zero
         self._scratch = mujoco.MjData(self.model)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
-        self._root_body = {a.path: scene.bodies[a.root_body].path for a in scene.articulations}
+        self._layouts = _layouts(scene, self.model, self._address.velocity)
         self._robots = _robots(scene, self.num_envs, self._width)
         self._owners = _joint_owners(scene, self.model)
         self.generation += 1
@@ -239,7 +292,8 @@ class MujocoHost:
         self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
         self._ctrl, self._applied = batch.bind("ctrl"), batch.bind("qfrc_applied")
         self._drive = batch.bind("qfrc_actuator")
-        self._gain, self._bias = batch.expand("actuator_gainprm"), batch.expand("actuator_biasprm")
+        self._fields = ModelFields(self.model, batch)
+        self._gain, self._bias = self._fields.own("actuator_gainprm"), self._fields.own("actuator_biasprm")
         self._has_threads = True
         _with_threads.add(self)
         return batch
@@ -249,10 +303,10 @@ class MujocoHost:
         batch, arrays = self._batch, self._arrays
         assert batch is not None and arrays is not None
         if not self._has_threads:
-            gain, bias = self._gain, self._bias
+            fields = self._fields
             self._batch = self._open_batch()
             self._batch.state[:] = batch.state
-            self._gain[:], self._bias[:] = gain, bias
+            fields.copy_to(self._fields)
             self._connect(arrays)
             batch = self._batch
         return batch
@@ -279,13 +333,23 @@ class MujocoHost:
         self._refresh = transfer(
             (self._qpos, at.position, grid["positions"], every), (self._qvel, at.velocity, grid["velocities"], every)
         )
-        efforts = (grid["efforts"], every, self._applied, at.velocity)
-        self._commit_efforts = transfer(efforts)
         self._commit = transfer(
             (grid["position_targets"], every, self._ctrl, at.position_drive),
             (grid["velocity_targets"], every, self._ctrl, at.velocity_drive),
-            efforts,
+            (grid["efforts"], every, self._applied, at.velocity),
         )
+
+    def _layout(self, robot: Robot) -> Layout:
+        return self._layouts[robot.prototype[0]]
+
+    def _kinematics(self, env: int) -> BodyKinematics:
+        """The bodies of an environment as they are now."""
+        return BodyKinematics(self._fields.model_of(env), self._scratch, self._qpos[env], self._qvel[env])
+
+    def _efforts(self, compute: Callable[[BodyKinematics], np.ndarray]) -> np.ndarray:
+        """What is computed of each environment, in the order of the mirrors."""
+        rows = [compute(self._kinematics(env))[self._address.velocity] for env in range(self.num_envs)]
+        return np.concatenate(rows)
 
     def _grid(self, flat: np.ndarray) -> np.ndarray:
         """A mirror as (environments, axes)."""
@@ -322,11 +386,26 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
     for env in range(num_envs):
         offset = env * width
         for articulation in scene.articulations:
+            bodies = [scene.bodies[number] for number in articulation.bodies]
             joints = tuple(axis.joint for axis in articulation.axes)
             above = 1 if articulation.path.count("/") > 1 else 0
-            placed = [_path_in_env(path, env, num_envs, above) for path in (articulation.path, *joints)]
-            names = tuple(axis.name for axis in articulation.axes)
-            robots.append(Robot(placed[0], tuple(placed[1:]), names, (articulation.path, joints), env, offset))
+            place = functools.partial(_path_in_env, env=env, num_envs=num_envs, above=above)
+            robots.append(
+                Robot(
+                    place(articulation.path),
+                    tuple(map(place, joints)),
+                    tuple(axis.name for axis in articulation.axes),
+                    (articulation.path, joints),
+                    env,
+                    offset,
+                    axes=tuple(axis.usd_name for axis in articulation.axes),
+                    links=tuple(place(body.path) for body in bodies),
+                    joints=tuple(
+                        place(body.joint) for body in bodies if body.parent >= 0 or body.kind not in ("fixed", "free")
+                    ),
+                    floating=bodies[0].kind == "free",
+                )
+            )
             offset += len(joints)
     return robots
 
@@ -343,13 +422,26 @@ def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
     return "/" + "/".join(segments)
 
 
+def _layouts(scene: Scene, model: mujoco.MjModel, dofs: np.ndarray) -> dict[str, Layout]:
+    """Where each articulation stands in one environment, by its path."""
+    layouts, first = {}, 0
+    for articulation in scene.articulations:
+        bodies = np.array([model.body(scene.bodies[number].path).id for number in articulation.bodies])
+        last = first + len(articulation.axes)
+        kind = scene.bodies[articulation.bodies[0]].kind
+        # a fixed body has no joint of its own
+        layouts[articulation.path] = Layout(bodies, dofs[first:last], kind == "free", kind == "fixed")
+        first = last
+    return layouts
+
+
 def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
     """MuJoCo's joints of each articulation, floating base included, and of every loose body."""
     top = list(range(len(scene.bodies)))
     for number, body in enumerate(scene.bodies):
         if body.parent >= 0:
             top[number] = top[body.parent]
-    roots = {articulation.path: top[articulation.root_body] for articulation in scene.articulations}
+    roots = {articulation.path: top[articulation.bodies[0]] for articulation in scene.articulations}
     roots |= {scene.bodies[number].path: number for number in sorted(set(top) - set(roots.values()))}
     owners = {}
     for path, root in roots.items():

@@ -27,15 +27,18 @@ _GEOMETRIES = {
 # half extents [m] at which an infinite plane is drawn
 _PLANE_SIZE = [50.0, 50.0, 0.1]
 # half the play [rad or m] of an axis whose limits are equal: MuJoCo wants them apart
-_LOCKED = 1e-6
+LOCKED = 1e-6
 # a drive without force, [N·m or N]: MuJoCo takes 0 for no limit
-_NO_FORCE = 1e-300
+NO_FORCE = 1e-300
+# where the open end of a one-sided limit is put, out of reach [rad or m]
+OPEN_END = 1e6
 
 
 @dataclass(frozen=True)
 class AxisAddress:
     """Where the axes of a scene stand in MuJoCo's arrays, in the order of the scene's articulations."""
 
+    joint: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     position_drive: np.ndarray
@@ -129,14 +132,13 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     )
     joint.damping[0], joint.stiffness[0] = axis.damping, axis.stiffness
     if axis.lower == axis.upper:
-        joint.range = [axis.lower - _LOCKED, axis.upper + _LOCKED]
+        joint.range = [axis.lower - LOCKED, axis.upper + LOCKED]
     elif math.isfinite(axis.lower) and math.isfinite(axis.upper):
         joint.range = [axis.lower, axis.upper]
     elif math.isfinite(axis.lower) or math.isfinite(axis.upper):
-        # one-sided: put the open end out of reach
-        joint.range = [max(axis.lower, -1e6), min(axis.upper, 1e6)]
+        joint.range = [max(axis.lower, -OPEN_END), min(axis.upper, OPEN_END)]
     if math.isfinite(axis.drive_limit):
-        limit = max(axis.drive_limit, _NO_FORCE)
+        limit = max(axis.drive_limit, NO_FORCE)
         joint.actfrcrange = [-limit, limit]
     for suffix in ("/position", "/velocity"):
         spec.add_actuator(
@@ -184,8 +186,9 @@ def _add_look(spec: Any) -> None:
 
 
 def _addresses(model: mujoco.MjModel, names: list[str]) -> AxisAddress:
-    joints = [model.joint(name).id for name in names]
+    joints = np.array([model.joint(name).id for name in names], np.int64)
     return AxisAddress(
+        joint=joints,
         position=model.jnt_qposadr[joints].astype(np.int64),
         velocity=model.jnt_dofadr[joints].astype(np.int64),
         position_drive=np.array([model.actuator(name + "/position").id for name in names], np.int64),

@@ -16,8 +16,9 @@ import numpy as np
 
 from ...components.quiet_warp import quiet_warp
 from ...errors import UnsupportedSceneError
-from ...usd.articulation import acceleration_drives, articulation_roots, every_prim, loop_joints
+from ...usd.articulation import acceleration_drives, articulation_roots, every_prim, is_single_axis_joint, loop_joints
 from ...usd.discover import actuator_paths
+from ...usd.joint_properties import authored, axis_of
 from ...usd.schema import applied_schemas
 from ...usd.stage import require_meters, without_prims
 
@@ -32,6 +33,8 @@ class Axis:
 
     name: str
     joint: str
+    # in multiple-apply schemas of the joint, see `usd.joint_properties`; empty where it is not known
+    usd_name: str
     linear: bool
     direction: np.ndarray
     lower: float
@@ -101,10 +104,10 @@ class Mimic:
 
 @dataclass
 class Articulation:
-    """One robot: its root prim, its bodies' root and its axes, breadth-first."""
+    """One robot: its root prim, the numbers of its bodies, the root first, and its axes, breadth-first."""
 
     path: str
-    root_body: int
+    bodies: list[int]
     axes: list[Axis]
 
 
@@ -132,6 +135,7 @@ def read_scene(stage: Any) -> Scene:
     _require_known_mimics(stage)
     builder = _import(stage)
     bodies, axes_of = _read_bodies(builder, stage)
+    _read_properties(stage, [axis for axes in axes_of.values() for axis in axes])
     shapes = _read_shapes(builder)
     if accelerated := acceleration_drives(stage):
         warnings.warn(
@@ -228,7 +232,7 @@ def _read_bodies(builder: Any, stage: Any) -> tuple[list[Body], dict[int, list[A
             kind = newton.JointType(builder.joint_type[j]).name
             if kind == "D6":
                 _require_limits(stage, builder.joint_label[j])
-            axes_of[j] = _read_axes(builder, j) if kind in ("REVOLUTE", "PRISMATIC", "D6") else []
+            axes_of[j] = _read_axes(builder, j, stage) if kind in ("REVOLUTE", "PRISMATIC", "D6") else []
             bodies[child] = _read_body(builder, j, kind, axes_of[j])
             order.append(child)
     if loops:
@@ -302,11 +306,13 @@ def _read_body(builder: Any, j: int, kind: str, axes: list[Axis]) -> Body:
     )
 
 
-def _read_axes(builder: Any, j: int) -> list[Axis]:
+def _read_axes(builder: Any, j: int, stage: Any) -> list[Axis]:
     """The axes of joint `j`, linear ones first."""
     linear, angular = builder.joint_dof_dim[j]
     label = builder.joint_label[j]
     turn = _transform(builder.joint_X_c[j])[1]
+    # newton makes one joint of those between the same two bodies, and names it by the first
+    merged = linear + angular > 1 and is_single_axis_joint(stage.GetPrimAtPath(label))
     axes = []
     for i in range(linear + angular):
         dof, q = builder.joint_qd_start[j] + i, builder.joint_q_start[j] + i
@@ -323,6 +329,7 @@ def _read_axes(builder: Any, j: int) -> list[Axis]:
             Axis(
                 name=name,
                 joint=label,
+                usd_name="" if merged else axis_of(stage, label, name),
                 linear=i < linear,
                 direction=_rotate(turn, axis),
                 lower=lower,
@@ -342,6 +349,29 @@ def _read_axes(builder: Any, j: int) -> list[Axis]:
             )
         )
     return axes
+
+
+def _read_properties(stage: Any, axes: list[Axis]) -> None:
+    """Take armature and friction over from attributes that newton does not read."""
+    known = [axis for axis in axes if axis.usd_name]
+    found = {
+        name: authored(stage, name, [(axis.joint, axis.usd_name) for axis in known])
+        for name in ("armatures", "static_frictions", "dynamic_frictions", "viscous_frictions")
+    }
+    static, dynamic = found["static_frictions"], found["dynamic_frictions"]
+    apart = [axis.joint for axis, one, other in zip(known, static, dynamic, strict=True) if abs(one - other) > 0]
+    if apart:
+        warnings.warn(
+            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
+            "static one. Author the same for both.",
+            stacklevel=3,
+        )
+    found["static_frictions"] = np.where(np.isnan(static), dynamic, static)
+    fields = {"armature": "armatures", "friction": "static_frictions", "damping": "viscous_frictions"}
+    for field_name, name in fields.items():
+        for axis, value in zip(known, found[name], strict=True):
+            if not np.isnan(value):
+                setattr(axis, field_name, float(value))
 
 
 def _read_shapes(builder: Any) -> list[Shape]:
@@ -413,7 +443,9 @@ def _read_articulations(builder: Any, axes_of: dict[int, list[Axis]], roots: set
     for number, path in enumerate(builder.articulation_label):
         joints = [j for j in axes_of if builder.joint_articulation[j] == number]
         if path in roots:
-            found.append(Articulation(path, builder.joint_child[min(joints)], [a for j in joints for a in axes_of[j]]))
+            joints.sort()
+            bodies = [builder.joint_child[j] for j in joints]
+            found.append(Articulation(path, bodies, [axis for j in joints for axis in axes_of[j]]))
     return found
 
 

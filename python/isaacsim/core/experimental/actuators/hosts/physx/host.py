@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import HostError, SimulationDivergedError
+from ...usd.joint_properties import axis_of
 from ...usd.stage import StageEdits, require_meters
-from ..articulation import DofArrays, PhysicsArticulation, Robot
+from ..articulation import DofArrays, Robot
 from ..bus import EventBus
+from ..physics_articulation import PhysicsArticulation
 from ..values import resolve_indices
 from .scene import UNLIMITED, PhysxScene
 
@@ -26,6 +28,8 @@ class PhysxHost:
         dt: Physics step [s].
         num_envs: 1.
     """
+
+    engine = "PhysX"
 
     def __init__(self, stage: Any, dt: float, num_envs: int = 1) -> None:
         if num_envs != 1:
@@ -81,7 +85,7 @@ class PhysxHost:
             raise
 
     def step(self) -> None:
-        """Run the pre-step callbacks, then one physics step; efforts are cleared after it.
+        """Run the pre-step callbacks, then one physics step.
 
         Raises:
             SimulationDivergedError: A joint is not finite any more; names the robots.
@@ -94,7 +98,6 @@ class PhysxHost:
         scene, arrays = self._running()
         self._commit(scene, arrays)
         scene.step(self.dt)
-        arrays.efforts[:] = 0.0
         arrays.positions[:], arrays.velocities[:] = scene.read("jointPosition", "jointVelocity")
         if not (np.isfinite(arrays.positions).all() and np.isfinite(arrays.velocities).all()):
             raise self._divergence(arrays)
@@ -156,7 +159,8 @@ class PhysxHost:
         for path, axes in scene.robots:
             joints = tuple(axis.joint for axis in axes)
             names = tuple(axis.name for axis in axes)
-            self._robots.append(Robot(path, joints, names, (path, joints), env=0, offset=offset))
+            usd_axes = tuple(axis_of(self.stage, axis.joint, axis.name) for axis in axes)
+            self._robots.append(Robot(path, joints, names, (path, joints), env=0, offset=offset, axes=usd_axes))
             offset += len(axes)
         self.generation += 1
         # not before: a stage that could not be read stays to be read

@@ -1,0 +1,149 @@
+"""Poses, velocities and masses of the links of robots on embedded physics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .articulation import ArrayArticulation, PhysicsBackend, Robot
+from .values import broadcast, resolve_indices
+
+
+class BodyState(ArrayArticulation):
+    """Root links by Isaac Sim's names, and all links; they need running physics.
+
+    Isaac Sim reaches links with `RigidPrim(link_paths)`; here, methods of the articulation tell of them. Everything is
+    in the world frame. Quaternions are (w, x, y, z); linear velocities are those of the centre of mass.
+    """
+
+    _backend: PhysicsBackend
+
+    # root links
+
+    def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Positions [m], shape `(robots, 3)`, and quaternions, `(robots, 4)`, of the root links."""
+        return self._split(self._backend.root_pose, indices, 3)
+
+    def set_world_poses(self, positions: Any = None, orientations: Any = None, *, indices: Any = None) -> None:
+        """Place the root links, and the robots with them; joint positions and all velocities stay.
+
+        Args:
+            positions: [m], shape `(robots, 3)`; None leaves them.
+            orientations: Quaternions, `(robots, 4)`, of any length but 0; None leaves them.
+            indices: Rows; None means all.
+
+        Raises:
+            HostError: A root link hangs on a joint that moves.
+        """
+        rows = self._rows(indices)
+        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
+        if positions is not None:
+            poses[:, :3] = broadcast(positions, (len(rows), 3), "positions")
+        if orientations is not None:
+            turns = broadcast(orientations, (len(rows), 4), "orientations").astype(float)
+            lengths = np.linalg.norm(turns, axis=1, keepdims=True)
+            if (wrong := np.flatnonzero(lengths < 1e-6)).size:
+                raise ValueError(
+                    f"orientations[{wrong[0]}] has length 0: must be a quaternion (w, x, y, z). Correct it."
+                )
+            poses[:, 3:] = turns / lengths
+        for row, pose in zip(rows, poses, strict=True):
+            self._backend.write_root_pose(self._robots[row], pose)
+
+    def get_velocities(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Linear [m/s] and angular [rad/s] velocities of the root links, shape `(robots, 3)` each."""
+        return self._split(self._root_velocity, indices, 3)
+
+    def set_velocities(
+        self, linear_velocities: Any = None, angular_velocities: Any = None, *, indices: Any = None
+    ) -> None:
+        """Set velocities of the root links; what is None stays.
+
+        Args:
+            linear_velocities: [m/s], shape `(robots, 3)`.
+            angular_velocities: [rad/s], `(robots, 3)`.
+            indices: Rows; None means all.
+
+        Raises:
+            HostError: A base does not float.
+        """
+        rows = self._rows(indices)
+        velocities = np.array([self._root_velocity(self._robots[row]) for row in rows]).reshape(-1, 6)
+        if linear_velocities is not None:
+            velocities[:, :3] = broadcast(linear_velocities, (len(rows), 3), "linear_velocities")
+        if angular_velocities is not None:
+            velocities[:, 3:] = broadcast(angular_velocities, (len(rows), 3), "angular_velocities")
+        for row, velocity in zip(rows, velocities, strict=True):
+            self._backend.write_root_velocity(self._robots[row], velocity)
+
+    def get_linear_velocities(self, *, indices: Any = None) -> wp.array:
+        """Linear velocities [m/s] of the root links, shape `(robots, 3)`."""
+        return self.get_velocities(indices=indices)[0]
+
+    def set_linear_velocities(self, velocities: Any, *, indices: Any = None) -> None:
+        """Set linear velocities [m/s] of the root links; see `set_velocities`."""
+        self.set_velocities(linear_velocities=velocities, indices=indices)
+
+    def get_angular_velocities(self, *, indices: Any = None) -> wp.array:
+        """Angular velocities [rad/s] of the root links, shape `(robots, 3)`."""
+        return self.get_velocities(indices=indices)[1]
+
+    def set_angular_velocities(self, velocities: Any, *, indices: Any = None) -> None:
+        """Set angular velocities [rad/s] of the root links; see `set_velocities`."""
+        self.set_velocities(angular_velocities=velocities, indices=indices)
+
+    # links
+
+    def get_link_world_poses(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Positions [m], shape `(robots, links, 3)`, and quaternions, `(robots, links, 4)`, of the links."""
+        return self._split(self._backend.link_poses, indices, 3, link_indices)
+
+    def get_link_velocities(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Linear [m/s] and angular [rad/s] velocities of the links, shape `(robots, links, 3)` each."""
+        return self._split(self._backend.link_velocities, indices, 3, link_indices)
+
+    def get_link_masses(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+        """Masses [kg], shape `(robots, links)`."""
+        return self._links(lambda robot: self._backend.link_inertias(robot)[0], indices, link_indices)
+
+    def get_link_coms(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
+        """Centres of mass [m], shape `(robots, links, 3)`, and quaternions of the principal axes, `(robots, links, 4)`.
+
+        Both are in the link frames.
+        """
+        return self._split(lambda robot: self._backend.link_inertias(robot)[1], indices, 3, link_indices)
+
+    def get_link_inertias(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
+        """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
+        return self._links(lambda robot: self._backend.link_inertias(robot)[2].reshape(-1, 9), indices, link_indices)
+
+    # inside
+
+    def _rows(self, indices: Any) -> np.ndarray:
+        self._live()
+        return resolve_indices(indices, len(self._robots), "robot")
+
+    def _root_velocity(self, robot: Robot) -> np.ndarray:
+        return self._backend.link_velocities(robot)[0]
+
+    def _collect(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> np.ndarray:
+        """What is read of each robot asked for, and of these of the links asked for, stacked."""
+        rows = self._rows(indices)
+        links = resolve_indices(link_indices, len(self._robots[0].links), "link") if link_indices is not None else ...
+        if len(rows) == 0:
+            return np.zeros((0, *read(self._robots[0])[links].shape))
+        return np.stack([read(self._robots[row])[links] for row in rows])
+
+    def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
+        return wp.array(self._collect(read, indices, link_indices), dtype=wp.float32, device="cpu")
+
+    def _split(
+        self, read: Callable[[Robot], np.ndarray], indices: Any, at: int, link_indices: Any = None
+    ) -> tuple[wp.array, wp.array]:
+        """What is read, in two: the first `at` numbers of the last axis, and the rest."""
+        both = self._collect(read, indices, link_indices)
+        first, rest = both[..., :at], both[..., at:]
+        return wp.array(first, dtype=wp.float32, device="cpu"), wp.array(rest, dtype=wp.float32, device="cpu")

@@ -1,0 +1,103 @@
+"""A state that an articulation keeps and goes back to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .body_state import BodyState
+from .values import broadcast, resolve_indices
+
+# in the order of `get_default_state`, with the numbers per robot of what is not per DOF
+_ROOT = {"positions": 3, "orientations": 4, "linear_velocities": 3, "angular_velocities": 3}
+_DOFS = ("dof_positions", "dof_velocities", "dof_efforts")
+
+
+class DefaultState(BodyState):
+    """The default state; NaN stands for what was not given one."""
+
+    def set_default_state(
+        self,
+        positions: Any = None,
+        orientations: Any = None,
+        linear_velocities: Any = None,
+        angular_velocities: Any = None,
+        dof_positions: Any = None,
+        dof_velocities: Any = None,
+        dof_efforts: Any = None,
+        *,
+        indices: Any = None,
+        dof_indices: Any = None,
+    ) -> None:
+        """Keep a state for `reset_to_default_state`; what is None stays as it was kept.
+
+        Args:
+            positions: Of the root links [m], shape `(robots, 3)`.
+            orientations: Of the root links, quaternions (w, x, y, z), `(robots, 4)`.
+            linear_velocities: Of the root links [m/s], `(robots, 3)`.
+            angular_velocities: Of the root links [rad/s], `(robots, 3)`.
+            dof_positions: [rad or m], `(robots, DOFs)`.
+            dof_velocities: [rad/s or m/s], `(robots, DOFs)`.
+            dof_efforts: [N·m or N], `(robots, DOFs)`.
+            indices: Rows; None means all.
+            dof_indices: Columns; None means all.
+        """
+        given = dict(zip(_ROOT, (positions, orientations, linear_velocities, angular_velocities), strict=True))
+        given |= dict(zip(_DOFS, (dof_positions, dof_velocities, dof_efforts), strict=True))
+        places = {name: self._place(name, indices, dof_indices) for name in given}
+        rows = {
+            name: broadcast(values, places[name][0].shape[:1] + places[name][1].shape[-1:], name)
+            for name, values in given.items()
+            if values is not None
+        }
+        for name, values in rows.items():
+            self._default_state[name][places[name]] = values
+
+    def get_default_state(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array | None, ...]:
+        """Return what `set_default_state` keeps, in the order of its arguments; None for what was never given."""
+        found = []
+        for name in (*_ROOT, *_DOFS):
+            place = self._place(name, indices, dof_indices)
+            values = self._default_state[name]
+            known = not np.isnan(values).all()
+            found.append(wp.array(values[place], dtype=wp.float32, device="cpu") if known else None)
+        return tuple(found)
+
+    def reset_to_default_state(self) -> None:
+        """Put the robots into the default state, as far as it was given.
+
+        Raises:
+            HostError: Physics is not running, or it cannot put them there.
+        """
+        self._live()
+        kept = self._default_state
+        for row in range(len(self)):
+            root = {name: kept[name][row] for name in _ROOT}
+            known = {name: None if np.isnan(values).any() else values for name, values in root.items()}
+            if known["positions"] is not None or known["orientations"] is not None:
+                self.set_world_poses(known["positions"], known["orientations"], indices=[row])
+            if known["linear_velocities"] is not None or known["angular_velocities"] is not None:
+                self.set_velocities(known["linear_velocities"], known["angular_velocities"], indices=[row])
+            for name in _DOFS:
+                values = kept[name][row]
+                columns = np.flatnonzero(~np.isnan(values))
+                if columns.size:
+                    getattr(self, f"set_{name}")(values[columns], indices=[row], dof_indices=columns)
+
+    # inside
+
+    def _resolve(self) -> None:
+        super()._resolve()
+        shapes = {name: (len(self._robots), numbers) for name, numbers in _ROOT.items()}
+        shapes |= dict.fromkeys(_DOFS, self._at.shape)
+        kept = getattr(self, "_default_state", {})
+        if not (kept and all(kept[name].shape == shape for name, shape in shapes.items())):
+            self._default_state = {name: np.full(shape, np.nan, np.float32) for name, shape in shapes.items()}
+
+    def _place(self, name: str, indices: Any, dof_indices: Any) -> tuple[np.ndarray, ...]:
+        """Rows and columns of what is kept."""
+        rows = resolve_indices(indices, len(self), "robot")
+        columns = resolve_indices(dof_indices, self.num_dofs, "DOF") if name in _DOFS else np.arange(_ROOT[name])
+        return np.ix_(rows, columns)

@@ -1,0 +1,62 @@
+"""Quantities of the equations of motion of robots on embedded physics, at their state now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .articulation import ArrayArticulation, PhysicsBackend, Robot
+from .values import resolve_indices
+
+
+class Dynamics(ArrayArticulation):
+    """Matrices and forces; they need running physics.
+
+    With a floating base the coordinates of a robot are the linear and the angular velocity of its root link, at its
+    centre of mass and in the world frame, then the DOFs: `C = DOFs + 6`. Otherwise `C = DOFs`.
+    """
+
+    _backend: PhysicsBackend
+
+    def get_mass_matrices(self, *, indices: Any = None) -> wp.array:
+        """Mass matrices, shape `(robots, C, C)`, joint armatures included."""
+        return self._stack(self._backend.mass_matrix, indices)
+
+    def get_jacobian_matrices(self, *, indices: Any = None) -> wp.array:
+        """Linear, then angular velocities of the links by the coordinates, shape `(robots, L, 6, C)`.
+
+        `L` is the number of links; with a fixed base, the root link is left out. Velocities are in the world frame,
+        linear ones those of the centres of mass.
+        """
+        return self._stack(self._backend.jacobian, indices)
+
+    def get_dof_coriolis_and_centrifugal_compensation_forces(
+        self, *, indices: Any = None, dof_indices: Any = None
+    ) -> wp.array:
+        """Efforts [N·m or N] that balance Coriolis and centrifugal forces at positions and velocities now."""
+        return self._efforts(self._backend.coriolis_efforts, indices, dof_indices)
+
+    def get_dof_gravity_compensation_forces(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
+        """Efforts [N·m or N] that hold the joints still against gravity at their positions now."""
+        return self._efforts(self._backend.gravity_efforts, indices, dof_indices)
+
+    # inside
+
+    def _efforts(self, compute: Callable[[], np.ndarray], indices: Any, dof_indices: Any) -> wp.array:
+        self._live()
+        return wp.array(compute()[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
+
+    def _stack(self, compute: Callable[[Robot], np.ndarray], indices: Any) -> wp.array:
+        """One array of each robot asked for, stacked."""
+        self._live()
+        rows = resolve_indices(indices, len(self._robots), "robot")
+        return stacked([compute(self._robots[row]) for row in rows], lambda: compute(self._robots[0]))
+
+
+def stacked(arrays: list[np.ndarray], alike: Callable[[], np.ndarray]) -> wp.array:
+    """Arrays as one, float32; of none of them, an empty one of the shape of `alike()`."""
+    together = np.stack(arrays) if arrays else np.zeros((0, *alike().shape))
+    return wp.array(together, dtype=wp.float32, device="cpu")

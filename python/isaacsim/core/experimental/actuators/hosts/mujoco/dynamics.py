@@ -1,0 +1,142 @@
+"""What MuJoCo tells of one robot's bodies and equations of motion, in Isaac Sim's coordinates."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a robot stands in MuJoCo's arrays.
+
+    Args:
+        bodies: Of its links, the root first.
+        dofs: Of its axes, among velocities.
+        floating: Whether the root body has a free joint.
+        fixed: Whether the root body has no joint.
+    """
+
+    bodies: np.ndarray
+    dofs: np.ndarray
+    floating: bool
+    fixed: bool
+
+
+class BodyKinematics:
+    """The bodies of one environment at a state.
+
+    Args:
+        model: Of that environment.
+        data: To compute in.
+        qpos: Positions.
+        qvel: Velocities.
+    """
+
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, qvel: np.ndarray) -> None:
+        self._model, self._data = model, data
+        data.qpos[:], data.qvel[:] = qpos, qvel
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+
+    def poses(self, layout: Layout) -> np.ndarray:
+        """Position and quaternion of each link."""
+        return np.concatenate([self._data.xpos[layout.bodies], self._data.xquat[layout.bodies]], axis=1)
+
+    def velocities(self, layout: Layout) -> np.ndarray:
+        """Linear velocity of the centre of mass and angular velocity of each link."""
+        return np.array([self._jacobian(body) @ self._data.qvel for body in layout.bodies])
+
+    def mass_matrix(self, layout: Layout) -> np.ndarray:
+        """Of the robot's coordinates."""
+        mujoco.mj_makeM(self._model, self._data)
+        everything = np.empty((self._model.nv, self._model.nv))
+        mujoco.mj_fullM(self._model, self._data, everything)
+        turn = self._coordinates(layout)
+        return turn.T @ everything @ turn
+
+    def jacobian(self, layout: Layout) -> np.ndarray:
+        """Of each link that can move."""
+        turn = self._coordinates(layout)
+        bodies = layout.bodies[1:] if layout.fixed else layout.bodies
+        return np.array([self._jacobian(body) @ turn for body in bodies]).reshape(-1, 6, turn.shape[1])
+
+    def gravity(self) -> np.ndarray:
+        """Efforts that balance gravity, of all of MuJoCo's coordinates."""
+        efforts = np.empty(self._model.nv)
+        velocity = self._data.qvel.copy()
+        self._data.qvel[:] = 0.0
+        # at rest, the recursive Newton-Euler pass gives gravity alone; it reads velocities of bodies
+        mujoco.mj_comVel(self._model, self._data)
+        mujoco.mj_rne(self._model, self._data, 0, efforts)
+        self._data.qvel[:] = velocity
+        return efforts
+
+    def coriolis(self, layouts: list[Layout]) -> np.ndarray:
+        """Efforts that balance Coriolis and centrifugal forces, of all of MuJoCo's coordinates."""
+        model, data = self._model, self._data
+        efforts = np.empty(model.nv)
+        mujoco.mj_comVel(model, data)
+        data.qacc[:] = 0.0
+        for layout in layouts:
+            if layout.floating:
+                # where the centre of mass of a turning root has no acceleration, its origin has
+                root = layout.bodies[0]
+                turning = data.xmat[root].reshape(3, 3) @ data.qvel[_base(model, root)][3:]
+                arm = data.xipos[root] - data.xpos[root]
+                data.qacc[_base(model, root)[:3]] = -np.cross(turning, np.cross(turning, arm))
+        mujoco.mj_rne(model, data, 1, efforts)
+        data.qacc[:] = 0.0
+        return efforts - self.gravity()
+
+    def base_velocity(self, layout: Layout, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where MuJoCo has the velocity of a floating root link, and what it is there."""
+        at = _base(self._model, layout.bodies[0])
+        return at, self._base_coordinates(layout) @ velocity
+
+    # inside
+
+    def _jacobian(self, body: int) -> np.ndarray:
+        both = np.empty((6, self._model.nv))
+        mujoco.mj_jacBodyCom(self._model, self._data, both[:3], both[3:], body)
+        return both
+
+    def _coordinates(self, layout: Layout) -> np.ndarray:
+        """MuJoCo's velocities by the robot's coordinates."""
+        first = 6 if layout.floating else 0
+        turn = np.zeros((self._model.nv, first + len(layout.dofs)))
+        turn[layout.dofs, first + np.arange(len(layout.dofs))] = 1.0
+        if layout.floating:
+            turn[_base(self._model, layout.bodies[0]), :6] = self._base_coordinates(layout)
+        return turn
+
+    def _base_coordinates(self, layout: Layout) -> np.ndarray:
+        """MuJoCo's free joint (origin, world; angular, body) by velocities of the centre of mass, in the world."""
+        root = layout.bodies[0]
+        x, y, z = self._data.xipos[root] - self._data.xpos[root]
+        turn = np.eye(6)
+        turn[:3, 3:] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
+        turn[3:, 3:] = self._data.xmat[root].reshape(3, 3).T
+        return turn
+
+
+def link_inertias(model: mujoco.MjModel, layout: Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Masses; centres of mass and principal axes in the link frame; inertias along the link's axes."""
+    bodies = layout.bodies
+    inertias = np.empty((len(bodies), 3, 3))
+    for i, body in enumerate(bodies):
+        axes = np.empty(9)
+        mujoco.mju_quat2Mat(axes, model.body_iquat[body])
+        inertias[i] = axes.reshape(3, 3) * model.body_inertia[body] @ axes.reshape(3, 3).T
+    places = np.concatenate([model.body_ipos[bodies], model.body_iquat[bodies]], axis=1)
+    return model.body_mass[bodies].copy(), places, inertias
+
+
+def _base(model: mujoco.MjModel, root: int) -> np.ndarray:
+    """Places of a floating root among velocities."""
+    return int(model.body_dofadr[root]) + np.arange(6)

@@ -1,0 +1,135 @@
+"""Fields of MuJoCo's model that differ between environments once somebody sets them, and the properties they hold."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from ...errors import HostError
+from .model import LOCKED, NO_FORCE, OPEN_END, AxisAddress
+
+# fields of one number per DOF, and the properties they are
+_PER_DOF = {
+    "armatures": "dof_armature",
+    "static_frictions": "dof_frictionloss",
+    "dynamic_frictions": "dof_frictionloss",
+    "viscous_frictions": "dof_damping",
+}
+_LIMITS = {"lower_limits": 0, "upper_limits": 1}
+KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
+# fields that constants of the model are computed from
+_CONSTANTS = ("dof_armature", "body_pos", "body_quat")
+
+
+class ModelFields:
+    """The model's fields by environment: those of the model until one is written.
+
+    Args:
+        model: What the batch was made of.
+        batch: The simulations.
+    """
+
+    def __init__(self, model: mujoco.MjModel, batch: Batch) -> None:
+        self._model, self._batch = model, batch
+        self._own: dict[str, np.ndarray] = {}
+        self._scratch: mujoco.MjModel | None = None
+
+    def read(self, name: str) -> np.ndarray:
+        """Values of a field, an environment a row; not to be written."""
+        if name in self._own:
+            return self._own[name]
+        value = getattr(self._model, name)
+        return np.broadcast_to(value, (self._batch.nsim, *value.shape))
+
+    def own(self, name: str) -> np.ndarray:
+        """Values of a field by environment, to be written; then call `written`."""
+        if name not in self._own:
+            self._own[name] = self._batch.expand(name)
+        return self._own[name]
+
+    def written(self, name: str, envs: np.ndarray) -> None:
+        """Let the model's constants follow a field that was written."""
+        if name in _CONSTANTS:
+            self._batch.set_const(np.unique(envs))
+
+    def copy_to(self, other: ModelFields) -> None:
+        """Give other simulations of the same model the same fields."""
+        for name, values in self._own.items():
+            other.own(name)[:] = values
+        if not self._own.keys().isdisjoint(_CONSTANTS):
+            other._batch.set_const()
+
+    def model_of(self, env: int) -> mujoco.MjModel:
+        """The model of one environment but for its gains, valid until the next call."""
+        if self._own.keys() <= {"actuator_gainprm", "actuator_biasprm"}:
+            return self._model
+        self._scratch = self._batch.get_model(env, self._scratch)
+        return self._scratch
+
+
+def read_property(fields: ModelFields, at: AxisAddress, name: str) -> np.ndarray:
+    """A property of all axes, an environment a row; ±inf is no limit."""
+    if name in _PER_DOF:
+        return fields.read(_PER_DOF[name])[:, at.velocity]
+    if name == "max_efforts":
+        bound = fields.read("jnt_actfrcrange")[:, at.joint, 1]
+        bound = np.where(bound <= NO_FORCE, 0.0, bound)
+        return np.where(fields.read("jnt_actfrclimited")[:, at.joint], bound, np.inf)
+    bounds = fields.read("jnt_range")[:, at.joint]
+    values = np.where(np.ptp(bounds, axis=2) <= 2.1 * LOCKED, bounds.mean(axis=2), bounds[..., _LIMITS[name]])
+    limited = fields.read("jnt_limited")[:, at.joint] & (np.abs(values) < OPEN_END)
+    return np.where(limited, values, np.copysign(np.inf, _LIMITS[name] - 0.5))
+
+
+def write_properties(
+    fields: ModelFields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray, axes: np.ndarray
+) -> None:
+    """Set properties of some axes of some environments; `envs`, `axes` and the values have one shape."""
+    _require_known(values)
+    _require_one_friction(values)
+    for name, field in _PER_DOF.items():
+        if name in values:
+            fields.own(field)[envs, at.velocity[axes]] = values[name]
+            fields.written(field, envs)
+    joints = at.joint[axes]
+    if "max_efforts" in values:
+        bound = np.clip(values["max_efforts"].astype(float), NO_FORCE, np.finfo(float).max)
+        fields.own("jnt_actfrcrange")[envs, joints] = np.stack([-bound, bound], axis=-1)
+        fields.own("jnt_actfrclimited")[envs, joints] = np.isfinite(values["max_efforts"])
+    if not _LIMITS.keys().isdisjoint(values):
+        lower, upper = (
+            np.clip(values[name].astype(float), -OPEN_END, OPEN_END)
+            if name in values
+            else np.clip(read_property(fields, at, name)[envs, axes], -OPEN_END, OPEN_END)
+            for name in _LIMITS
+        )
+        # MuJoCo wants limits apart
+        apart = np.where(upper - lower < 2 * LOCKED, LOCKED, 0.0)
+        fields.own("jnt_range")[envs, joints] = np.stack([lower - apart, upper + apart], axis=-1)
+        fields.own("jnt_limited")[envs, joints] = (lower > -OPEN_END) | (upper < OPEN_END)
+
+
+def _require_known(values: Mapping[str, Any]) -> None:
+    if unknown := [name for name in values if name not in KNOWN]:
+        what = ", ".join(name.replace("_", " ") for name in unknown)
+        raise HostError(
+            f"{what}: MuJoCo does not have them. Author them while physics is stopped, for other simulators, or use "
+            "engine='physx'."
+        )
+
+
+def _require_one_friction(values: Mapping[str, np.ndarray]) -> None:
+    both = [values[name] for name in ("static_frictions", "dynamic_frictions") if name in values]
+    if len(both) == 2 and (wrong := np.argwhere(both[0] != both[1])).size:
+        place = tuple(wrong[0])
+        raise HostError(
+            f"static friction {both[0][place]:g} with dynamic friction {both[1][place]:g}: MuJoCo has one dry "
+            "friction. Give the same values for both, or one of them alone."
+        )

@@ -1,0 +1,64 @@
+"""The robots of embedded physics, with Isaac Sim's methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .default_state import DefaultState
+from .dof_properties import DofProperties
+from .dynamics import Dynamics
+
+
+class PhysicsArticulation(DofProperties, Dynamics, DefaultState):
+    """Robots on embedded physics: the array surface plus what only physics and the stage can tell."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether the robots are on the stage still."""
+        return all(self.prims)
+
+    @property
+    def prims(self) -> list[Any]:
+        """Articulation root prim of each row; copies have that of their prototype."""
+        stage = self._backend.stage
+        return [stage.GetPrimAtPath(robot.prototype[0]) for robot in self._robots]
+
+    def is_physics_tensor_entity_valid(self) -> bool:
+        """Whether physics runs, so that state can be read and written."""
+        return self._backend.arrays() is not None
+
+    # joints and links; all rows have the same names
+
+    @property
+    def num_joints(self) -> int:
+        """Number of joints inside a robot, those without DOFs among them."""
+        return len(self.joint_names)
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints inside a robot; one that fixes the base to the world is not among them."""
+        return [_name(path) for path in self._current()[0].joints]
+
+    @property
+    def joint_paths(self) -> list[list[str]]:
+        """Path of each joint of each row."""
+        return [list(robot.joints) for robot in self._current()]
+
+    @property
+    def num_links(self) -> int:
+        """Number of links of a robot."""
+        return len(self._current()[0].links)
+
+    @property
+    def link_names(self) -> list[str]:
+        """Names of the links, the root first."""
+        return [_name(path) for path in self._current()[0].links]
+
+    @property
+    def link_paths(self) -> list[list[str]]:
+        """Path of each link of each row."""
+        return [list(robot.links) for robot in self._current()]
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1]

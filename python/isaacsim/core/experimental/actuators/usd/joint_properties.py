@@ -1,0 +1,224 @@
+"""Per-DOF properties as USD has them: which attributes hold them, in what unit, and what holds where none is authored.
+
+Everything here is SI, rad and m; the stage has degrees on angular axes. An axis is a joint's path and the name of its
+instance in multiple-apply schemas: `angular` or `linear` of a joint with one, `transX` … `rotZ` of one with several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pxr import Sdf, Usd
+
+from ..errors import HostError
+
+Axis = tuple[str, str]
+# those of joints with several
+_MANY = ("rotX", "rotY", "rotZ", "transX", "transY", "transZ")
+
+
+@dataclass(frozen=True)
+class Property:
+    """Where a property of an axis stands on the stage.
+
+    Args:
+        attributes: Where it may be authored, the strongest first; `{axis}` is the instance. The first is written where
+            none is authored; those that are authored are all written, so that every reader finds the same.
+        schema: What gives a joint the first attribute; None for its own. The others need none.
+        power: Power of degrees per radian that a value per radian is multiplied with, on angular axes.
+        fallback: Value [SI] where nothing is authored.
+        of_several: Replaces `attributes` and `schema` on joints of several axes.
+    """
+
+    attributes: tuple[str, ...]
+    schema: str | None = None
+    power: int = 0
+    fallback: float = 0.0
+    of_several: tuple[str, str] | None = None
+
+    def on(self, axis: str) -> tuple[tuple[str, ...], str | None]:
+        """Attributes and schema on one axis."""
+        names, schema = self.attributes, self.schema
+        if self.of_several is not None and axis not in ("angular", "linear"):
+            names, schema = self.of_several[:1], self.of_several[1]
+        return tuple(name.format(axis=axis) for name in names), schema and schema.format(axis=axis)
+
+    def scale(self, axis: str) -> float:
+        """What SI is multiplied with to get the number on the stage."""
+        return math.degrees(1.0) ** self.power if is_angular(axis) else 1.0
+
+
+_DRIVE, _AXIS, _ENVELOPE = (
+    "PhysicsDriveAPI:{axis}",
+    "PhysxJointAxisAPI:{axis}",
+    "PhysxDrivePerformanceEnvelopeAPI:{axis}",
+)
+_LIMIT = "PhysicsLimitAPI:{axis}"
+
+
+def _drive(name: str, power: int = 0, fallback: float = 0.0) -> Property:
+    return Property((f"drive:{{axis}}:physics:{name}",), _DRIVE, power, fallback)
+
+
+def _axis(name: str, *others: str, power: int = 0, fallback: float = 0.0) -> Property:
+    return Property((f"physxJointAxis:{{axis}}:{name}", *others), _AXIS, power, fallback)
+
+
+def _envelope(name: str, power: int, fallback: float = 0.0) -> Property:
+    return Property((f"physxDrivePerformanceEnvelope:{{axis}}:{name}",), _ENVELOPE, power, fallback)
+
+
+PROPERTIES = {
+    "stiffnesses": _drive("stiffness", -1),
+    "dampings": _drive("damping", -1),
+    "position_targets": _drive("targetPosition", 1),
+    "velocity_targets": _drive("targetVelocity", 1),
+    "max_efforts": _drive("maxForce", fallback=math.inf),
+    "lower_limits": Property(
+        ("physics:lowerLimit",), None, 1, -math.inf, of_several=("limit:{axis}:physics:low", _LIMIT)
+    ),
+    "upper_limits": Property(
+        ("physics:upperLimit",), None, 1, math.inf, of_several=("limit:{axis}:physics:high", _LIMIT)
+    ),
+    "armatures": _axis("armature", "newton:armature", "physxJoint:armature"),
+    # newton knows one dry friction
+    "static_frictions": _axis("staticFrictionEffort", "newton:friction"),
+    "dynamic_frictions": _axis("dynamicFrictionEffort", "newton:friction"),
+    "viscous_frictions": _axis("viscousFrictionCoefficient", "newton:damping", power=-1),
+    "max_velocities": _axis(
+        "maxJointVelocity", "newton:velocityLimit", "physxJoint:maxJointVelocity", power=1, fallback=math.inf
+    ),
+    "speed_effort_gradients": _envelope("speedEffortGradient", 1),
+    "max_actuator_velocities": _envelope("maxActuatorVelocity", 1, math.inf),
+    "velocity_dependent_resistances": _envelope("velocityDependentResistance", -1),
+}
+
+
+def is_angular(axis: str) -> bool:
+    """Whether an axis turns."""
+    return axis == "angular" or axis.startswith("rot")
+
+
+def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
+    """The axis of a joint that the DOF of this name is; one of several is named `joint:axis`."""
+    prim = stage.GetPrimAtPath(joint)
+    own = {"PhysicsRevoluteJoint": "angular", "PhysicsPrismaticJoint": "linear"}
+    if (axis := own.get(str(prim.GetTypeName()))) is not None:
+        return axis
+    last = name.rsplit(":", 1)[-1]
+    return last if last in _MANY else next((axis for axis in _MANY if not _is_locked(prim, axis)), _MANY[0])
+
+
+def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
+    """Values of a property as authored, one per axis; NaN where nothing is."""
+    return np.array([_authored(stage.GetPrimAtPath(joint), PROPERTIES[name], axis) for joint, axis in axes])
+
+
+def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
+    """Values of a property, one per axis; ±inf is no limit, NaN what is asked of an axis without a name."""
+    values = authored(stage, name, axes)
+    return np.where(np.isnan(values) & [bool(axis) for _, axis in axes], PROPERTIES[name].fallback, values)
+
+
+def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> None:
+    """Author properties, one value per axis each, at the stage's edit target.
+
+    Raises:
+        HostError: One of them cannot be authored there, or would have no effect; nothing is written then.
+    """
+    target = stage.GetEditTarget()
+    layer = target.GetLayer()
+    joints = {joint: _spec_path(stage, joint) for joint, _ in axes}
+    draft = Sdf.Layer.CreateAnonymous("before")
+    before = {path: Sdf.Path(f"/Joint{i}") for i, path in enumerate(joints.values()) if layer.GetPrimAtPath(path)}
+    for path, place in before.items():
+        Sdf.CopySpec(layer, path, draft, place)
+    for name, column in values.items():
+        for (joint, axis), value in zip(axes, column, strict=True):
+            _write(stage.GetPrimAtPath(joint), joints[joint], PROPERTIES[name], axis, float(value))
+    for name, column in values.items():
+        found = read_property(stage, name, axes)
+        if (hidden := np.flatnonzero(~np.isclose(found, column, rtol=1e-5, atol=1e-30))).size:
+            joint, axis = axes[hidden[0]]
+            for path in joints.values():
+                _put_back(layer, path, draft, before.get(path))
+            raise HostError(
+                f"<{joint}>.{PROPERTIES[name].on(axis)[0][0]}: setting it at the edit target {layer.GetDisplayName()} "
+                "has no effect, for a stronger layer authors it. Set that layer as the edit target."
+            )
+
+
+def _authored(joint: Usd.Prim, known: Property, axis: str) -> float:
+    if not axis:
+        return math.nan
+    names, schema = known.on(axis)
+    for name in names:
+        attribute = joint.GetAttribute(name)
+        # without its schema, a drive or an axis has no attributes
+        lacks = name == names[0] and schema is not None and not _has(joint, schema)
+        if not lacks and attribute and attribute.HasAuthoredValue():
+            value = attribute.Get(Usd.TimeCode.Default())
+            if value is not None:
+                return float(value) / known.scale(axis)
+    return math.nan
+
+
+def _is_locked(joint: Usd.Prim, axis: str) -> bool:
+    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
+    return bool(low and high) and low.Get() > high.Get()
+
+
+def _has(joint: Usd.Prim, schema: str) -> bool:
+    return schema in joint.GetPrimTypeInfo().GetAppliedAPISchemas()
+
+
+def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
+    """Where the edit target holds a joint."""
+    prim, target = stage.GetPrimAtPath(joint), stage.GetEditTarget()
+    layer = target.GetLayer()
+    if not prim:
+        raise HostError(f"<{joint}>: not on the stage any more. Make the articulation anew.")
+    if prim.IsInstanceProxy():
+        raise HostError(
+            f"<{joint}> is part of an instance and cannot be edited here. Make the robot uninstanceable, or set the "
+            "property after play()."
+        )
+    if not layer.permissionToEdit:
+        raise HostError(f"layer {layer.GetDisplayName()} is locked. Set another edit target or unlock it.")
+    path = target.MapToSpecPath(prim.GetPath())
+    if path.isEmpty:
+        raise HostError(
+            f"<{joint}> is out of reach of the edit target {layer.GetDisplayName()}. Set one that covers the robot."
+        )
+    return path
+
+
+def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: float) -> None:
+    """Author one value, in the first attribute and in those that hold it already."""
+    names, schema = known.on(axis)
+    # what others hold is of all axes of the joint
+    also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]
+    layer = joint.GetStage().GetEditTarget().GetLayer()
+    if schema is not None and not _has(joint, schema):
+        joint.AddAppliedSchema(schema)
+    spec = Sdf.CreatePrimInLayer(layer, path)
+    for name in (names[0], *also):
+        attribute = spec.attributes.get(name) or Sdf.AttributeSpec(
+            spec, name, joint.GetAttribute(name).GetTypeName() or Sdf.ValueTypeNames.Float
+        )
+        attribute.default = value * known.scale(axis)
+
+
+def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Path | None) -> None:
+    """Make a prim of the layer what it was; `place` is its copy, None where it was not there."""
+    if place is not None:
+        Sdf.CopySpec(draft, place, layer, path)
+        return
+    spec = layer.GetPrimAtPath(path)
+    for name in list(spec.attributes.keys()):
+        spec.RemoveProperty(spec.attributes[name])
+    spec.ClearInfo("apiSchemas")
+    layer.ScheduleRemoveIfInert(spec)
