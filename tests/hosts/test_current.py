@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
+from fakes.contract import our_callbacks, stage_with_robots
 from fakes.kit_world import ISAAC, KINDS, KitWorld
-from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host, use_stage
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    PDControlConfig,
+    add_actuator,
+    use_host,
+    use_stage,
+)
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
@@ -398,3 +407,102 @@ def test_broken_installation_of_ours_is_no_plain_kit(monkeypatch: pytest.MonkeyP
             current_host()
         # nothing else was tried after it
         assert caught.value.__context__ is None
+
+
+# Isaac Sim's extensions, switched on later
+
+
+def test_isaac_sims_host_takes_over_when_it_appears() -> None:
+    """Choose again what was chosen without it; what the plain host serves goes on with it until it is closed."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        plain = current_host()
+        old = ArticulationActuators("/World/Robot_0")
+        world.enable_isaac()
+        isaac = current_host()
+        assert [type(one).__name__ for one in (plain, isaac)] == ["KitHost", "IsaacSimHost"]
+        assert current_host() is isaac
+        add_actuator("/World/Robot_1", "hip", "hip_motor", PDControlConfig(1.0, 0.1))
+        new = ArticulationActuators("/World/Robot_1")
+        assert isinstance(new.articulation, world.articulation_class)
+        world.play()
+        for _ in range(2):
+            world.physics.arrays["position_targets"][:] = 1.0
+            world.update()
+        assert (world.physics.arrays["actuation_forces"] != 0).sum(axis=1).tolist() == [2, 1]
+        old.close()
+        assert not world.physics.arrays["actuation_forces"][0].any()
+        new.close()
+        assert (world.log.error, world.log.warn) == ([], [])
+
+
+@pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
+@pytest.mark.parametrize("first", [True, False], ids=["plain first", "plain last"])
+def test_drives_are_given_back_by_the_last_of_two_hosts(first: bool) -> None:
+    """Know of each other's drives: a joint that one has taken is no free joint to the other."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        old = ArticulationActuators("/World/Robot_0")
+        world.enable_isaac()
+        new = ArticulationActuators("/World/Robot_0")
+        world.play()
+        before = world.physics.arrays["stiffnesses"].copy()
+        world.update(steps=2)
+        driven = world.physics.arrays["stiffnesses"] == 0
+        assert driven.sum() == 2
+        (old if first else new).close()
+        assert (world.physics.arrays["stiffnesses"] == 0).tolist() == driven.tolist()
+        (new if first else old).close()
+        after = world.physics.arrays["stiffnesses"]
+        assert after.all()
+        np.testing.assert_array_equal(after[~driven], before[~driven])
+
+
+def test_two_wrappers_of_two_hosts_are_warned_of() -> None:
+    """As two of one host."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        old = ArticulationActuators("/World/Robot_0")
+        world.play()
+        world.update()
+        world.stop()
+        world.enable_isaac()
+        world.play()
+        world.update()
+        with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
+            new = ArticulationActuators("/World/Robot_0")
+        new.close()
+        old.close()
+
+
+def test_former_host_is_closed_with_the_other() -> None:
+    """Leave no callback behind, though somebody holds robots of it."""
+    with KitWorld("kit-core") as world:
+        world.open(stage_with_robots())
+        held = Articulation("/World/Robot_0")
+        world.enable_isaac()
+        current_host()
+        close_kit_host()
+        assert our_callbacks(world) == []
+        assert held.paths == ["/World/Robot_0"]
+
+
+def test_former_host_ends_when_nobody_needs_it() -> None:
+    """Hold it no longer than those who use it do."""
+    with KitWorld("kit-core") as world:
+        plain = weakref.ref(current_host())
+        world.enable_isaac()
+        current_host()
+        gc.collect()
+        assert plain() is None
+
+
+def test_half_of_isaac_sim_is_none() -> None:
+    """Stay with the plain host until both of its extensions are there."""
+    with KitWorld("kit-core") as world:
+        plain = current_host()
+        world.enable_isaac()
+        prims = sys.modules.pop("isaacsim.core.experimental.prims")
+        assert current_host() is plain
+        sys.modules["isaacsim.core.experimental.prims"] = prims
+        assert current_host() is not plain

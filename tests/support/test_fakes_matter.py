@@ -10,7 +10,7 @@ from fakes import callbacks
 from fakes.callbacks import CallbackList, Subscription
 from fakes.contract import check_life
 from fakes.omni_physics_tensors import SimulationView
-from fakes.simulation_manager import READY_EVENTS, IsaacEvents, SimulationManager
+from fakes.simulation_manager import PRIM_GONE, READY_EVENTS, IsaacEvents, SimulationManager
 
 
 def keep_strongly(callback: Any) -> Any:
@@ -31,8 +31,13 @@ def ready_before_views(cls: type[SimulationManager]) -> None:
     cls._view = SimulationView(physics)
 
 
-def deregister_nothing(cls: type[SimulationManager], uid: int) -> bool:
-    return True
+def register_beside(cls: type[SimulationManager], callback: Any, event: Any, *, order: int = 0) -> int:
+    uid = cls._callback_iter
+    cls._callback_iter += 1
+    call = cls._as_kept(callback)
+    held = [cls._connect(call, event, order), *cls._callbacks.get(uid, ())] if event not in PRIM_GONE else []
+    cls._callbacks[uid] = (event, call, held)
+    return uid
 
 
 def stay_ready(cls: type[SimulationManager]) -> None:
@@ -82,9 +87,13 @@ MUTATIONS: dict[str, tuple[Any, str, Any, str, list[str]]] = {
         *(SimulationManager, "_dispatch", classmethod(no_ready), "isaac-newton"),
         ["wrap", "play", "frame"],
     ),
-    "nothing deregistered": (
-        *(SimulationManager, "deregister_callback", classmethod(deregister_nothing), "isaac-physx"),
-        ["wrap", "play", "unwrap"],
+    "default callbacks keep the numbers": (
+        *(SimulationManager, "enable_default_callbacks", classmethod(lambda cls: None), "isaac-physx"),
+        ["wrap", "defaults", "play", "frame"],
+    ),
+    "an overwritten callback is still called": (
+        *(SimulationManager, "register_callback", classmethod(register_beside), "isaac-physx"),
+        ["wrap", "defaults", "play", "frame"],
     ),
     "dropping does not unsubscribe": (
         *(Subscription, "__del__", lambda self: None, "kit-core"),

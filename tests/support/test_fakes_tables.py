@@ -18,6 +18,8 @@ from fakes.kit_world import ISAAC, KINDS, KitWorld
 from fakes.omni_usd import UsdContext
 from fakes.physics import PhysicsSimulationInterface, PhysicsStepContext, PhysxInterface
 from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
+from fakes.stage_utils import StageUtils
+from pxr import Sdf, Usd, UsdPhysics
 
 NOTHING = inspect.Parameter.empty
 
@@ -96,6 +98,9 @@ SIGNATURES = [
     ),
     (SimulationManager.deregister_callback, plain("uid")),
     (SimulationManager.deregister_all_callbacks, []),
+    (SimulationManager.enable_default_callbacks, []),
+    (StageUtils.get_current_stage, keyword(backend=None)),
+    (StageUtils.use_stage, plain("stage")),
     (SimulationManager.initialize_physics, []),
     (SimulationManager.invalidate_physics, []),
     (SimulationManager.get_physics_simulation_view, []),
@@ -172,6 +177,30 @@ def test_stage_change_clears_callbacks_and_ids(world: KitWorld, change: str) -> 
     assert manager.register_callback(print, IsaacEvents.PHYSICS_READY) == 0
 
 
+def test_default_callbacks_count_from_0_and_overwrite(world: KitWorld) -> None:
+    """Keep what is registered, and drop it when its number is given to somebody else."""
+    heard: list[str] = []
+    manager = world.simulation_manager
+    for name in ("first", "second"):
+        manager.register_callback(lambda _, name=name: heard.append(name), IsaacEvents.PHYSICS_READY)
+    manager.enable_default_callbacks()
+    world.play()
+    assert heard == ["first", "second"]
+    assert manager.register_callback(print, SimulationEvent.SIMULATION_STOPPED) == 0
+    world.stop()
+    world.play()
+    assert heard == ["first", "second", "second"]
+
+
+def test_default_callbacks_overwrite_an_articulations_own(world: KitWorld) -> None:
+    """Leave an articulation without tensors that nobody told of physics."""
+    robots = world.articulation_class(ROBOTS)
+    world.simulation_manager.enable_default_callbacks()
+    world.simulation_manager.register_callback(print, SimulationEvent.SIMULATION_PAUSED)
+    world.play()
+    assert not robots.is_physics_tensor_entity_valid()
+
+
 def test_deregistering_says_whether_there_was_one(world: KitWorld) -> None:
     """Return True once, then False with a warning; deletion callbacks too."""
     manager = world.simulation_manager
@@ -230,6 +259,30 @@ def test_functions_are_held(world: KitWorld) -> None:
     gc.collect()
     world.play()
     assert heard == ["lambda"]
+
+
+# the current stage
+
+
+def test_used_stage_is_one_that_the_context_does_not_know(world: KitWorld) -> None:
+    """Make a stage current inside the block only, for articulations too."""
+    utils, opened, used = sys.modules["isaacsim.core.experimental.utils.stage"], world.usd_context, stage_with_robots(3)
+    assert utils.get_current_stage(backend="usd") is opened.get_stage()
+    with utils.use_stage(used):
+        assert utils.get_current_stage(backend="usd") is used
+        assert opened.get_stage() is not used
+        assert len(world.articulation_class(ROBOTS)) == 3
+    assert utils.get_current_stage(backend="usd") is opened.get_stage()
+
+
+def test_no_current_stage_is_an_error(world: KitWorld) -> None:
+    """Raise where there is none, and for a backend that is none."""
+    utils = sys.modules["isaacsim.core.experimental.utils.stage"]
+    with pytest.raises(ValueError):
+        utils.get_current_stage(backend="nonsense")
+    world.close()
+    with pytest.raises(ValueError):
+        utils.get_current_stage(backend="usd")
 
 
 # what callbacks receive, and in which order
@@ -495,12 +548,12 @@ ACCESSORS = [
     ("set_dof_velocities", plain("velocities"), True),
     ("get_dof_efforts", [], True),
     ("set_dof_efforts", plain("efforts"), True),
-    ("get_dof_position_targets", [], True),
-    ("set_dof_position_targets", plain("positions"), True),
-    ("get_dof_velocity_targets", [], True),
-    ("set_dof_velocity_targets", plain("velocities"), True),
-    ("get_dof_gains", [], True),
-    ("switch_dof_control_mode", plain("mode"), True),
+    ("get_dof_position_targets", [], False),
+    ("set_dof_position_targets", plain("positions"), False),
+    ("get_dof_velocity_targets", [], False),
+    ("set_dof_velocity_targets", plain("velocities"), False),
+    ("get_dof_gains", [], False),
+    ("switch_dof_control_mode", plain("mode"), False),
     ("get_dof_armatures", [], False),
     ("set_dof_armatures", plain("armatures"), False),
     ("get_dof_limits", [], False),
@@ -584,6 +637,98 @@ def test_full_read_is_the_buffer_and_indexed_read_a_copy(world: KitWorld) -> Non
     world.play()
     assert robots.get_dof_positions().ptr == robots.get_dof_positions().ptr
     assert robots.get_dof_positions(indices=[0, 1]).ptr != robots.get_dof_positions().ptr
+
+
+# name of the accessors, attribute on the stage, its value there, and what that is in radians
+STOPPED = [
+    ("position_targets", "drive:angular:physics:targetPosition", 90.0, np.pi / 2),
+    ("velocity_targets", "drive:angular:physics:targetVelocity", 180.0, np.pi),
+    ("armatures", "physxJoint:armature", 0.25, 0.25),
+    ("max_efforts", "drive:angular:physics:maxForce", 7.0, 7.0),
+    ("max_velocities", "physxJoint:maxJointVelocity", 360.0, 2 * np.pi),
+]
+HIP = "/World/Robot_1/hip"
+
+
+def hip_attribute(world: KitWorld, name: str) -> Usd.Attribute:
+    return world.usd_context.get_stage().GetPrimAtPath(HIP).CreateAttribute(name, Sdf.ValueTypeNames.Float)
+
+
+@pytest.mark.parametrize(("name", "attribute", "authored", "radians"), STOPPED, ids=[row[0] for row in STOPPED])
+def test_stopped_the_stage_is_read_and_written(
+    world: KitWorld, name: str, attribute: str, authored: float, radians: float
+) -> None:
+    """Go through the attributes of the joint, in degrees there, and physics takes them over at play."""
+    robots = world.articulation_class(ROBOTS)
+    get, set_ = (getattr(robots, f"{verb}_dof_{name}") for verb in ("get", "set"))
+    hip_attribute(world, attribute).Set(authored)
+    found = get(indices=[1], dof_indices=robots.get_dof_indices("hip"))
+    np.testing.assert_allclose(found.numpy(), [[radians]], rtol=1e-6)
+    set_(2 * radians, indices=[1], dof_indices=robots.get_dof_indices("hip"))
+    np.testing.assert_allclose(hip_attribute(world, attribute).Get(), 2 * authored, rtol=1e-6)
+    world.play()
+    found = get(indices=[1], dof_indices=robots.get_dof_indices("hip"))
+    np.testing.assert_allclose(found.numpy(), [[2 * radians]], rtol=1e-6)
+
+
+def test_stopped_gains_and_limits_are_the_stages(world: KitWorld) -> None:
+    """Read and write pairs, per radian; the control mode too is a matter of the stage then."""
+    robots = world.articulation_class(ROBOTS)
+    hip = robots.get_dof_indices("hip").numpy()
+    stiffness = UsdPhysics.DriveAPI(world.usd_context.get_stage().GetPrimAtPath(HIP), "angular").GetStiffnessAttr()
+    before = stiffness.Get()
+    np.testing.assert_allclose(robots.get_dof_gains()[0].numpy()[1, hip], np.degrees(before), rtol=1e-6)
+    robots.set_dof_gains(np.degrees(2.0), dof_indices=hip, update_default_gains=False)
+    assert stiffness.Get() == pytest.approx(2.0)
+    robots.switch_dof_control_mode("effort")
+    assert stiffness.Get() == 0.0
+    robots.switch_dof_control_mode("position")
+    assert stiffness.Get() == pytest.approx(before)
+    robots.set_dof_limits(-np.pi, np.pi, dof_indices=hip)
+    assert hip_attribute(world, "physics:upperLimit").Get() == pytest.approx(180.0)
+    np.testing.assert_allclose(robots.get_dof_limits()[0].numpy()[1, hip], -np.pi, rtol=1e-6)
+
+
+def test_masks_are_indices_and_floats_are_cut(world: KitWorld) -> None:
+    """Take True for 1 and False for 0, and what is behind a point for nothing."""
+    robots = world.articulation_class(ROBOTS)
+    world.play()
+    robots.set_dof_positions([[1.0, 2.0, 3.0]])
+    assert robots.get_dof_positions(indices=[0], dof_indices=np.array([False, True, True])).numpy().tolist() == [
+        [1.0, 2.0, 2.0]
+    ]
+    assert robots.get_dof_positions(indices=[0], dof_indices=np.array([2.9, 0.1])).numpy().tolist() == [[3.0, 1.0]]
+    assert robots.get_dof_positions(indices=1, dof_indices=2).numpy().tolist() == [[3.0]]
+
+
+def test_efforts_are_the_last_command_and_those_of_a_session(world: KitWorld) -> None:
+    """Read back what was commanded, not what drives add; the next play begins without."""
+    robots = world.articulation_class(ROBOTS)
+    world.play()
+    robots.set_dof_efforts(2.0, indices=[1], dof_indices=[0])
+    robots.set_dof_position_targets(1.0)
+    world.update(steps=3)
+    assert robots.get_dof_efforts().numpy().tolist() == [[0.0] * 3, [2.0, 0.0, 0.0]]
+    world.stop()
+    world.play()
+    assert not robots.get_dof_efforts().numpy().any()
+
+
+def test_device_is_the_cpu_until_ready_and_dof_types_come_from_drives(world: KitWorld) -> None:
+    """Know no device before, and no kind of a joint without a drive."""
+    robots = world.articulation_class(ROBOTS)
+    assert str(robots._device) == "cpu"
+    kinds = sys.modules["omni.physics.tensors"].DofType
+    assert set(robots.dof_types) == {kinds.Rotation}
+    world.usd_context.get_stage().GetPrimAtPath("/World/Robot_0/hip").RemoveAPI(UsdPhysics.DriveAPI, "angular")
+    assert robots.dof_types[robots.dof_names.index("hip")] == kinds.Invalid
+
+
+def test_paths_of_joints_are_a_list_for_each_robot(world: KitWorld) -> None:
+    """Name joints by the last segment of their paths."""
+    robots = world.articulation_class(ROBOTS)
+    assert [[path.rsplit("/", 1)[1] for path in row] for row in robots.dof_paths] == [robots.dof_names] * 2
+    assert robots.dof_paths[1][0].startswith("/World/Robot_1/")
 
 
 def test_no_gains_at_all_are_an_assertion(world: KitWorld) -> None:

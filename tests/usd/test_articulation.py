@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators.usd.articulation import (
     joints_by_name,
     loop_joints,
     match_roots,
+    require_same_joints,
 )
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -168,22 +169,22 @@ def test_pattern_matches_segment_by_segment(pattern, path, matched):
     [
         ("/World/A", [0]),
         ("/World/B/base", [1]),
-        ("/World/B", [1]),
+        ("/World/B", [1, 2]),
         ("/World/B/.*", [1, 2]),
-        ("/World", [0]),
-        ("/World/.*", [0, 1, 3]),
+        ("/World", [0, 1, 2, 3, 4]),
+        ("/World/.*", [0, 1, 2, 3, 4]),
         ("/World/envs/.*/C", [3, 4]),
         ("/World/envs/env_.*", [3, 4]),
-        ("/World/envs", [3]),
+        ("/World/envs", [3, 4]),
         ("/World/envs/env_1/C", [4]),
-        (["/World/B", "/World/A"], [1, 0]),
+        (["/World/B", "/World/A"], [1, 2, 0]),
         (["/World/A", "/World/(A|B)"], [0, 1]),
         (("/World/A", "/World/A"), [0]),
     ],
     ids=str,
 )
-def test_pattern_picks_the_first_root_at_or_below(patterns, picked):
-    """Pick, pattern by pattern and each once, the first articulation at or below each matching prim."""
+def test_pattern_picks_every_root_below(patterns, picked):
+    """Pick, pattern by pattern and each once, the articulations that matching prims are or are above of."""
     assert match_roots(patterns, ROOTS) == picked
 
 
@@ -196,6 +197,33 @@ def test_no_match_lists_what_exists(pattern):
     with pytest.raises(ValueError) as caught:
         match_roots(pattern, ROOTS)
     assert repr(pattern) in str(caught.value) and str(ROOTS) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "picked"),
+    [("/World", [0, 2]), ("/World/Arm", [0]), ("/World/Arm/hand", [1]), ("/World/Arm/.*", [1]), ("/World/.*", [0, 2])],
+)
+def test_root_inside_another_is_not_counted_again(pattern, picked):
+    """A root stands for itself alone, whatever is below it."""
+    assert match_roots(pattern, ["/World/Arm", "/World/Arm/hand", "/World/Base"]) == picked
+
+
+def test_robots_that_differ_are_told_apart():
+    """Name two that differ, and the paths of those that are alike, as far as somebody would read them."""
+    paths = [f"/World/Robot_{i}" for i in range(7)]
+    with pytest.raises(ValueError) as caught:
+        require_same_joints(paths, [["hip"], *[["hip", "knee"]] * 6])
+    assert str(caught.value) == (
+        "</World/Robot_1> has joints ['hip', 'knee'], </World/Robot_0> has ['hip']: robots of one articulation must "
+        "have the same. Select them apart: '/World/Robot_0'; '/World/Robot_1', '/World/Robot_2', '/World/Robot_3', "
+        "'/World/Robot_4' and 2 more."
+    )
+
+
+@pytest.mark.parametrize("paths", [[], ["/A"], ["/A", "/B"]])
+def test_robots_that_are_alike_pass(paths):
+    """Take any number of them."""
+    require_same_joints(paths, [["hip"]] * len(paths))
 
 
 @pytest.mark.parametrize("segment", ["env_{}", "env_{}.{{0}}"], ids=["names", "expressions"])

@@ -18,6 +18,7 @@ SCRIPTS = {
     "after play": ["play", "frame", "wrap", "frame", "frame", "unwrap", "frame", "stop"],
     "pause": ["wrap", "play", "frame", "pause", "frame", "play", "frame", "frame"],
     "another stage": ["wrap", "play", "frame", "open", "play", "frame", "frame", "stop", "unwrap"],
+    "another stage, anew": ["wrap", "play", "frame", "open", "wrap", "play", "frame", "stop", "unwrap"],
     "another robot meanwhile": ["wrap", "open_empty", "play", "frame", "stop", "open", "play", "frame"],
     "deleted": ["wrap", "play", "frame", "delete", "frame", "frame", "stop", "play", "frame", "unwrap"],
     "closed after deletion": ["wrap", "play", "frame", "delete", "unwrap", "frame"],
@@ -42,6 +43,14 @@ def test_engine_switch_and_second_initialisation(kind: str, deprecated: bool) ->
     """Keep every promise when physics starts over in mid-session."""
     again = ["wrap", "play", "frame", "initialize", "frame", "switch", "frame", "stop", "play", "frame"]
     check_life(kind, again, has_deprecated_view=deprecated)
+
+
+@pytest.mark.parametrize("kind", ISAAC)
+@pytest.mark.parametrize("before", [True, False], ids=["before play", "while physics runs"])
+def test_default_callbacks(kind: str, before: bool) -> None:
+    """Keep every promise when Isaac Sim numbers its callbacks from 0 again and an articulation's are overwritten."""
+    first = ["wrap", "defaults", "play"] if before else ["wrap", "play", "frame", "defaults"]
+    check_life(kind, [*first, "frame", "initialize", "frame", "stop", "play", "frame", "open", "play", "frame"])
 
 
 @every_kind

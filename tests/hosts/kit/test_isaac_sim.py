@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import re
+import sys
 import weakref
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import warp as wp
-from fakes.contract import ROBOTS, empty_stage, our_callbacks, our_step_callbacks, stage_with_robots
+from fakes.contract import ROBOTS, our_callbacks, our_step_callbacks, stage_with_robots
 from fakes.kit_world import ISAAC, KitWorld
 from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, PDControlConfig, add_actuator
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
 from isaacsim.core.experimental.actuators.hosts.current import current_host
@@ -94,16 +96,44 @@ def test_reset_starts_over_after_an_error(world: KitWorld) -> None:
     assert len(world.log.error) == 1
 
 
-def test_failed_ready_is_raised_by_the_next_explicit_step(world: KitWorld) -> None:
-    """Name the cause, not its consequence."""
+def test_wrapper_of_another_stage_stays_where_it_was(world: KitWorld) -> None:
+    """Say so when it is stepped, at the same path of the next stage too, and do nothing there."""
     wrapper, held = ArticulationActuators(ROBOTS), world.usd_context.get_stage()
-    world.open(empty_stage())
     world.play()
+    world.update()
+    world.open(stage_with_robots())
     # somebody still holds the stage that had them
     assert held.GetPrimAtPath("/World/Robot_0")
-    assert len(world.log.error) == 1 and "its robots are no longer there" in world.log.error[0]
-    with pytest.raises(HostError, match=r"robots are no longer there\. Close it and make a new one"):
-        wrapper.step_actuators(0.01)
+    for playing in (False, True):
+        if playing:
+            world.play()
+        assert not wrapper.articulation.valid
+        with pytest.raises(HostError, match=r"robots are no longer there: .* another stage was opened\. Close it and"):
+            wrapper.step_actuators(0.01)
+        wrapper.reset()
+        wrapper.set_dof_feedforward_effort_targets(5.0)
+        wrapper.enable_auto_step_pre_physics()
+        wrapper.disable_auto_step_pre_physics()
+        world.update()
+    before = world.physics.arrays["stiffnesses"].copy()
+    assert before.all()
+    wrapper.close()
+    world.update()
+    np.testing.assert_array_equal(world.physics.arrays["stiffnesses"], before)
+    assert not world.physics.arrays["actuation_forces"].any()
+    assert (world.log.error, world.log.warn) == ([], [])
+
+
+def test_wrapper_made_on_the_next_stage_drives(world: KitWorld) -> None:
+    """Beside one of the stage before, which nobody closed."""
+    old = ArticulationActuators(ROBOTS)
+    world.open(stage_with_robots())
+    wrapper = ArticulationActuators(ROBOTS)
+    world.play()
+    wrapper.articulation.set_dof_position_targets(1.0)
+    world.update()
+    assert world.physics.arrays["actuation_forces"].any()
+    assert (wrapper.articulation.valid, old.articulation.valid) == (True, False)
 
 
 def test_explicit_step_after_an_engine_switch_says_what_to_do(world: KitWorld) -> None:
@@ -124,19 +154,6 @@ def test_explicit_step_after_deletion_says_what_to_do(world: KitWorld) -> None:
         wrapper.step_actuators(0.01)
 
 
-def test_articulation_of_another_stage_comes_back_in_place(world: KitWorld) -> None:
-    """Find the robots on the stage that is open now, although the old stage still lives."""
-    wrapper, held = ArticulationActuators(ROBOTS), world.usd_context.get_stage()
-    robots = wrapper.articulation
-    world.open(stage_with_robots())
-    world.play()
-    assert wrapper.articulation is robots
-    assert robots.prims[0].GetStage() != held
-    robots.set_dof_position_targets(1.0)
-    world.update()
-    assert world.physics.arrays["actuation_forces"].any()
-
-
 def test_warm_up_never_reaches_actuators(world: KitWorld) -> None:
     """Step with physics, not with the two steps Isaac Sim makes before it is ready."""
     wrapper = ArticulationActuators(ROBOTS)
@@ -151,31 +168,86 @@ def test_warm_up_never_reaches_actuators(world: KitWorld) -> None:
     assert steps == [0.01] * 3
 
 
-def test_robots_deleted_and_made_again_are_driven_again(world: KitWorld) -> None:
-    """Find them at the next play, on the same stage."""
+def test_robots_deleted_and_made_again_are_others(world: KitWorld) -> None:
+    """Say at the next play that those of before are gone; new wrappers find the new ones."""
     wrapper, stage = ArticulationActuators(ROBOTS), world.usd_context.get_stage()
     world.delete("/World")
     stage.GetRootLayer().TransferContent(stage_with_robots().GetRootLayer())
     world.play()
-    wrapper.articulation.set_dof_position_targets(1.0)
-    world.update()
-    assert world.physics.arrays["actuation_forces"].any()
+    assert len(world.log.error) == 1 and "its robots are no longer there" in world.log.error[0]
+    with pytest.raises(HostError, match="robots are no longer there"):
+        wrapper.step_actuators(0.01)
+    wrapper.close()
+    ArticulationActuators(ROBOTS).step_actuators(0.01)
+
+
+# callbacks
+
+
+def test_callbacks_of_ours_have_no_number(world: KitWorld) -> None:
+    """Register nothing in Isaac Sim's table but what its own articulations do."""
+    wrapper, manager = ArticulationActuators(ROBOTS), world.simulation_manager
+    world.play()
+    owners = [callback.owner for _, callback, _ in manager._callbacks.values()]
+    assert owners == [wrapper.articulation] * 2
+    assert manager._callback_iter == 3
+
+
+@pytest.mark.parametrize("deprecated", [False, True])
+@pytest.mark.parametrize("kind", ISAAC)
+def test_articulation_whose_callback_was_overwritten_is_told_by_us(kind: str, deprecated: bool) -> None:
+    """Warn once, of the articulation by its path and with what to do, and drive it at every play."""
+    with KitWorld(kind, has_deprecated_view=deprecated) as world:
+        world.open(stage_with_robots())
+        wrapper = ArticulationActuators(ROBOTS)
+        manager = world.simulation_manager
+        manager.enable_default_callbacks()
+        heard: list[str] = []
+        for event in (SimulationEvent.SIMULATION_STARTED, SimulationEvent.SIMULATION_STOPPED):
+            manager.register_callback(lambda _, name=event.name: heard.append(name), event)
+        for _ in range(3):
+            world.play()
+            assert wrapper.articulation.is_physics_tensor_entity_valid()
+            wrapper.articulation.set_dof_position_targets(1.0)
+            world.update()
+            assert world.physics.arrays["actuation_forces"].any()
+            world.stop()
+        assert len(world.log.warn) == 1
+        assert re.match(
+            r"articulation </World/Robot_0>: its callbacks in Isaac Sim were overwritten, .*enable_default_callbacks"
+            r".*Call that function before",
+            world.log.warn[0],
+        )
+        assert heard == ["SIMULATION_STARTED", "SIMULATION_STOPPED"] * 3, "others keep theirs"
+        assert world.log.error == []
+
+
+def test_articulation_that_was_told_is_not_warned_of(world: KitWorld) -> None:
+    """Say nothing where nothing was overwritten, through every kind of ready."""
+    wrapper = ArticulationActuators(ROBOTS)
+    world.simulation_manager.enable_default_callbacks()
+    for _ in range(2):
+        world.play()
+        world.simulation_manager.initialize_physics()
+        world.update()
+        world.stop()
+    assert (world.log.warn, world.log.error) == ([], [])
+    wrapper.close()
 
 
 @pytest.mark.parametrize("kind", ISAAC)
 @pytest.mark.parametrize("order", [0, -5000], ids=["as documented", "Isaac Sim clears first"])
-def test_stale_id_is_never_deregistered(kind: str, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave a number alone that was ours before the stage changed: it is somebody else's now."""
+def test_others_callbacks_outlive_ours(kind: str, order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the numbers alone, that are given anew with each stage."""
     monkeypatch.setattr(SimulationManager, "_STAGE_ORDER", order)
     with KitWorld(kind) as world:
         world.open(stage_with_robots())
         wrapper, manager = ArticulationActuators(ROBOTS), world.simulation_manager
         world.play()
-        ours = max(manager._callbacks)
         uids: list[int] = []
 
         def register(_event: object) -> None:
-            uids.extend(manager.register_callback(lambda _: None, IsaacEvents.PHYSICS_READY) for _ in range(ours + 1))
+            uids.extend(manager.register_callback(lambda _: None, IsaacEvents.PHYSICS_READY) for _ in range(9))
 
         name, observe = "omni.usd.closed", world.dispatcher.observe_event
         held = [
@@ -183,25 +255,87 @@ def test_stale_id_is_never_deregistered(kind: str, order: int, monkeypatch: pyte
             observe(event_name=name, on_event=lambda _: wrapper.close(), order=2),
         ]
         world.usd_context.close()
-        assert uids == list(range(ours + 1))
-        assert sorted(manager._callbacks) == uids
+        assert sorted(manager._callbacks) == uids == list(range(9))
         held.clear()
 
 
-def test_callbacks_that_outlive_the_stage_are_silent(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Step once per step, should Isaac Sim have been told not to clear callbacks with the stage."""
-    monkeypatch.setattr(SimulationManager, "_reset", classmethod(lambda cls: cls.invalidate_physics()))
-    wrapper = ArticulationActuators(ROBOTS)
-    steps: list[float] = []
-    subscription = current_host().bus.on_pre_step(lambda dt, _context: steps.append(dt))
-    world.play()
-    world.update()
+def test_another_stage_ends_subscriptions(world: KitWorld) -> None:
+    """Forget callbacks as Isaac Sim does; closing what is forgotten does nothing."""
+    heard: list[str] = []
+    bus = current_host().bus
+    held = [
+        bus.on_ready(lambda: heard.append("ready")),
+        bus.on_pre_step(lambda _dt, _context: heard.append("step")),
+        bus.on_stop(lambda: heard.append("stop")),
+    ]
     world.open(stage_with_robots())
+    assert heard == ["stop", "stop"][: len(heard)] and heard
+    heard.clear()
+    later = bus.on_pre_step(lambda _dt, _context: heard.append("later"))
+    for subscription in held:
+        subscription.close()
     world.play()
     world.update()
-    assert len(steps) == 2
-    subscription.close()
+    world.stop()
+    assert heard == ["later"]
+    later.close()
+
+
+# the current stage
+
+
+def test_current_stage_is_isaac_sims(world: KitWorld) -> None:
+    """Author and discover on the stage that `use_stage` made current, and leave the open one alone."""
+    opened, used = world.usd_context.get_stage(), stage_with_robots(1)
+    used.RemovePrim("/World/Robot_0/Actuators")
+    utils = importlib.import_module("isaacsim.core.experimental.utils.stage")
+    with utils.use_stage(used):
+        prim = add_actuator("/World/Robot_0", "ankle", "ankle_motor", PDControlConfig(1.0, 0.1))
+        assert prim.GetStage() is used
+        wrapper = ArticulationActuators("/World/Robot_0")
+        assert wrapper.articulation.prims[0].GetStage() is used
+        assert [wrapper.articulation.dof_names[column] for column in wrapper.actuated_dof_indices] == ["ankle"]
+        with pytest.raises(ValueError, match="'/World/Robot_1' matches none"):
+            Articulation("/World/Robot_1")
+    assert not opened.GetPrimAtPath("/World/Robot_0/Actuators/ankle_motor")
+    assert len(ArticulationActuators("/World/Robot_0").actuated_dof_indices) == 2
     wrapper.close()
+
+
+def test_without_the_stage_utilities_the_open_stage_is_current(
+    world: KitWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Make do with Kit's context."""
+    with monkeypatch.context() as patch:
+        for name in ("isaacsim.core.experimental.utils", "isaacsim.core.experimental.utils.stage"):
+            patch.delitem(sys.modules, name)
+        assert current_host().stage is world.usd_context.get_stage()
+
+
+# robots
+
+
+def test_prim_above_robots_means_all_of_them(world: KitWorld) -> None:
+    """Though Isaac Sim would take the first."""
+    assert world.articulation_class("/World").paths == ["/World/Robot_0"]
+    for paths in ("/World", "/.*", ["/World/Robot_1", "/World"]):
+        assert sorted(Articulation(paths).paths) == ["/World/Robot_0", "/World/Robot_1"]
+    wrapper = ArticulationActuators("/World")
+    world.play()
+    wrapper.articulation.set_dof_position_targets(1.0)
+    world.update()
+    assert (world.physics.arrays["actuation_forces"] != 0).sum(axis=1).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("playing", [False, True])
+def test_robots_with_different_joints_are_refused(world: KitWorld, playing: bool) -> None:
+    """Say which paths are one articulation each."""
+    world.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
+    if playing:
+        world.play()
+    with pytest.raises(ValueError, match=r"Select them apart: '/World/Robot_0'; '/World/Robot_1'\."):
+        Articulation("/World")
+    assert Articulation("/World/Robot_1").num_dofs == 2
 
 
 def test_kit_does_not_keep_the_host_alive(world: KitWorld) -> None:
@@ -264,7 +398,7 @@ def test_closing_the_host_leaves_nothing(world: KitWorld) -> None:
     """Take every callback out, those before steps too."""
     wrapper = ArticulationActuators(ROBOTS)
     world.play()
-    assert len(our_callbacks(world)) == 7
+    assert len(our_callbacks(world)) == 5
     host = current_host()
     wrapper.close()
     host.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Iterator
 
@@ -94,7 +95,7 @@ def test_unknown_joint_is_named(world: KitWorld) -> None:
 def test_robots_with_different_joints_are_refused(world: KitWorld) -> None:
     """Say which paths to select apart."""
     world.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
-    with pytest.raises(ValueError, match=r"'/World/Robot_\.\*': the robots have different joints.*Select them apart"):
+    with pytest.raises(ValueError, match=r"robots of one articulation must have the same\. Select them apart: "):
         Articulation(ROBOTS)
 
 
@@ -104,7 +105,7 @@ def test_engine_that_has_robots_with_different_joints_is_told(playing: KitWorld)
     playing.usd_context.get_stage().RemovePrim("/World/Robot_1/ankle")
     playing.play()
     playing.update()
-    with pytest.raises(ValueError, match="the robots have different joints"):
+    with pytest.raises(ValueError, match=r"Select them apart: '/World/Robot_0'; '/World/Robot_1'\."):
         Articulation(ROBOTS)
 
 
@@ -186,9 +187,54 @@ def test_error_is_logged_once_and_raised_by_the_next_explicit_step(world: KitWor
     world.delete("/World")
     world.update(steps=5)
     assert len(world.log.error) == 1
-    assert "its robots are no longer there. Close it and make a new one.\nTraceback" in world.log.error[0]
+    assert (
+        "its robots are no longer there: they were removed, or another stage was opened. Close it and make a "
+        in world.log.error[0]
+    )
     with pytest.raises(HostError, match="robots are no longer there"):
         wrapper.step_actuators(0.01)
+
+
+def test_prim_above_robots_means_all_of_them(world: KitWorld) -> None:
+    """Never the first alone."""
+    assert Articulation("/World").paths == ["/World/Robot_0", "/World/Robot_1"]
+
+
+def test_articulation_of_another_stage_stays_where_it_was(playing: KitWorld) -> None:
+    """Keep what is known of it, and read and write nothing at the same path of the next stage."""
+    robots, wrapper = Articulation(ROBOTS), ArticulationActuators(ROBOTS)
+    names = robots.dof_names
+    playing.open(stage_with_robots())
+    current_host().bus.on_ready(lambda: None)
+    playing.play()
+    playing.update()
+    assert (robots.valid, robots.dof_names, robots.device) == (False, names, "cpu")
+    with pytest.raises(HostError, match=r"'/World/Robot_\.\*': another stage was opened since\. Make a new"):
+        robots.get_dof_positions()
+    with pytest.raises(HostError, match=r"robots are no longer there: .*another stage was opened"):
+        wrapper.step_actuators(0.01)
+    wrapper.close()
+    assert Articulation(ROBOTS).valid
+    assert playing.log.error == []
+
+
+def test_wrapper_made_when_a_stage_is_opened_stays(world: KitWorld) -> None:
+    """Forget those of before ahead of whoever is told of the new stage, however early they asked."""
+    current_host().close()
+    current._kit.clear()
+    made: list[ArticulationActuators] = []
+    stream = world.usd_context.get_stage_event_stream()
+    opened = int(sys.modules["omni.usd"].StageEventType.OPENED)
+    make = lambda event: made.append(ArticulationActuators(ROBOTS)) if event.type == opened else None  # noqa: E731
+    held = stream.create_subscription_to_pop(make)
+    current_host()
+    world.open(stage_with_robots())
+    assert made[0].articulation.valid
+    world.play()
+    made[0].set_dof_feedforward_effort_targets(2.0)
+    world.update()
+    assert world.physics.arrays["actuation_forces"].any()
+    held.unsubscribe()
 
 
 def test_view_that_cannot_be_created_is_logged_once(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib
@@ -11,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from fakes.kit_world import ISAAC, PACKAGE, KitWorld
-from fakes.simulation_manager import PRE_STEP, SimulationEvent
+from fakes.simulation_manager import IsaacEvents, SimulationEvent
 from isaacsim.core.experimental.actuators import ArticulationActuators, PDControlConfig, add_actuator
+from isaacsim.core.experimental.actuators.errors import HostError
 from pxr import Sdf, Usd, UsdPhysics
 
 ROBOTS = "/World/Robot_.*"
@@ -25,7 +27,7 @@ ACTIONS = (
     *("play", "pause", "stop", "frame", "open", "open_empty", "close", "delete", "reload"),
     *("wrap", "unwrap", "drop", "disable", "enable", "stop_closing"),
 )
-ISAAC_ACTIONS = (*ACTIONS, "switch", "initialize")
+ISAAC_ACTIONS = (*ACTIONS, "switch", "initialize", "defaults")
 
 
 def stage_with_robots(count: int = 2) -> Usd.Stage:
@@ -110,7 +112,11 @@ class Life:
         self.auto = True
         # what the wrapper should have met
         self.is_ready = self.is_attached = self.has_failed = False
-        self.steps = self.errors = 0
+        # made on another stage: it never comes back
+        self.is_stale = False
+        self.steps = self.errors = self.warnings = 0
+        # of the articulation's lost callbacks it is warned once
+        self.is_warned = False
         self.switched = False
 
     def __enter__(self) -> Life:
@@ -181,7 +187,7 @@ class Life:
     def frame(self) -> None:
         physics, world = self.world.physics, self.world
         runs = world.timeline.is_playing() and physics.is_loaded
-        if runs and not world.is_isaac and not self.is_ready and self.wrapper is not None:
+        if runs and not world.is_isaac and not self.is_ready and self.wrapper is not None and not self.is_stale:
             self._becomes_ready()
         before = {name: array.copy() for name, array in physics.arrays.items()}
         if runs and self.is_stepping and not self._robots_are_there():
@@ -222,7 +228,7 @@ class Life:
             assert not self._robots_are_there() and "matches none" in str(error)
             return
         assert self._robots_are_there()
-        self.auto, self.has_failed = True, False
+        self.auto, self.has_failed, self.is_warned = True, False, False
         self.is_attached = self.is_ready
 
     def unwrap(self) -> None:
@@ -241,6 +247,9 @@ class Life:
     def disable(self) -> None:
         if self.wrapper is not None:
             self.wrapper.disable_auto_step_pre_physics()
+            if self.is_stepping and self._robots_are_there():
+                efforts = self.world.physics.arrays["actuation_forces"]
+                assert not efforts.any(), "nothing pushes on"
             self.auto = False
 
     def enable(self) -> None:
@@ -260,8 +269,17 @@ class Life:
         if self.world.usd_context.get_stage() is None:
             return
         self._warms_up(again=True)
-        self.world.simulation_manager.initialize_physics()
         self._becomes_ready()
+        self.world.simulation_manager.initialize_physics()
+
+    def defaults(self) -> None:
+        """A script asks for the default callbacks of Isaac Sim; callbacks are numbered from 0 again."""
+        manager = self.world.simulation_manager
+        manager.enable_default_callbacks()
+        self.foreign.register()
+        assert self.foreign.uids == [0, 1], "ids start over"
+        # somebody's callback takes the place of another
+        manager.register_callback(lambda _: None, SimulationEvent.SIMULATION_STARTED)
 
     # what is expected
 
@@ -286,23 +304,36 @@ class Life:
 
     def _becomes_ready(self) -> None:
         self.is_ready = True
-        if self.wrapper is not None:
+        if self.wrapper is not None and not self.is_stale:
+            if self.world.is_isaac and self._robots_are_there() and not self.is_warned and not self._is_told():
+                self.is_warned = True
+                self.warnings += 1
             self.is_attached = self._robots_are_there()
             self.has_failed = not self.is_attached
             self.errors += self.has_failed
 
+    def _is_told(self) -> bool:
+        """Whether Isaac Sim tells the articulation that physics is ready."""
+        for event, callback, _ in self.world.simulation_manager._callbacks.values():
+            if event is IsaacEvents.PHYSICS_READY:
+                with contextlib.suppress(ReferenceError):
+                    if getattr(callback, "owner", None) == self.wrapper.articulation:
+                        return True
+        return False
+
     def _stage_goes(self) -> None:
         self.is_ready = self.is_attached = self.switched = False
+        self.is_stale = (self.wrapper is not None and self.world.usd_context.get_stage() is not None) or self.is_stale
 
     def _gone(self) -> None:
-        self.wrapper, self.is_attached, self.has_failed = None, False, False
+        self.wrapper, self.is_attached, self.has_failed, self.is_stale = None, False, False, False
 
     # checks
 
     def check(self) -> None:
         world, log = self.world, self.world.log
         assert len(log.error) == self.errors, log.error
-        assert log.warn == []
+        assert len(log.warn) == self.warnings, log.warn
         assert self.foreign.steps == self.steps, "others' callbacks run once per step"
         stepping = our_step_callbacks(world)
         if self.is_stepping:
@@ -320,6 +351,18 @@ class Life:
             owners = [getattr(one, "owner", getattr(one, "__self__", None)) for one in kept]
             assert owners == [self.foreign, self.foreign], "others' callbacks are theirs"
         self._check_gains()
+        if self.is_stale:
+            self._check_stale()
+
+    def _check_stale(self) -> None:
+        assert not self.wrapper.articulation.valid
+        if not self.has_failed:
+            try:
+                self.wrapper.step_actuators(0.01)
+            except HostError as error:
+                assert "its robots are no longer there" in str(error)
+            else:
+                raise AssertionError("a wrapper of another stage must not step")
 
     def _check_gains(self) -> None:
         physics = self.world.physics
@@ -353,11 +396,7 @@ def our_callbacks(world: KitWorld) -> list[Any]:
 
 def our_step_callbacks(world: KitWorld) -> list[Any]:
     """Those before physics steps."""
-    if world.is_isaac:
-        table = world.simulation_manager._callbacks.values()
-        held = [callback for event, callback, _ in table if event in PRE_STEP]
-    else:
-        held = [registered for *_, registered in world.physics.pre_step.entries]
+    held = [registered for *_, registered in world.physics.pre_step.entries]
     return [callback for callback in held if callback.__module__.startswith(PACKAGE)]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import warp as wp
 from fakes.omni_physics_tensors import ArticulationView, DofType
-from fakes.physics import articulations, drive_gains
+from fakes.physics import ON_STAGE, articulations, read_joint, write_joint
 from fakes.simulation_manager import IsaacEvents
 from pxr import Usd, UsdPhysics
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 class Articulation:
     """Robots by path; each world has a class of its own, made by `of`.
 
-    Fields that no test of actuators moves (limits, friction, masses …) are arrays that keep what is set.
+    What the stage holds too is read and written there while physics does not run. Fields that no test of actuators
+    moves (friction, masses …) are arrays that keep what is set.
     """
 
     world: ClassVar[KitWorld]
@@ -39,7 +41,7 @@ class Articulation:
         scales: Any = None,
         reset_xform_op_properties: bool = False,
     ) -> None:
-        stage = self.world.usd_context.get_stage()
+        stage = self.world.stage_utils.get_current_stage(backend="usd")
         given = [paths] if isinstance(paths, str) else list(paths)
         found = [hit for path in given for hit in _resolve(stage, path)] if resolve_paths else given
         if None in found:
@@ -51,8 +53,6 @@ class Articulation:
         self._device = wp.get_device("cpu")
         self._view: ArticulationView | None = None
         self._fields: dict[str, np.ndarray] = {}
-        gains = [[drive_gains(stage.GetPrimAtPath(path)) for path in robot.dof_paths] for robot in self._robots]
-        self._default_gains = np.array(gains, np.float32)
         manager = self.world.simulation_manager
         self._callback_ids = [
             manager.register_callback(self._on_physics_ready, IsaacEvents.PHYSICS_READY),
@@ -190,12 +190,13 @@ class Articulation:
         update_default_gains: bool = True,
     ) -> None:
         assert stiffnesses is not None or dampings is not None, "both 'stiffnesses' and 'dampings' are None"
+        defaults = self._default_gains
         for part, (name, values) in enumerate((("stiffnesses", stiffnesses), ("dampings", dampings))):
             if values is not None:
                 self._set(name, values, indices, dof_indices)
                 if update_default_gains:
                     rows, columns = self._grid(indices, dof_indices)
-                    self._default_gains[np.ix_(rows, columns, [part])] = _numpy(values)[..., None]
+                    defaults[np.ix_(rows, columns, [part])] = _numpy(values)[..., None]
 
     def get_dof_gains(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
         return self._get("stiffnesses", indices, dof_indices), self._get("dampings", indices, dof_indices)
@@ -209,19 +210,20 @@ class Articulation:
         self._set("dampings", dampings * (mode != "effort"), indices, dof_indices)
 
     def get_dof_armatures(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        return self._read("armatures", indices, dof_indices)
+        return self._get("armatures", indices, dof_indices)
 
     def set_dof_armatures(self, armatures: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        self._keep("armatures", armatures, indices, dof_indices)
+        self._set("armatures", armatures, indices, dof_indices)
 
     def get_dof_limits(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, wp.array]:
-        return self._read("lower", indices, dof_indices), self._read("upper", indices, dof_indices)
+        return self._get("lower_limits", indices, dof_indices), self._get("upper_limits", indices, dof_indices)
 
     def set_dof_limits(
         self, lower: Any = None, upper: Any = None, *, indices: Any = None, dof_indices: Any = None
     ) -> None:
-        self._keep("lower", lower, indices, dof_indices)
-        self._keep("upper", upper, indices, dof_indices)
+        for name, values in (("lower_limits", lower), ("upper_limits", upper)):
+            if values is not None:
+                self._set(name, values, indices, dof_indices)
 
     def get_dof_friction_properties(self, *, indices: Any = None, dof_indices: Any = None) -> tuple[wp.array, ...]:
         return tuple(self._read(f"friction_{n}", indices, dof_indices) for n in range(3))
@@ -255,16 +257,16 @@ class Articulation:
             self._keep(f"drive_model_{n}", values, indices, dof_indices)
 
     def get_dof_max_efforts(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        return self._read("max_efforts", indices, dof_indices)
+        return self._get("max_efforts", indices, dof_indices)
 
     def set_dof_max_efforts(self, max_efforts: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        self._keep("max_efforts", max_efforts, indices, dof_indices)
+        self._set("max_efforts", max_efforts, indices, dof_indices)
 
     def get_dof_max_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        return self._read("max_velocities", indices, dof_indices)
+        return self._get("max_velocities", indices, dof_indices)
 
     def set_dof_max_velocities(self, max_velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        self._keep("max_velocities", max_velocities, indices, dof_indices)
+        self._set("max_velocities", max_velocities, indices, dof_indices)
 
     # dynamics, of joints with unit inertia and no gravity
 
@@ -298,23 +300,42 @@ class Articulation:
 
     # inside
 
+    @functools.cached_property
+    def _default_gains(self) -> np.ndarray:
+        return np.stack([self._authored(name) for name in ("stiffnesses", "dampings")], axis=-1)
+
     def _require_tensors(self) -> ArticulationView:
         assert self.is_physics_tensor_entity_valid(), "physics tensor entity is not valid"
         assert self._view is not None
         return self._view
 
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
-        full = getattr(self._require_tensors(), f"get_dof_{name}")()
+        grid = np.ix_(*self._grid(indices, dof_indices))
+        if name in ON_STAGE and not self.is_physics_tensor_entity_valid():
+            return self._array(self._authored(name)[grid])
+        full = self._require_tensors()._get(name)
         if indices is None and dof_indices is None:
             return full
-        return self._array(full.numpy()[np.ix_(*self._grid(indices, dof_indices))])
+        return self._array(full.numpy()[grid])
 
     def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
-        view = self._require_tensors()
-        full = getattr(view, f"get_dof_{name}")()
         rows, columns = self._grid(indices, dof_indices)
-        full.numpy()[np.ix_(rows, columns)] = np.broadcast_to(_numpy(values), (len(rows), len(columns)))
-        getattr(view, f"set_dof_{name}")(full, wp.array(rows, dtype=wp.int32, device="cpu"))
+        given = np.broadcast_to(_numpy(values), (len(rows), len(columns)))
+        if name in ON_STAGE and not self.is_physics_tensor_entity_valid():
+            for at in np.ndindex(given.shape):
+                write_joint(self._joint(rows[at[0]], columns[at[1]]), name, given[at])
+            return
+        view = self._require_tensors()
+        full = view._get(name)
+        full.numpy()[np.ix_(rows, columns)] = given
+        view._set(name, full, wp.array(rows, dtype=wp.int32, device="cpu"))
+
+    def _joint(self, row: int, column: int) -> Usd.Prim:
+        return self._prims[row].GetStage().GetPrimAtPath(self._robots[row].dof_paths[column])
+
+    def _authored(self, name: str) -> np.ndarray:
+        rows = [[read_joint(self._joint(row, i), name) for i in range(self.num_dofs)] for row in range(len(self))]
+        return np.array(rows, np.float32).reshape(len(self), self.num_dofs)
 
     def _read(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
         field = self._fields.setdefault(name, np.zeros((len(self), self.num_dofs), np.float32))

@@ -12,6 +12,7 @@ from fakes import carb, omni_physics_tensors, omni_timeline, omni_usd, physics
 from fakes.isaac_articulation import Articulation
 from fakes.omni_physics_tensors import SimulationView
 from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
+from fakes.stage_utils import StageUtils
 from pxr import Usd
 
 PACKAGE = "isaacsim.core.experimental.actuators"
@@ -58,6 +59,7 @@ class KitWorld:
         self.log, self.dispatcher, self.app = carb.Log(), carb.EventDispatcher(), App()
         self.timeline = omni_timeline.Timeline(self.dispatcher)
         self.usd_context = omni_usd.UsdContext(self.dispatcher)
+        self.stage_utils = StageUtils(self.usd_context)
         self.physics = physics.Physics(self.log)
         self.physics.engine = "newton" if kind == "isaac-newton" else "physx"
         self.core = physics.PhysicsSimulationInterface(self.physics)
@@ -135,18 +137,34 @@ class KitWorld:
             above, _, last = name.rpartition(".")
             if above:
                 setattr(made[above], last, module)
-        if self.is_isaac:
-            made["isaacsim.core.simulation_manager"] = _module(
+        return made | (self._isaac_modules() if self.is_isaac else {})
+
+    def _isaac_modules(self) -> dict[str, types.ModuleType]:
+        self.articulation_class = Articulation.of(self)
+        utils = self.stage_utils
+        made = [
+            _module(
                 "isaacsim.core.simulation_manager",
                 SimulationManager=self.simulation_manager,
                 SimulationEvent=SimulationEvent,
                 IsaacEvents=IsaacEvents,
-            )
-            self.articulation_class = Articulation.of(self)
-            made["isaacsim.core.experimental.prims"] = _module(
-                "isaacsim.core.experimental.prims", Articulation=self.articulation_class
-            )
-        return made
+            ),
+            _module("isaacsim.core.experimental.prims", Articulation=self.articulation_class),
+            _module("isaacsim.core.experimental.utils"),
+            _module(
+                "isaacsim.core.experimental.utils.stage",
+                get_current_stage=utils.get_current_stage,
+                use_stage=utils.use_stage,
+            ),
+        ]
+        return {module.__name__: module for module in made}
+
+    def enable_isaac(self) -> None:
+        """Switch Isaac Sim's extensions on, in a Kit that ran without."""
+        self.is_isaac, self.simulation_manager = True, SimulationManager.of(self)
+        made = self._isaac_modules()
+        self._replaced |= {name: sys.modules.get(name) for name in made}
+        sys.modules.update(made)
 
     # what a user does
 

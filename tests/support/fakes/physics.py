@@ -10,17 +10,21 @@ from typing import Any
 import numpy as np
 from fakes.callbacks import CallbackList, Subscription
 from fakes.carb import Log
-from pxr import Usd, UsdPhysics
+from pxr import Sdf, Usd, UsdPhysics
 
-STATE = (
-    "positions",
-    "velocities",
-    "position_targets",
-    "velocity_targets",
-    "actuation_forces",
-    "stiffnesses",
-    "dampings",
-)
+# what of a joint the stage holds too: attribute (with its axis), whether it is per radian there, what is without it
+ON_STAGE = {
+    "position_targets": ("drive:{}:physics:targetPosition", math.radians(1.0), 0.0),
+    "velocity_targets": ("drive:{}:physics:targetVelocity", math.radians(1.0), 0.0),
+    "stiffnesses": ("drive:{}:physics:stiffness", math.degrees(1.0), 0.0),
+    "dampings": ("drive:{}:physics:damping", math.degrees(1.0), 0.0),
+    "max_efforts": ("drive:{}:physics:maxForce", 1.0, math.inf),
+    "lower_limits": ("physics:lowerLimit", math.radians(1.0), -math.inf),
+    "upper_limits": ("physics:upperLimit", math.radians(1.0), math.inf),
+    "armatures": ("physxJoint:armature", 1.0, 0.0),
+    "max_velocities": ("physxJoint:maxJointVelocity", math.radians(1.0), math.inf),
+}
+STATE = ("positions", "velocities", "actuation_forces", *ON_STAGE)
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,8 @@ class Physics:
         self.arrays = {name: np.zeros((len(found), width), np.float32) for name in STATE}
         for row, robot in enumerate(found):
             for column, path in enumerate(robot.dof_paths):
-                gains = drive_gains(stage.GetPrimAtPath(path))
-                self.arrays["stiffnesses"][row, column], self.arrays["dampings"][row, column] = gains
+                for name in ON_STAGE:
+                    self.arrays[name][row, column] = read_joint(stage.GetPrimAtPath(path), name)
         self.deleted.clear()
         self.is_loaded = True
         self.session += 1
@@ -140,15 +144,26 @@ def articulations(stage: Usd.Stage) -> list[Robot]:
     return found
 
 
-def drive_gains(joint: Usd.Prim) -> tuple[np.float32, np.float32]:
-    """Stiffness and damping of a joint's drive, per radian."""
+def read_joint(joint: Usd.Prim, name: str) -> np.float32:
+    """What the stage says of a joint, in radians."""
+    attribute, factor, default = _on_stage(joint, name)
+    value = joint.GetAttribute(attribute).Get() if joint.HasAttribute(attribute) else None
+    return np.float32(default if value is None else value * factor)
+
+
+def write_joint(joint: Usd.Prim, name: str, value: float) -> None:
+    """Let the stage say something of a joint, given in radians."""
+    attribute, factor, _ = _on_stage(joint, name)
+    if attribute.startswith("drive:"):
+        UsdPhysics.DriveAPI.Apply(joint, attribute.split(":")[1])
+    joint.CreateAttribute(attribute, Sdf.ValueTypeNames.Float).Set(float(value) / factor)
+
+
+def _on_stage(joint: Usd.Prim, name: str) -> tuple[str, float, float]:
+    """Attribute of the joint, the factor from its value to radians, and what is without it."""
+    attribute, factor, default = ON_STAGE[name]
     angular = joint.IsA("PhysicsRevoluteJoint")
-    drive = UsdPhysics.DriveAPI.Get(joint, "angular" if angular else "linear")
-    if not drive:
-        return np.float32(0), np.float32(0)
-    unit = math.degrees(1.0) if angular else 1.0
-    stiffness, damping = (attribute.Get() * unit for attribute in (drive.GetStiffnessAttr(), drive.GetDampingAttr()))
-    return np.float32(stiffness), np.float32(damping)
+    return attribute.format("angular" if angular else "linear"), factor if angular else 1.0, default
 
 
 class PhysxInterface:

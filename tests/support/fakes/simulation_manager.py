@@ -124,6 +124,11 @@ class SimulationManager:
     def deregister_all_callbacks(cls) -> None:
         cls._callbacks.clear()
 
+    @classmethod
+    def enable_default_callbacks(cls) -> None:
+        """With arguments left out; what they are for, nothing here needs."""
+        cls._callback_iter = 0
+
     @staticmethod
     def _as_kept(callback: Callable[..., Any]) -> Callable[..., Any]:
         """Bound methods weakly, and found again by their name."""

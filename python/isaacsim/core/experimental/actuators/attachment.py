@@ -15,7 +15,7 @@ import numpy as np
 import warp as wp
 
 from .components.quiet_warp import quiet_warp
-from .drives import forget_drives, release_drives, take_drives
+from .drives import clear_efforts, forget_drives, release_drives, take_drives
 from .errors import HostError, do_all
 from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
@@ -112,12 +112,15 @@ class Attachment:
     # stepping
 
     def set_auto_step(self, on: bool) -> None:
-        """Step before every physics step from now on, or no longer."""
+        """Step before every physics step from now on, or no longer: then clear the efforts, which would push on."""
         self._auto_step = on
+        was_on = self._step_subscription is not None
         if on:
             self._subscribe_step()
         else:
             self._unsubscribe_step()
+            if was_on and self._bus.ready and self._are_robots_there():
+                clear_efforts(self, self._bus, self.articulation, self.driven)
 
     def step(self, dt: float) -> None:
         """Compute the efforts of the coming physics step and hand them over; see `step_actuators`."""
@@ -260,6 +263,8 @@ class Attachment:
             return
         if self.closed:
             raise HostError(f"{self!r} is closed. Make a new one.")
+        if not self._are_robots_there():
+            raise self._robots_gone()
         raise self._not_running()
 
     def _are_robots_there(self) -> bool:
@@ -267,7 +272,10 @@ class Attachment:
         return getattr(self.articulation, "valid", True)
 
     def _robots_gone(self) -> HostError:
-        return HostError(f"{self!r}: its robots are no longer there. Close it and make a new one.")
+        return HostError(
+            f"{self!r}: its robots are no longer there: they were removed, or another stage was opened. "
+            "Close it and make a new one."
+        )
 
     def _not_running(self) -> HostError:
         return HostError(

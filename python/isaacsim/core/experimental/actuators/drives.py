@@ -1,7 +1,7 @@
 """Take joint drives over while actuators are attached, and give them back.
 
 Several wrappers may drive one joint. The first to come notes the drive's gains, the last to leave restores them. Notes
-are kept per physics bus and forgotten when physics stops: play reads the gains from the stage again.
+are kept per physics, mostly a bus, and forgotten when it stops: play reads the gains from the stage again.
 """
 
 from __future__ import annotations
@@ -30,14 +30,19 @@ class _Drive:
     owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
 
 
-_taken: weakref.WeakKeyDictionary[PhysicsBus, dict[str, _Drive]] = weakref.WeakKeyDictionary()
+_taken: weakref.WeakKeyDictionary[Any, dict[str, _Drive]] = weakref.WeakKeyDictionary()
+
+
+def _physics(bus: PhysicsBus) -> Any:
+    """Whose joints they are: buses may be several to look at one and the same physics."""
+    return getattr(bus, "physics", bus)
 
 
 def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Set the drive gains of the given columns to zero, in all rows, and note what they were."""
     if not columns:
         return
-    drives = _taken.setdefault(bus, {})
+    drives = _taken.setdefault(_physics(bus), {})
     stiffnesses, dampings = (as_numpy(gains) for gains in articulation.get_dof_gains())
     shared: dict[str, Any] = {}
     for row, paths in enumerate(_axis_paths(articulation)):
@@ -72,7 +77,7 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
     if not bus.ready:
         # physics is just stopping, and others were told before the owner
         return forget_drives(bus)
-    notes = _taken.get(bus, {})
+    notes = _taken.get(_physics(bus), {})
     paths = _axis_paths(articulation)
     freed: dict[tuple[int, int], _Drive] = {}
     for row, column in itertools.product(range(len(paths)), columns):
@@ -84,6 +89,15 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
     do_all([lambda: _clear_efforts(articulation, freed), lambda: _restore_gains(articulation, columns, freed)])
     for row, column in freed:
         notes.pop(paths[row][column], None)
+
+
+def clear_efforts(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
+    """Set the efforts of the joints to zero that nobody else drives."""
+    notes = _taken.get(_physics(bus), {})
+    paths = _axis_paths(articulation)
+    shared = {path for path, drive in notes.items() if any(other is not owner for other in drive.owners)}
+    everywhere = itertools.product(range(len(paths)), columns)
+    _clear_efforts(articulation, [(row, column) for row, column in everywhere if paths[row][column] not in shared])
 
 
 def _clear_efforts(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:
@@ -114,7 +128,7 @@ def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Ma
 
 def forget_drives(bus: PhysicsBus) -> None:
     """Physics has stopped: the notes of this bus are void."""
-    _taken.pop(bus, None)
+    _taken.pop(_physics(bus), None)
 
 
 def _axis_paths(articulation: ArticulationPort) -> list[list[str]]:

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from ..usd.articulation import Roots, no_match, no_pattern
+from ..usd.articulation import Roots, no_match, no_pattern, require_same_joints
 from .dof_access import DofAccess
 from .port import Buffers
 from .values import broadcast, resolve_indices
@@ -288,12 +288,7 @@ class ArrayArticulation(DofAccess):
         """Match the paths against the host's robots as they are now."""
         generation, robots = self._backend.generation, self._backend.robots()
         rows = [robots[i] for i in _match(self._patterns, robots)]
-        for robot in rows[1:]:
-            if robot.dof_names != rows[0].dof_names:
-                raise ValueError(
-                    f"<{robot.path}> has joints {list(robot.dof_names)}, <{rows[0].path}> has "
-                    f"{list(rows[0].dof_names)}: robots of one articulation must have the same. Select them apart."
-                )
+        require_same_joints([robot.path for robot in rows], [robot.dof_names for robot in rows])
         self._robots = rows
         self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
         # not before: what failed to match is matched again

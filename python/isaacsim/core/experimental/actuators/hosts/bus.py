@@ -72,6 +72,11 @@ class EventBus:
         """Number of registered callbacks of all kinds."""
         return len(self._ready) + len(self._pre_step) + len(self._reset) + len(self._stop)
 
+    def clear(self) -> None:
+        """Forget all callbacks; their subscriptions may still be closed."""
+        for entries in (self._ready, self._pre_step, self._reset, self._stop):
+            entries.clear()
+
     def emit_ready(self) -> None:
         """Physics is ready: tell everybody."""
         self.ready = True

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import HostError
+from ..errors import HostError, do_all
 from .port import ArticulationPort, Host, require_host
 
 
@@ -25,6 +25,11 @@ _open: list[Callable[[], Host | _StageOnly | None]] = []
 
 # of the Kit application that this process is, once somebody needed it
 _kit: list[Any] = []
+
+# of the same application before Isaac Sim was there; what was made with one goes on with it
+_former: weakref.WeakSet[Any] = weakref.WeakSet()
+
+_ISAAC_SIM = ("isaacsim.core.simulation_manager", "isaacsim.core.experimental.prims")
 
 
 def enter(host: Host) -> None:
@@ -111,17 +116,22 @@ def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
 
 def close_kit_host() -> None:
     """Take the callbacks of Kit's host out; whoever needs it next gets a new one."""
-    while _kit:
-        _kit.pop().close()
+    hosts = [*_kit, *_former]
+    _kit.clear()
+    _former.clear()
+    do_all([host.close for host in hosts])
 
 
 def _kit_host() -> Host | None:
+    if _kit and not _kit[0].is_isaac_sim and all(name in sys.modules for name in _ISAAC_SIM):
+        # its extensions were switched on since
+        _former.add(_kit.pop())
     if not _kit and _is_kit():
         try:
             from .kit.isaac_sim import IsaacSimHost as KitHost
         except ModuleNotFoundError as error:
             # a Kit without Isaac Sim, or with its extensions switched off
-            if error.name not in ("isaacsim.core.simulation_manager", "isaacsim.core.experimental.prims"):
+            if error.name not in _ISAAC_SIM:
                 raise
             from .kit.plain_kit import KitHost
         _kit.append(KitHost())

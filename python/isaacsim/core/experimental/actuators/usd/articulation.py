@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pxr import Sdf, Usd, UsdPhysics
@@ -50,14 +50,17 @@ class Roots:
 
     def __init__(self, paths: Iterable[str]) -> None:
         self.paths = list(paths)
-        self._top = _Branch(0)
+        self._top = _Branch()
         for position, path in enumerate(self.paths):
             branch = self._top
             for segment in path.strip("/").split("/"):
-                branch = branch.below.setdefault(segment, _Branch(position))
+                branch = branch.below.setdefault(segment, _Branch())
+            branch.root = position
 
     def find(self, pattern: str) -> list[int]:
-        """Positions of the first root at or below each prim that `pattern` matches, each segment as a whole.
+        """Positions of the roots that the prims stand for which `pattern` matches, each segment as a whole.
+
+        A root stands for itself, a prim above roots for all topmost ones below it.
 
         Raises:
             ValueError: A segment is no regular expression.
@@ -77,22 +80,27 @@ class Roots:
             branches = [
                 child for branch in branches for name, child in branch.below.items() if expression.fullmatch(name)
             ]
-        return sorted(branch.first for branch in branches)
+        return sorted(position for branch in branches for position in branch.topmost())
 
 
 @dataclass
 class _Branch:
-    """One prim on the way to roots: the position of the first of them, and the prims below it."""
+    """One prim on the way to roots: its own position if it is one, and the prims below it."""
 
-    first: int
+    root: int | None = None
     below: dict[str, _Branch] = field(default_factory=dict)
+
+    def topmost(self) -> Iterator[int]:
+        """Positions of the roots at or below this prim that are in no other one's subtree."""
+        if self.root is not None:
+            yield self.root
+        else:
+            for branch in self.below.values():
+                yield from branch.topmost()
 
 
 def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int]:
-    """Positions in `roots` of the articulations that the patterns stand for, pattern by pattern.
-
-    A pattern may name the articulation root itself or a prim above it: then the first root at or below each matching
-    prim is meant.
+    """Positions in `roots` of the articulations that the patterns stand for, pattern by pattern; see `Roots.find`.
 
     Raises:
         ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
@@ -108,6 +116,32 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int
             raise no_match(pattern, known.paths)
         picked |= dict.fromkeys(hits)
     return list(picked)
+
+
+def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
+    """Refuse robots that are no rows of one array.
+
+    Args:
+        paths: Of the robots.
+        names: Of each robot's joint axes.
+
+    Raises:
+        ValueError: Two robots have different axes; the message tells which robots are alike.
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for path, axes in zip(paths, names, strict=True):
+        alike.setdefault(tuple(axes), []).append(path)
+    if len(alike) < 2:
+        return
+    (first, rows), (other, others), *_ = alike.items()
+    apart = "; ".join(
+        ", ".join(f"'{path}'" for path in group[:4]) + (f" and {len(group) - 4} more" if len(group) > 4 else "")
+        for group in alike.values()
+    )
+    raise ValueError(
+        f"<{others[0]}> has joints {list(other)}, <{rows[0]}> has {list(first)}: robots of one articulation must have "
+        f"the same. Select them apart: {apart}."
+    )
 
 
 def no_pattern() -> ValueError:

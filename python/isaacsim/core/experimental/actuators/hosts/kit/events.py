@@ -1,37 +1,48 @@
-"""Events inside Kit: callbacks that outlive stages, and errors that never reach the physics loop."""
+"""Events inside Kit: steps, stages that come and go, and errors that never reach the physics loop."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import carb  # pyright: ignore[reportMissingImports]
+import omni.timeline  # pyright: ignore[reportMissingImports]
 import omni.usd  # pyright: ignore[reportMissingImports]
 
-from ...usd.articulation import articulation_roots
+from ...usd.articulation import articulation_roots, match_roots
 from ..bus import EventBus, weakly
 from ..port import Subscription
 
-_OURS = "isaacsim.core.experimental.actuators"
+# whoever else is told of a stop or of another stage meets actuators that know
+BEFORE_OTHERS = -1000
+
+
+class _Physics:
+    """Stands for the physics of this process, whichever host looks at it."""
+
+
+_PHYSICS = _Physics()
 
 
 class KitBus:
-    """The physics events of a Kit application, see `PhysicsBus`.
+    """The physics events of a Kit application, see `PhysicsBus`; another stage ends all subscriptions.
 
-    Callbacks are kept here. Kit holds one pre-step callback for all of them, and only while somebody waits for steps:
-    nothing is lost when Kit forgets its callbacks, and nothing of others is taken out. Errors are logged.
+    Callbacks are kept here. Kit holds one pre-step callback for all of them, and only while somebody waits for steps.
+    Errors are logged.
 
     Args:
         is_ready: Whether articulations can be read and written.
-        listen: Registers a pre-step callback with Kit and returns what takes it out.
     """
 
-    def __init__(
-        self, is_ready: Callable[[], bool], listen: Callable[[Callable[..., None]], Callable[[], None]]
-    ) -> None:
+    # joints are the same on every bus of a process
+    physics = _PHYSICS
+
+    def __init__(self, is_ready: Callable[[], bool]) -> None:
         self._events = EventBus()
-        self._is_ready, self._listen = is_ready, listen
+        self._is_ready = is_ready
+        # how many stages were opened or closed: what was made on another one is void
+        self.stage_changes = 0
         self._for_ready: set[_Counted] = set()
         self._for_steps: set[_Counted] = set()
         self._begin: Callable[[], None] | None = None
@@ -66,6 +77,15 @@ class KitBus:
         log_errors(self._events.emit_stop)
         self.update()
 
+    def forget(self) -> None:
+        """Another stage is open, or none: tell everybody that physics has stopped, and forget them."""
+        self.stage_changes += 1
+        self.emit_stop()
+        self._events.clear()
+        self._for_ready.clear()
+        self._for_steps.clear()
+        self.update()
+
     def begin_with_next_step(self, begin: Callable[[], None]) -> None:
         """Call `begin()` before the next physics step, for a simulator that does not tell when it is ready."""
         self._begin = begin
@@ -78,7 +98,7 @@ class KitBus:
             return
         wanted = self._for_steps if self.ready else self._begin is not None and self._for_ready | self._for_steps
         if wanted and self._unlisten is None:
-            self._unlisten = self._listen(weakly(self._on_step))
+            self._unlisten = _listen_to_steps(weakly(self._on_step))
         elif not wanted and self._unlisten is not None:
             unlisten, self._unlisten = self._unlisten, None
             unlisten()
@@ -120,39 +140,80 @@ def log_errors(call: Callable[..., None], *args: Any) -> None:
         carb.log_error(f"{error}\n{''.join(traceback.format_exception(error))}")
 
 
-def current_stage() -> Any:
+def context_stage() -> Any:
     """The stage that Kit has open, or None."""
     return omni.usd.get_context().get_stage()
 
 
-def current_roots() -> list[str]:
-    """Paths of the articulation roots on the stage that Kit has open."""
-    stage = current_stage()
-    return [] if stage is None else articulation_roots(stage)
+def find_robots(stage: Any, patterns: str | Sequence[str]) -> list[str]:
+    """Paths of the articulation roots on `stage`, which may be None, that the patterns stand for.
+
+    Raises:
+        ValueError: As `match_roots`.
+    """
+    roots = [] if stage is None else articulation_roots(stage)
+    return [roots[hit] for hit in match_roots(patterns, roots)]
 
 
-def on_stage_change(callback: Callable[[bool], None], *, order: int = 0) -> list[Any]:
-    """Call `callback(opened)` after a stage was opened or closed, until the list returned is dropped.
+def on_stage_change(callback: Callable[[], None]) -> list[Any]:
+    """Call `callback()` once for each stage that goes, before others, until the list returned is dropped.
 
-    `order` counts from Kit 107 on.
+    That is when it is closed, or another one is opened all the same: what is made when a stage is opened is no part of
+    the one before, whoever is told first.
     """
     context, kinds = omni.usd.get_context(), omni.usd.StageEventType
-    opened = {int(kinds.OPENED): True, int(kinds.CLOSED): False}
+    is_closed = context.get_stage() is None
+
+    def change(opened: bool) -> None:
+        nonlocal is_closed
+        was_closed, is_closed = is_closed, not opened
+        if not (opened and was_closed):
+            callback()
+
+    changes = {int(kinds.OPENED): True, int(kinds.CLOSED): False}
+
+    def pop(event: Any) -> None:
+        if int(event.type) in changes:
+            change(changes[int(event.type)])
+
     try:
-        from carb.eventdispatcher import get_eventdispatcher  # pyright: ignore[reportMissingImports]
+        return [
+            on_event(context.stage_event_name(kinds.OPENED), lambda _event: change(True), order=BEFORE_OTHERS),
+            on_event(context.stage_event_name(kinds.CLOSED), lambda _event: change(False), order=BEFORE_OTHERS),
+        ]
     except ModuleNotFoundError:
+        # before Kit 107
+        return [context.get_stage_event_stream().create_subscription_to_pop(pop, BEFORE_OTHERS)]
 
-        def pop(event: Any) -> None:
-            if int(event.type) in opened:
-                callback(opened[int(event.type)])
 
-        return [context.get_stage_event_stream().create_subscription_to_pop(pop)]
-    return [
-        get_eventdispatcher().observe_event(
-            observer_name=_OURS,
-            event_name=context.stage_event_name(kind),
-            on_event=lambda _event, opened=opened[int(kind)]: callback(opened),
-            order=order,
-        )
-        for kind in (kinds.OPENED, kinds.CLOSED)
-    ]
+def on_event(name: str, callback: Callable[[Any], None], *, order: int = 0) -> Any:
+    """Call `callback(event)` at each event of that name, until what is returned is dropped; from Kit 107 on."""
+    from carb.eventdispatcher import get_eventdispatcher  # pyright: ignore[reportMissingImports]
+
+    return get_eventdispatcher().observe_event(
+        observer_name="isaacsim.core.experimental.actuators", event_name=name, on_event=callback, order=order
+    )
+
+
+def on_timeline(kind: Any, callback: Callable[[Any], None], *, order: int = 0) -> Any:
+    """Call `callback(event)` at each event of the timeline that is of the kind, until what is returned is dropped."""
+    stream = omni.timeline.get_timeline_interface().get_timeline_event_stream()
+    return stream.create_subscription_to_pop_by_type(int(kind), callback, order)
+
+
+def _listen_to_steps(callback: Callable[..., None]) -> Callable[[], None]:
+    """Call `callback` before every physics step, with the step and from newer Kits a context."""
+    try:
+        from omni.physics.core import get_physics_simulation_interface  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError:
+        from omni.physx import get_physx_interface  # pyright: ignore[reportMissingImports]
+
+        held = [get_physx_interface().subscribe_physics_on_step_events(callback, True, 0)]
+    else:
+        held = [
+            get_physics_simulation_interface().subscribe_physics_on_step_events(
+                on_update=callback, pre_step=True, order=0
+            )
+        ]
+    # dropping it unsubscribes
+    return held.clear

@@ -1,36 +1,39 @@
-"""Isaac Sim: the physics events of its `SimulationManager`, the robots of its `Articulation`, on any physics."""
+"""Isaac Sim: physics as its `SimulationManager` announces it, the robots of its `Articulation`, on any physics."""
 
 from __future__ import annotations
 
-import contextlib
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import carb  # pyright: ignore[reportMissingImports]
+import omni.timeline  # pyright: ignore[reportMissingImports]
 from isaacsim.core.experimental.prims import Articulation  # pyright: ignore[reportMissingImports]
 from isaacsim.core.simulation_manager import (  # pyright: ignore[reportMissingImports]
     IsaacEvents,
-    SimulationEvent,
     SimulationManager,
 )
 
-from ...usd.articulation import match_roots
+from ...usd.articulation import require_same_joints
 from ..bus import weakly
-from .events import KitBus, current_roots, current_stage, on_stage_change
+from .events import KitBus, context_stage, find_robots, log_errors, on_event, on_stage_change, on_timeline
 
-# Isaac Sim's own callbacks, those of its articulations among them, have order 0
-_AFTER_ARTICULATIONS = 1
-_BEFORE_ISAAC_SIM, _AFTER_ISAAC_SIM = -1000, 1000
+# what Isaac Sim does, and its articulations, has order 0
+_AFTER_ISAAC_SIM = 1
 
 
 class IsaacSimArticulation(Articulation):
-    """Isaac Sim's articulation, which here finds its robots again when the stage changed."""
+    """Isaac Sim's articulation of all robots that the paths stand for; with another stage it ends."""
 
-    _is_gone = False
+    # the simulation view that it was told of
+    _told: Any = None
+    _is_deaf = False
 
-    def __init__(self, paths: str | Sequence[str], generation: int) -> None:
-        self._patterns, self._generation = paths, generation
-        super().__init__(paths)
+    def __init__(self, host: IsaacSimHost, paths: str | Sequence[str]) -> None:
+        self._bus, self._stage_changes = host.bus, host.bus.stage_changes
+        # Isaac Sim takes the first root below a path, and only asserts where there is none
+        super().__init__(find_robots(host.stage, paths))
+        require_same_joints(self.paths, [[path.rsplit("/", 1)[1] for path in row] for row in self.dof_paths])
 
     @property
     def device(self) -> str:
@@ -39,64 +42,75 @@ class IsaacSimArticulation(Articulation):
 
     @property
     def valid(self) -> bool:
-        """Whether the robots are on the stage."""
-        return not self._is_gone and super().valid
+        """Whether the robots are on the stage, which is still the one they were made on."""
+        return self._stage_changes == self._bus.stage_changes and super().valid
 
-    def renew(self, generation: int) -> None:
-        """Find the robots again, unless the stage is the same and they are still there."""
-        if self._generation == generation and self.valid:
+    def _on_physics_ready(self, event: Any) -> None:
+        super()._on_physics_ready(event)
+        self._told = SimulationManager.get_physics_simulation_view()
+
+    def hear_of(self, view: Any) -> None:
+        """Make good for it if Isaac Sim did not tell that physics is ready, for its callback was overwritten."""
+        was_told = self._told is None or self._told is view
+        if not self.valid or (was_told and self.is_physics_tensor_entity_valid()):
             return
-        self._is_gone = True
-        # wrappers see that robots are not valid
-        with contextlib.suppress(Exception):
-            match_roots(self._patterns, current_roots())
-            # in place, for users hold it; the callbacks that the constructor registers are gone too
-            super().__init__(self._patterns)
-            self._is_gone, self._generation = False, generation
+        if not self._is_deaf:
+            self._is_deaf = True
+            carb.log_warn(
+                f"articulation <{self.paths[0]}>: its callbacks in Isaac Sim were overwritten, for "
+                "SimulationManager.enable_default_callbacks() numbers callbacks from 0 again. Its actuators tell it of "
+                "physics from now on. Call that function before anything registers callbacks."
+            )
+        self._on_physics_ready(None)
 
 
 class IsaacSimHost:
-    """The simulation of the Isaac Sim application."""
+    """The simulation of the Isaac Sim application.
+
+    It listens where Isaac Sim's `SimulationManager` does, and not through it: that one forgets callbacks, and numbers
+    them so that one may overwrite another.
+    """
+
+    is_isaac_sim = True
 
     def __init__(self) -> None:
         self._view = SimulationManager.get_physics_simulation_view()
         self._articulations: weakref.WeakSet[IsaacSimArticulation] = weakref.WeakSet()
-        self._uids: list[int] = []
-        # Isaac Sim clears all callbacks when the stage changes, and numbers the next ones from 0 again
-        self._generation = 0
-        self.bus = KitBus(self._is_running, self._listen)
-        self._stage_events = [
-            *on_stage_change(weakly(self._forget), order=_BEFORE_ISAAC_SIM),
-            *on_stage_change(weakly(self._begin_again), order=_AFTER_ISAAC_SIM),
+        self.bus = KitBus(self._is_running)
+        self._subscriptions = [
+            on_event(IsaacEvents.PHYSICS_READY.value, weakly(self._on_ready), order=_AFTER_ISAAC_SIM),
+            on_timeline(omni.timeline.TimelineEventType.STOP, weakly(self._on_stop), order=_AFTER_ISAAC_SIM),
+            *on_stage_change(weakly(self._on_stage_change)),
         ]
-        self._register()
 
     @property
     def stage(self) -> Any:
-        """The stage that Kit has open, or None."""
-        return current_stage()
+        """The stage that is current in Isaac Sim, which need not be the one that Kit has open, or None."""
+        try:
+            import isaacsim.core.experimental.utils.stage as stage_utils  # pyright: ignore[reportMissingImports]
+        except ModuleNotFoundError as error:
+            if error.name not in ("isaacsim.core.experimental.utils", "isaacsim.core.experimental.utils.stage"):
+                raise
+            return context_stage()
+        try:
+            return stage_utils.get_current_stage(backend="usd")
+        except ValueError:
+            # there is none
+            return None
 
     def articulation(self, paths: str | Sequence[str]) -> IsaacSimArticulation:
         """The robots at `paths`.
 
         Raises:
-            ValueError: Nothing matches.
+            ValueError: Nothing matches, or the robots differ in their joints.
         """
-        try:
-            robots = IsaacSimArticulation(paths, self._generation)
-        except Exception:
-            # says what there is; Isaac Sim only asserts
-            match_roots(paths, current_roots())
-            raise
+        robots = IsaacSimArticulation(self, paths)
         self._articulations.add(robots)
         return robots
 
     def close(self) -> None:
         """Take all callbacks out."""
-        self._stage_events.clear()
-        for uid in self._uids:
-            SimulationManager.deregister_callback(uid)
-        self._uids.clear()
+        self._subscriptions.clear()
         self._view = None
         self.bus.emit_stop()
 
@@ -106,54 +120,16 @@ class IsaacSimHost:
         """Whether the simulation view that was there at the last ready event still is."""
         return self._view is not None and SimulationManager.get_physics_simulation_view() is self._view
 
-    def _register(self) -> None:
-        ready, stopped = IsaacEvents.PHYSICS_READY, SimulationEvent.SIMULATION_STOPPED
-        self._uids = [
-            SimulationManager.register_callback(self._heard(weakly(self._on_ready)), ready, order=_AFTER_ARTICULATIONS),
-            SimulationManager.register_callback(
-                self._heard(weakly(self._on_stop)), stopped, order=_AFTER_ARTICULATIONS
-            ),
-        ]
-
-    def _listen(self, callback: Callable[..., None]) -> Callable[[], None]:
-        generation = self._generation
-        uid = SimulationManager.register_callback(self._heard(callback), SimulationEvent.PHYSICS_PRE_STEP, order=0)
-
-        def unlisten() -> None:
-            # from another generation, the number may be somebody else's by now
-            if generation == self._generation:
-                SimulationManager.deregister_callback(uid)
-
-        return unlisten
-
-    def _heard(self, call: Callable[..., None]) -> Callable[..., None]:
-        """A function that makes the call until the stage changes, should Isaac Sim keep it longer."""
-        host, generation = weakref.ref(self), self._generation
-
-        def heard(*args: Any) -> None:
-            if (living := host()) is not None and living._generation == generation:
-                call(*args)
-
-        return heard
-
     def _on_ready(self, _event: Any) -> None:
         self._view = SimulationManager.get_physics_simulation_view()
         for robots in tuple(self._articulations):
-            robots.renew(self._generation)
+            log_errors(robots.hear_of, self._view)
         self.bus.emit_ready()
 
     def _on_stop(self, _event: Any) -> None:
         self._view = None
         self.bus.emit_stop()
 
-    def _forget(self, _opened: bool) -> None:
-        """The stage changes: what was registered is void."""
-        self._generation += 1
-        self._uids.clear()
+    def _on_stage_change(self) -> None:
         self._view = None
-        self.bus.emit_stop()
-
-    def _begin_again(self, opened: bool) -> None:
-        """Isaac Sim has cleared its callbacks: register anew."""
-        if opened:
-            self._register()
+        self.bus.forget()

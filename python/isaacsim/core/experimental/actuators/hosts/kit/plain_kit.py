@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,38 +11,37 @@ import omni.timeline  # pyright: ignore[reportMissingImports]
 import warp as wp
 
 from ...errors import HostError
-from ...usd.articulation import match_roots
+from ...usd.articulation import require_same_joints
 from ...usd.joint_order import joint_orders
 from ..bus import weakly
 from ..dof_access import DofAccess
 from ..values import broadcast, resolve_indices
-from .events import KitBus, current_roots, current_stage, on_stage_change
-
-# whoever is told of the stop meets actuators that know
-_BEFORE_OTHERS = -1000
+from .events import BEFORE_OTHERS, KitBus, context_stage, find_robots, on_stage_change, on_timeline
 
 
 class KitHost:
     """The simulation of a Kit application. Physics is ready with the first step after play."""
 
+    is_isaac_sim = False
+
     def __init__(self) -> None:
+        # changes whenever robots and joints may have
         self.generation = 0
         self.view: Any = None
-        self.bus = KitBus(lambda: self.view is not None, _listen_to_steps)
-        timeline, kinds = omni.timeline.get_timeline_interface(), omni.timeline.TimelineEventType
-        stream = timeline.get_timeline_event_stream()
+        self.bus = KitBus(lambda: self.view is not None)
+        kinds = omni.timeline.TimelineEventType
         self._subscriptions = [
-            stream.create_subscription_to_pop_by_type(int(kinds.PLAY), weakly(self._on_play)),
-            stream.create_subscription_to_pop_by_type(int(kinds.STOP), weakly(self._on_stop), _BEFORE_OTHERS),
-            *on_stage_change(weakly(self._on_stop)),
+            on_timeline(kinds.PLAY, weakly(self._on_play)),
+            on_timeline(kinds.STOP, weakly(self._on_stop), order=BEFORE_OTHERS),
+            *on_stage_change(weakly(self._on_stage_change)),
         ]
-        if timeline.is_playing():
+        if omni.timeline.get_timeline_interface().is_playing():
             self._on_play()
 
     @property
     def stage(self) -> Any:
         """The stage that Kit has open, or None."""
-        return current_stage()
+        return context_stage()
 
     def articulation(self, paths: str | Sequence[str]) -> KitArticulation:
         """The robots at `paths`.
@@ -68,20 +67,29 @@ class KitHost:
         self.bus.emit_ready()
 
     def _on_stop(self, _event: Any = None) -> None:
-        """Physics has stopped, or the stage has gone and physics with it."""
+        self._invalidate()
+        self.bus.emit_stop()
+
+    def _on_stage_change(self) -> None:
+        self._invalidate()
+        self.bus.forget()
+
+    def _invalidate(self) -> None:
+        """There is nothing to read or write any more."""
         self.view = None
         self.generation += 1
-        self.bus.emit_stop()
 
 
 class KitArticulation(DofAccess):
     """Robots of a Kit application; see `Articulation`.
 
     Before play, joints are known from the stage; while physics runs, they are those of the simulator, in its order.
+    With another stage they end.
     """
 
     def __init__(self, host: KitHost, paths: str | Sequence[str]) -> None:
         self._host, self._patterns = host, paths
+        self._stage_changes = host.bus.stage_changes
         self._resolve()
 
     def __len__(self) -> int:
@@ -95,8 +103,8 @@ class KitArticulation(DofAccess):
 
     @property
     def valid(self) -> bool:
-        """Whether the robots are on the stage."""
-        stage = self._host.stage
+        """Whether the robots are on the stage, which is still the one they were made on."""
+        stage = None if self._has_ended() else self._host.stage
         return stage is not None and all(stage.GetPrimAtPath(path) for path in self._paths)
 
     @property
@@ -120,7 +128,7 @@ class KitArticulation(DofAccess):
     def device(self) -> str:
         """Where physics computes; the CPU until it runs."""
         self._resolve_again()
-        return "cpu" if self._view is None else str(self._view.get_dof_positions().device)
+        return "cpu" if self._view is None or self._has_ended() else str(self._view.get_dof_positions().device)
 
     # efforts and drives
 
@@ -148,37 +156,35 @@ class KitArticulation(DofAccess):
 
     # inside
 
+    def _has_ended(self) -> bool:
+        return self._stage_changes != self._host.bus.stage_changes
+
     def _resolve_again(self) -> None:
-        """Robots and joints may have changed with play and stop."""
-        if self._generation != self._host.generation:
+        """Robots and joints may have changed with play and stop; those of another stage are none of these."""
+        if self._generation != self._host.generation and not self._has_ended():
             self._resolve()
 
     def _resolve(self) -> None:
         """Find robots and joints as they are now."""
-        stage, generation, roots = self._host.stage, self._host.generation, current_roots()
-        paths = [roots[hit] for hit in match_roots(self._patterns, roots)]
+        stage, generation = self._host.stage, self._host.generation
+        paths = find_robots(stage, self._patterns)
         view = None if self._host.view is None else self._host.view.create_articulation_view(paths)
         if view is not None and view.count != len(paths):
             raise ValueError(
                 f"articulation paths {self._patterns!r}: physics runs without some of {paths}. Play again."
             )
-        if view is None:
-            dof_paths = joint_orders(stage, paths)
-            names = [[joint.rsplit("/", 1)[1] for joint in row] for row in dof_paths]
-        else:
-            # a view is as wide as the widest robot needs
-            names = [list(view.shared_metatype.dof_names)] * len(paths) if view.is_homogeneous else [[], [""]]
-            dof_paths = [list(row)[: len(names[0])] for row in view.dof_paths]
-        for row in names[1:]:
-            if row != names[0]:
-                raise ValueError(
-                    f"articulation paths {self._patterns!r}: the robots have different joints, those of one "
-                    "articulation must have the same. Select them apart."
-                )
+        # a view is as wide as the widest robot needs
+        dof_paths = joint_orders(stage, paths) if view is None else [list(filter(None, row)) for row in view.dof_paths]
+        names = [[joint.rsplit("/", 1)[1] for joint in row] for row in dof_paths]
+        require_same_joints(paths, names)
         self._paths, self._dof_paths, self._dof_names, self._view = paths, dof_paths, names[0], view
         self._generation = generation
 
     def _live(self) -> Any:
+        if self._has_ended():
+            raise HostError(
+                f"articulation paths {self._patterns!r}: another stage was opened since. Make a new articulation."
+            )
         self._resolve_again()
         if self._view is None:
             raise HostError(
@@ -215,21 +221,3 @@ class KitArticulation(DofAccess):
             resolve_indices(dof_indices, len(self._dof_names), "DOF"),
         )
         return [wp.array(axis.astype(np.int32), dtype=wp.int32, device=device) for axis in picked]
-
-
-def _listen_to_steps(callback: Callable[..., None]) -> Callable[[], None]:
-    """Call `callback` before every physics step, with the step and from newer Kits a context."""
-    try:
-        from omni.physics.core import get_physics_simulation_interface  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        from omni.physx import get_physx_interface  # pyright: ignore[reportMissingImports]
-
-        held = [get_physx_interface().subscribe_physics_on_step_events(callback, True, 0)]
-    else:
-        held = [
-            get_physics_simulation_interface().subscribe_physics_on_step_events(
-                on_update=callback, pre_step=True, order=0
-            )
-        ]
-    # dropping it unsubscribes
-    return held.clear

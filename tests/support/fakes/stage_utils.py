@@ -1,0 +1,34 @@
+"""`isaacsim.core.experimental.utils.stage`: the current stage, which Kit's context need not know."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from fakes.omni_usd import UsdContext
+from pxr import Usd
+
+
+class StageUtils:
+    """The functions of the module, for one process."""
+
+    def __init__(self, context: UsdContext) -> None:
+        self._context = context
+        self._used: list[Usd.Stage] = []
+
+    def get_current_stage(self, *, backend: str | None = None) -> Any:
+        if backend not in (None, "usd"):
+            raise ValueError(f"this world knows USD only, not {backend}")
+        stage = self._used[-1] if self._used else self._context.get_stage()
+        if stage is None:
+            raise ValueError("no stage")
+        return stage
+
+    @contextlib.contextmanager
+    def use_stage(self, stage: Usd.Stage) -> Iterator[None]:
+        self._used.append(stage)
+        try:
+            yield
+        finally:
+            self._used.pop()
