@@ -28,7 +28,9 @@ def change() -> None:
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     graph.GetChild("ArticulationController").GetAttribute("inputs:positionCommand").Set(TARGETS)
     for name, kp, limit in zip(JOINTS, [400.0] * 4 + [100.0] * 3, [87.0] * 4 + [12.0] * 3, strict=True):
-        pid, clamping = ea.PIDControlConfig(kp, ki=3 * kp, kd=kp / 10), [ea.MaxEffortClampingConfig(limit)]
+        # the integral never asks for more than a third of the limit
+        pid = ea.PIDControlConfig(kp, ki=3 * kp, kd=kp / 10, integral_max=limit / 9 / kp)
+        clamping = [ea.MaxEffortClampingConfig(limit)]
         ea.add_actuator(ARM, name, name, pid, clamping=clamping, overwrite_existing=True, stage=stage)
     stage.Export(str(FILE))
     # docs: end change

@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 from fakes import carb, omni_physics_tensors, omni_timeline, omni_usd, physics
@@ -30,6 +31,8 @@ class App:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self._waiting: list[asyncio.Future[None]] = []
+        # what a frame does besides
+        self.on_frame: list[Callable[[], None]] = []
 
     async def next_update_async(self) -> None:
         self._waiting.append(self.loop.create_future())
@@ -42,6 +45,8 @@ class App:
             if not future.done():
                 future.set_result(None)
         self.loop.run_until_complete(asyncio.sleep(0))
+        for call in self.on_frame:
+            call()
 
 
 class KitWorld:
