@@ -1,6 +1,6 @@
-"""What `./python.sh` of Isaac Sim does: `isaac_sim_python.py KIND RECORDING SCRIPT [arguments]`, on the stand-ins.
+"""What `./python.sh` of Isaac Sim does, on the stand-ins: `isaac_sim_python.py KIND RECORDING SCRIPT [arguments]`.
 
-With `--exec ROOT` before the script, Kit runs already with the extension at that place, and executes the script.
+With `--exec` before the script, Kit runs already, with the extension that the script lies in, and executes the script.
 """
 
 from __future__ import annotations
@@ -9,24 +9,21 @@ import runpy
 import sys
 from pathlib import Path
 
-# in place of the folder of this file, as for any script
-sys.path[0] = str(Path(__file__).parent)
-
+from fakes.kit_launch import NAME
 from fakes.simulation_app import IsaacSimPython
 
-kind, recording, *rest = sys.argv[1:]
+_, kind, recording, *sys.argv = sys.argv
 process = IsaacSimPython(kind, Path(recording))
-root = None
-if rest[0] == "--exec":
-    _, root, *rest = rest
-sys.argv = rest
-sys.path.insert(0, str(Path(rest[0]).parent))
-if root is None:
-    runpy.run_path(rest[0], run_name="__main__")
-else:
-    version = Path(root).name.rpartition("-")
-    extension = process.start(["--ext-folder", str(Path(root).parent), "--enable", f"{Path(root).name}-0.2.0"])
-    runpy.run_path(rest[0], run_name="__main__")
+# the folder of this file makes way for that of the script, where Python has it; Kit has none
+sys.path.append(sys.path.pop(0))
+if sys.argv[0] == "--exec":
+    sys.argv = sys.argv[1:]
+    root = next(folder for folder in Path(sys.argv[0]).parents if folder.name == NAME)
+    process.start(["--ext-folder", str(root.parent), "--enable", f"{NAME}-0.2.0"])
+    runpy.run_path(sys.argv[0], run_name="__main__")
     for _ in range(240):
         process.world.app.update()
-    process.end(extension)
+    process.end()
+else:
+    sys.path.insert(0, str(Path(sys.argv[0]).parent))
+    runpy.run_path(sys.argv[0], run_name="__main__")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ class LaunchedExtension:
     @property
     def import_path(self) -> Path:
         """The folder that it adds to Python's path."""
-        assert self.root is not None
+        assert self.root is not None, f"{self.id} is the bundled one, which the stand-ins do not have"
         return self.root / _read(self.root)["python"]["module"][0].get("path", ".")
 
 
@@ -42,8 +43,8 @@ def launch(arguments: list[str]) -> LaunchedExtension:
     Raises:
         RuntimeError: No folder has what was asked for, or two versions were; Kit ends then.
     """
-    wanted = [value for option, value in zip(arguments, arguments[1:], strict=False) if option == "--enable"]
-    folders = [Path(value) for option, value in zip(arguments, arguments[1:], strict=False) if option == "--ext-folder"]
+    wanted = [value for option, value in pairwise(arguments) if option == "--enable"]
+    folders = [Path(value) for option, value in pairwise(arguments) if option == "--ext-folder"]
     found = {BUNDLED_VERSION: LaunchedExtension(BUNDLED_VERSION, None)}
     for folder in folders:
         # an extension is called like its folder
