@@ -1,75 +1,72 @@
-"""Drive a 7-joint arm from an action graph: open a ready-made one, change it, run it, in Kit or without.
+"""Drive a 7-joint arm from an action graph: open a ready-made one, change it, run it, in Isaac Sim or without.
 
-./python.sh standalone_examples/drive_from_omnigraph.py [--plot out.png], inside Kit: --exec with this file
+./python.sh standalone_examples/drive_from_omnigraph.py [--engine mujoco|physx|newton] [--plot out.png]
 """
 
-import argparse
-import sys
+from world import INSIDE, Articulation, World, parse, run  # first of all: starts Isaac Sim, where there is one
+
+# isort: split
 from pathlib import Path
 
+import isaacsim.core.experimental.actuators as ea
 import matplotlib.pyplot as plt
 import numpy as np
-from pxr import Sdf, Usd
+from pxr import Usd
 
 READY_MADE = Path(__file__).parents[1] / "data" / "graphs" / "pd_from_usd.usda"
 FILE = Path("drive_from_omnigraph.usda")
+ARM, JOINTS = "/World/Panda", [f"panda_joint{number}" for number in range(1, 8)]
 TARGETS = [0.5, -0.1, -0.5, -1.6, 0.5, 1.9, 1.2]  # rad
-HOLDING = [0.0, -19.155, 1.153, 18.329, 0.493, 1.542, -0.049]  # N·m: what gravity asks for at the targets
-STEPS, TOLERANCE = 720, 0.01
+FRAMES, TOLERANCE = 240, 0.01
 
 
 # docs: begin change
 def change() -> None:
-    """Give the graph other targets, and what holds the arm there against gravity, and save it to a file of its own."""
-    stage = Usd.Stage.Open(str(READY_MADE))
+    """Give the graph other targets and the arm integral action against gravity; save both to a file of its own."""
+    # in one layer: what the file only refers to can be replaced then
+    stage = Usd.Stage.Open(Usd.Stage.Open(str(READY_MADE)).Flatten())
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     graph.GetChild("ArticulationController").GetAttribute("inputs:positionCommand").Set(TARGETS)
-    actuators = graph.GetChild("ArticulationActuators")
-    actuators.CreateAttribute("inputs:feedforwardCommand", Sdf.ValueTypeNames.FloatArray).Set(HOLDING)
+    for name, kp, limit in zip(JOINTS, [400.0] * 4 + [100.0] * 3, [87.0] * 4 + [12.0] * 3, strict=True):
+        # the integral never asks for more than a third of the limit
+        pid = ea.PIDControlConfig(kp, ki=3 * kp, kd=kp / 10, integral_max=limit / 9 / kp)
+        clamping = [ea.MaxEffortClampingConfig(limit)]
+        ea.add_actuator(ARM, name, name, pid, clamping=clamping, overwrite_existing=True, stage=stage)
     stage.Export(str(FILE))
     # docs: end change
 
 
-# docs: begin run
-def run() -> tuple[np.ndarray, list[str]]:
-    """Return the joint positions [rad] over time, and what failed in the graph; outside Kit."""
-    from isaacsim.core.experimental.actuators import Articulation, Simulation
-    from isaacsim.core.experimental.actuators.graphs import GraphRunner
-
-    with Simulation(FILE) as sim, GraphRunner(sim) as runner:
-        arm, positions = Articulation("/World/Panda"), []
-        sim.play()
-        for _ in range(STEPS):
-            runner.run()
-            positions.append(arm.get_dof_positions().numpy()[0])
-        return np.array(positions), runner.errors
-    # docs: end run
-
-
-def play() -> None:
-    """Open the file in the Kit that this runs in, and press Play: its own OmniGraph runs the graph."""
-    from omni import timeline, usd
-
-    usd.get_context().open_stage(str(FILE.resolve()))
-    timeline.get_timeline_interface().play()
+# docs: begin drive
+def drive(sim: World) -> tuple[np.ndarray, np.ndarray]:
+    """Return times [s] and the joints' positions [rad] after each frame; the graph does the rest."""
+    arm, times, positions = Articulation(ARM), [], []
+    sim.play()
+    for _ in range(FRAMES):
+        sim.frame()
+        times.append(sim.time)
+        positions.append(arm.get_dof_positions(dof_indices=arm.get_dof_indices(JOINTS)).numpy()[0])
+    return np.array(times), np.array(positions)
+    # docs: end drive
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plot", default="drive_from_omnigraph.png", help="where the picture goes")
+    options = parse(__doc__, "drive_from_omnigraph.png")
     change()
-    if "omni.kit.app" in sys.modules:
-        play()
+    if INSIDE:
+        # the frames are those of the Kit that this runs in
+        World(FILE, engine=options.engine).play()
         return 0
-    positions, failed = run()
-    plt.plot(np.arange(STEPS) / 240, positions - TARGETS, label=[f"joint {i}" for i in range(1, 8)])
+    with World(FILE, engine=options.engine) as sim:
+        times, positions = drive(sim)
+        failed = sim.graph_errors()
+    plt.plot(times, positions - TARGETS, label=JOINTS)
     plt.legend()
     plt.gca().set(xlabel="time [s]", ylabel="position - target [rad]", title="Each joint reaches its target")
-    plt.savefig(picture := parser.parse_args().plot)
+    plt.savefig(options.plot)
     reached = not failed and bool((np.abs(positions[-1] - TARGETS) < TOLERANCE).all())
-    print(f"{'ok' if reached else 'FAILED'}: errors below {TOLERANCE} rad, no node failed; see {picture}", *failed)
+    print(f"{'ok' if reached else 'FAILED'}: errors below {TOLERANCE} rad, no node failed; see {options.plot}", *failed)
     return 0 if reached else 1
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run(main)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -11,7 +12,10 @@ from pathlib import Path
 import pytest
 from places import REPOSITORY
 
-EXAMPLES = sorted((REPOSITORY / "standalone_examples").glob("*.py"))
+FOLDER = REPOSITORY / "standalone_examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
+# those that run in Isaac Sim too, on the engine of one's choice
+SCRIPTS = [script for script in EXAMPLES if "from world import" in script.read_text()]
 # examples that need an extra, and the library it brings
 NEEDS = {"two_engines": "ovphysx"}
 
@@ -32,7 +36,25 @@ def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_script_runs_on_physx(script: Path, tmp_path: Path) -> None:
+    """The same script, the physics of Isaac Sim."""
+    if find_spec("ovphysx") is None:
+        pytest.skip("ovphysx is not installed")
+    done = run(script, "--engine", "physx", "--plot", "picture.png")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok:" in done.stdout
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_three_scripts_choose_their_engine() -> None:
+    """Those of the documentation; a name that is no engine's is refused."""
+    assert [script.stem for script in SCRIPTS] == ["drive_from_omnigraph", "drive_from_python", "drive_from_usd"]
+    done = run(SCRIPTS[1], "--engine", "newton")
+    assert done.returncode == 1 and "engine = 'newton': must be 'mujoco' or 'physx'" in done.stderr
+
+
+@pytest.mark.parametrize("script", sorted(FOLDER.rglob("*.py")), ids=lambda script: script.stem)
 def test_example_is_short(script: Path) -> None:
     """An example is read in one go; marks of what the documentation shows do not count."""
     assert len([line for line in script.read_text().splitlines() if "# docs: " not in line]) < 80
@@ -40,9 +62,9 @@ def test_example_is_short(script: Path) -> None:
 
 def test_example_check_can_fail(tmp_path: Path) -> None:
     """With actuators too weak to hold the arm the example says so and exits with 1."""
-    weak = tmp_path / "standalone_examples" / "weak.py"
-    weak.parent.mkdir()
-    text = (REPOSITORY / "standalone_examples" / "drive_from_usd.py").read_text()
+    shutil.copytree(FOLDER, tmp_path / FOLDER.name)
+    weak = tmp_path / FOLDER.name / "drive_from_usd.py"
+    text = weak.read_text()
     assert "MaxEffortClampingConfig(12.0)" in text
     weak.write_text(text.replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
@@ -54,6 +76,6 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
 def test_example_tells_what_to_install(tmp_path: Path) -> None:
     """Without the wheel, two_engines says which command installs it."""
     (tmp_path / "ovphysx.py").write_text("raise ModuleNotFoundError(name='ovphysx')")
-    done = run(REPOSITORY / "standalone_examples" / "two_engines.py", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    done = run(FOLDER / "two_engines.py", env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2, done.stderr
     assert "pip install 'articulation-actuators[physx]'" in done.stdout

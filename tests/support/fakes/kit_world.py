@@ -7,6 +7,7 @@ import importlib
 import sys
 import types
 import unittest
+from collections.abc import Callable
 from typing import Any
 
 from fakes import carb, omni_physics_tensors, omni_timeline, omni_usd, physics
@@ -35,6 +36,8 @@ class App:
         self.manager = ExtensionManager()
         self.manager.add(REPOSITORY, PACKAGE)
         self._waiting: list[asyncio.Future[None]] = []
+        # what a frame does besides
+        self.on_frame: list[Callable[[], None]] = []
 
     def get_extension_manager(self) -> ExtensionManager:
         return self.manager
@@ -50,6 +53,8 @@ class App:
             if not future.done():
                 future.set_result(None)
         self.loop.run_until_complete(asyncio.sleep(0))
+        for call in self.on_frame:
+            call()
 
 
 class KitWorld:

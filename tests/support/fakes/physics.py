@@ -66,6 +66,8 @@ class Physics:
         self.session = 0
         self.is_loaded = False
         self.num_steps = 0
+        # simulated since the stage was read [s]
+        self.time = 0.0
         # writes to joints while physics stops, which engines do not survive
         self.is_stopping = False
         self.writes_while_stopping = 0
@@ -81,7 +83,7 @@ class Physics:
                 for name in ON_STAGE:
                     self.arrays[name][row, column] = read_joint(stage.GetPrimAtPath(path), name)
         self.deleted.clear()
-        self.is_loaded = True
+        self.time, self.is_loaded = 0.0, True
         self.session += 1
 
     def unload(self) -> None:
@@ -118,6 +120,7 @@ class Physics:
             at["velocities"] += effort * np.float32(dt)
             at["positions"] += at["velocities"] * np.float32(dt)
         self.num_steps += 1
+        self.time += dt
         self._tell(self.post_step, dt, context)
 
     def _tell(self, callbacks: CallbackList, dt: float, context: PhysicsStepContext) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fakes.kit_world import KitWorld
 
 WARM_UP_DT = 1 / 60
+# of a stage that says nothing
+DEFAULT_DT = 1 / 60
 
 
 class SimulationEvent(enum.Enum):
@@ -170,6 +172,7 @@ class SimulationManager:
         cls._deprecated_view: SimulationView | None = None
         cls._simulation_view_created = False
         cls._device: wp.Device | None = None
+        cls._physics_dt = DEFAULT_DT
         world = cls.world
         stream = world.timeline.get_timeline_event_stream()
         cls._own = [
@@ -228,7 +231,7 @@ class SimulationManager:
         cls.invalidate_physics()
         cls._callbacks.clear()
         cls._callback_iter = 0
-        cls._device = None
+        cls._device, cls._physics_dt = None, DEFAULT_DT
 
     @classmethod
     def _dispatch(cls, event: SimulationEvent | IsaacEvents) -> None:
@@ -263,3 +266,34 @@ class SimulationManager:
             cls.world.physics.engine = name
             cls.invalidate_physics()
         return True
+
+    @classmethod
+    def get_available_physics_engines(cls) -> list[str]:
+        return ["physx", "newton"]
+
+    @classmethod
+    def get_simulation_time(cls) -> float:
+        return cls.world.physics.time
+
+    @classmethod
+    def get_physics_dt(cls, physics_scene: str | None = None) -> float:
+        return cls._physics_dt
+
+    # stepping, by scripts
+
+    @classmethod
+    def setup_simulation(cls, dt: float | None = None, device: str | None = None) -> None:
+        """Write the step into the scene of the open stage, which forgets it when another one is opened."""
+        assert cls.world.usd_context.get_stage() is not None, "no stage, no physics scene"
+        cls._physics_dt = dt or cls._physics_dt
+        cls._device = wp.get_device(device) if device else cls._device
+
+    @classmethod
+    def step(
+        cls, *, steps: int = 1, callback: Callable[[int, int], bool | None] | None = None, update_fabric: bool = False
+    ) -> None:
+        assert cls._view is not None, "physics is not initialized"
+        for step in range(steps):
+            cls.world.physics.simulate(cls._physics_dt)
+            if callback is not None and callback(step, steps) is False:
+                return

@@ -1,0 +1,127 @@
+"""Isaac Sim's own Python: `isaacsim.SimulationApp` starts Kit in the process, and nothing of Kit is there before."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from fakes.kit_launch import NAME, launch
+from fakes.kit_world import KitWorld
+from pxr import Usd
+
+FRAME_RATE = 60
+# frames that Kit needs to start
+_FIRST_FRAMES = 10
+# after all callbacks that set efforts
+_LAST = 1_000_000
+
+
+class IsaacSimPython:
+    """One process; what physics did in it is written to a file when Kit ends.
+
+    Args:
+        kind: `isaac-physx` or `isaac-newton`.
+        recording: The `.npz` file.
+    """
+
+    def __init__(self, kind: str, recording: Path) -> None:
+        self.world, self._recording = KitWorld(kind), recording
+        self._steps: list[tuple[Any, ...]] = []
+        self._isaacsim = types.ModuleType("isaacsim")
+        vars(self._isaacsim).update(__path__=[], SimulationApp=functools.partial(SimulationApp, self))
+        sys.modules["isaacsim"] = self._isaacsim
+
+    def start(self, arguments: list[str]) -> None:
+        """Launch Kit: from now on its modules can be imported, and the extension runs."""
+        assert "omni.kit.app" not in sys.modules, "Kit can be started once in a process"
+        self._launched, world = launch(arguments), self.world
+        self._isaacsim.__path__ = [str(self._launched.import_path / "isaacsim")]
+        world.__enter__()
+        # they import from the extension
+        from fakes.action_graph import ActionGraphs
+        from fakes.omni_graph import OmniGraph
+
+        omni_graph = OmniGraph()
+        self._graphs = ActionGraphs(world, omni_graph)
+        made = omni_graph.modules()
+        vars(made["omni.graph.core"]).update(Controller=types.SimpleNamespace(node=self._graphs.node))
+        made["isaacsim.core.experimental.utils.app"] = app = types.ModuleType("isaacsim.core.experimental.utils.app")
+        vars(app).update(play=world.play, pause=world.pause, stop=world.stop)
+        vars(sys.modules["isaacsim.core.experimental.utils.stage"]).update(open_stage=self._open_stage)
+        sys.modules.update({name: module for name, module in made.items() if name != "omni"})
+        vars(sys.modules["omni"]).update(graph=made["omni.graph"])
+        vars(made["omni.graph"]).update(core=made["omni.graph.core"], tools=made["omni.graph.tools"])
+        self._recorder = world.physics.subscribe(self._record, True, _LAST)
+        self._extension = importlib.import_module(f"{NAME}.extension").Extension()
+        self._extension.on_startup(self._launched.id)
+        world.app.on_frame.append(self._frame)
+        for _ in range(_FIRST_FRAMES):
+            world.app.update()
+
+    def end(self) -> None:
+        """End Kit."""
+        self._extension.on_shutdown()
+        columns = ("sessions", "dts", "positions", "velocities", "position_targets", "efforts", "stiffnesses")
+        rows = {name: np.array(column) for name, column in zip(columns, zip(*self._steps, strict=True), strict=True)}
+        (robot,) = self.world.physics.robots.values()
+        log = self.world.log
+        np.savez(
+            self._recording,
+            dof_names=robot.dof_names,
+            extension=[self._launched.id, str(self._launched.root)],
+            engine=self.world.physics.engine,
+            logged=[*log.warn, *log.error],
+            **rows,
+        )
+        self.world.__exit__()
+
+    # inside
+
+    def _frame(self) -> None:
+        if self.world.timeline.is_playing():
+            # physics first: some steps are over before the first pulse of a graph
+            manager = self.world.simulation_manager
+            manager.step(steps=round(1 / (FRAME_RATE * manager.get_physics_dt())))
+            self._graphs.frame()
+
+    def _record(self, dt: float, _context: Any) -> None:
+        physics = self.world.physics
+        if physics.is_loaded:
+            names = ("positions", "velocities", "position_targets", "actuation_forces", "stiffnesses")
+            self._steps.append((physics.session, dt, *(physics.arrays[name][0].copy() for name in names)))
+
+    def _open_stage(self, usd_path: str) -> tuple[bool, Usd.Stage]:
+        assert Path(usd_path).is_absolute(), "Kit runs in a folder of its own"
+        stage = Usd.Stage.Open(usd_path)
+        self.world.open(stage)
+        return True, stage
+
+
+class SimulationApp:
+    """Kit, started by a script.
+
+    Args:
+        process: Where.
+        launch_config: Settings by name, `extra_args` among them, which are arguments of Kit.
+        experience: The app to start in place of Isaac Sim's base experience.
+    """
+
+    def __init__(
+        self, process: IsaacSimPython, launch_config: dict[str, Any] | None = None, experience: str = ""
+    ) -> None:
+        self._process = process
+        self._config = {"headless": False, "fast_shutdown": True, "extra_args": []} | (launch_config or {})
+        process.start(self._config["extra_args"])
+
+    def close(self) -> None:
+        """End Kit; a fast shutdown ends the process with it, and well."""
+        self._process.end()
+        if self._config["fast_shutdown"]:
+            sys.stdout.flush()
+            os._exit(0)

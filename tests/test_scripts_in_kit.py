@@ -1,0 +1,232 @@
+"""The three scripts of the documentation, unchanged, as standalone scripts of Isaac Sim: on its stand-ins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as package
+import numpy as np
+import pytest
+from fakes.kit_launch import BUNDLED_VERSION, NAME, launch
+from places import REPOSITORY
+
+SCRIPTS = REPOSITORY / "standalone_examples"
+ISAAC_SIM_PYTHON = REPOSITORY / "tests" / "support" / "isaac_sim_python.py"
+EXTENSION_ID = f"{NAME}-{package.__version__}"
+WARM_UP = 1 / 60
+ARM = [f"panda_joint{number}" for number in range(1, 8)]
+
+
+class Done:
+    """A script that has run in Isaac Sim's Python, in a folder of its own.
+
+    Args:
+        folder: It runs here, and what physics did is recorded here.
+        script: As it was called.
+        arguments: Of the script.
+        kind: Which Isaac Sim.
+        inside: Kit runs already, and executes the script.
+    """
+
+    def __init__(self, folder: Path, script: Path, *arguments: str, kind: str, inside: bool = False) -> None:
+        command = [sys.executable, ISAAC_SIM_PYTHON, kind, "recording.npz", *["--exec"] * inside, script, *arguments]
+        # Kit does not look into the folder of the script
+        env = {**os.environ, "PYTHONPATH": str(script.parent) if inside else ""}
+        self.process = subprocess.run(
+            command, cwd=folder, env=env, capture_output=True, text=True, timeout=180, check=False
+        )
+        self.folder, self.script = folder, script
+
+    @property
+    def output(self) -> str:
+        return self.process.stdout + self.process.stderr
+
+    def recording(self) -> dict[str, np.ndarray]:
+        """What physics did."""
+        with np.load(self.folder / "recording.npz") as file:
+            return dict(file)
+
+
+class Motion:
+    """The steps of one play with actuators on, in float64, a column per joint.
+
+    Args:
+        recording: Of a process.
+        session: Which play, from 0.
+        dt: Of the steps that the script asks for [s].
+        joints: Names, by column.
+        skip: Steps of the play before actuators work.
+    """
+
+    def __init__(
+        self, recording: dict[str, np.ndarray], session: int, dt: float, joints: list[str], skip: int = 0
+    ) -> None:
+        chosen = recording["sessions"] == np.unique(recording["sessions"])[session]
+        dts = recording["dts"][chosen]
+        # Isaac Sim steps twice before physics is ready
+        assert dts[:2].tolist() == [WARM_UP] * 2 and set(dts[2:]) == {dt}
+        order = [recording["dof_names"].tolist().index(name) for name in joints]
+
+        def column(name: str) -> np.ndarray:
+            return recording[name][chosen][2 + skip :, order].astype(np.float64)
+
+        self.dt, self.efforts, self.stiffnesses = dt, column("efforts"), column("stiffnesses")
+        self.q, self.qd, self.targets = column("positions"), column("velocities"), column("position_targets")
+        self.errors = self.targets - self.q
+
+    def require(self, law: np.ndarray, limits: np.ndarray) -> None:
+        """The efforts are those of the law, drives are off, targets are reached."""
+        np.testing.assert_allclose(self.efforts, np.clip(law, -limits, limits), rtol=1e-4, atol=1e-3)
+        assert not self.stiffnesses.any()
+
+
+@pytest.fixture(scope="module")
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This tree, in a folder of the extension's name."""
+    link = tmp_path_factory.mktemp("exts") / NAME
+    link.symlink_to(REPOSITORY)
+    return link
+
+
+def script_in(extension: Path, name: str) -> Path:
+    return extension / SCRIPTS.relative_to(REPOSITORY) / f"{name}.py"
+
+
+@pytest.fixture(scope="module", params=["isaac-physx", "isaac-newton"])
+def kind(request: pytest.FixtureRequest) -> str:
+    """Isaac Sim on one of its engines."""
+    return request.param
+
+
+def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
+    """It ended with its check and a picture, on the engine and by the extension it should; nothing was logged."""
+    assert done.process.returncode == 0, done.output
+    assert "ok:" in done.process.stdout
+    assert (done.folder / "picture.png").read_bytes().startswith(b"\x89PNG")
+    recording = done.recording()
+    assert recording["engine"] == kind.removeprefix("isaac-")
+    root = next(folder for folder in done.script.parents if folder.name == NAME)
+    assert recording["extension"].tolist() == [EXTENSION_ID, str(root)]
+    assert recording["logged"].tolist() == []
+    return recording
+
+
+# the scripts
+
+
+def test_drive_from_python(extension: Path, kind: str, tmp_path: Path) -> None:
+    """PD, then sliding mode, each in a play of its own, stepped by hand."""
+    script = script_in(extension, "drive_from_python")
+    recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
+    pd, own = (Motion(recording, session, 1 / 500, ["hinge"]) for session in (0, 1))
+    assert (pd.targets == np.float32(0.8)).all() and len(pd.q) == len(own.q) == 1000
+    pd.require(20.0 * pd.errors - 2.0 * pd.qd, np.array(10.0))
+    own.require(10.0 * np.tanh(20.0 * (5.0 * own.errors - own.qd)), np.array(10.0))
+    assert abs(own.errors[-1]) < 0.02
+
+
+def test_drive_from_usd(extension: Path, kind: str, tmp_path: Path) -> None:
+    """What the file says about the shoulder, what was authored for the wrist; joints have another order here."""
+    script = script_in(extension, "drive_from_usd")
+    recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
+    assert recording["dof_names"].tolist() == ARM[::-1]
+    motion = Motion(recording, 0, 1 / 240, ARM)
+    kp, limits = np.array([400.0] * 4 + [120.0] * 3), np.array([87.0] * 4 + [12.0] * 3)
+    np.testing.assert_allclose(motion.targets, [[0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4]] * 720, rtol=1e-6)
+    # the targets do not change, so the delay of the wrist does not show
+    motion.require(kp * motion.errors - kp / 10 * motion.qd, limits)
+    assert np.abs(motion.errors[-1]).max() < 0.01
+
+
+def pid_of_graph(recording: dict[str, np.ndarray]) -> None:
+    """The arm is driven by the actuators that the script authored, from the first pulse of the graph."""
+    motion = Motion(recording, 0, 1 / 240, ARM, skip=4)
+    kp, limits = np.array([400.0] * 4 + [100.0] * 3), np.array([87.0] * 4 + [12.0] * 3)
+    bound, integral, law = limits / 9 / kp, np.zeros(7), []
+    for error, velocity in zip(motion.errors, motion.qd, strict=True):
+        integral = np.clip(integral + error * motion.dt, -bound, bound)
+        law.append(kp * error - kp / 10 * velocity + 3 * kp * integral)
+    np.testing.assert_allclose(motion.targets, [[0.5, -0.1, -0.5, -1.6, 0.5, 1.9, 1.2]] * len(law), rtol=1e-6)
+    motion.require(np.array(law), limits)
+    assert np.abs(motion.errors[-1]).max() < 0.01
+
+
+def test_drive_from_omnigraph(extension: Path, kind: str, tmp_path: Path) -> None:
+    """Kit's own OmniGraph runs the graph of the file, with our node as Kit's database has it."""
+    script = script_in(extension, "drive_from_omnigraph")
+    pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
+
+
+# in a Kit that runs already
+
+
+def test_kit_executes_the_graph_and_goes_on(extension: Path, tmp_path: Path) -> None:
+    """The script starts no Kit, opens the file and presses Play; frames are Kit's."""
+    done = Done(tmp_path, script_in(extension, "drive_from_omnigraph"), kind="isaac-physx", inside=True)
+    assert done.process.returncode == 0, done.output
+    pid_of_graph(done.recording())
+
+
+def test_kit_executes_a_script_and_goes_on(extension: Path, tmp_path: Path) -> None:
+    """A script that steps by itself says how it went, and leaves Kit running."""
+    script = script_in(extension, "drive_from_python")
+    done = Done(tmp_path, script, "--plot", "picture.png", kind="isaac-newton", inside=True)
+    require_good(done, "isaac-newton")
+
+
+# choices
+
+
+def test_engine_can_be_chosen(extension: Path, tmp_path: Path) -> None:
+    """Isaac Sim switches; arguments that are its own do not disturb."""
+    script = script_in(extension, "drive_from_python")
+    arguments = ("--engine", "newton", "--plot", "picture.png", "--/log/level=warn")
+    require_good(Done(tmp_path, script, *arguments, kind="isaac-physx"), "isaac-newton")
+
+
+def test_engine_of_elsewhere_is_refused(extension: Path, tmp_path: Path) -> None:
+    """Isaac Sim has no MuJoCo by that name."""
+    done = Done(tmp_path, script_in(extension, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
+    assert done.process.returncode == 1
+    assert "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output
+
+
+def test_failure_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    """Also after Kit was closed: actuators too weak to move the arm."""
+    root = tmp_path / NAME
+    scripts = root / SCRIPTS.relative_to(REPOSITORY)
+    shutil.copytree(SCRIPTS, scripts)
+    for entry in REPOSITORY.iterdir():
+        if not (root / entry.name).exists():
+            (root / entry.name).symlink_to(entry)
+    weak = scripts / "drive_from_usd.py"
+    weak.write_text(weak.read_text().replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
+    done = Done(tmp_path, weak, kind="isaac-physx")
+    assert done.process.returncode == 1, done.output
+    assert "FAILED:" in done.process.stdout
+
+
+# the launch
+
+
+def test_launch_names_folder_and_version(extension: Path) -> None:
+    """Isaac Sim's base experience depends on the bundled extension; only a folder and a version replace it."""
+    folder = ["--ext-folder", str(extension.parent)]
+    assert launch([*folder, "--enable", EXTENSION_ID]).root == extension
+    for arguments in ([], folder, [*folder, "--enable", NAME]):
+        assert launch(arguments).version == BUNDLED_VERSION
+    with pytest.raises(RuntimeError, match="dependency solver failure"):
+        launch(["--ext-folder", str(extension), "--enable", EXTENSION_ID])
+
+
+def test_folder_of_another_name_is_refused(tmp_path: Path) -> None:
+    """An extension has the name of its folder: a clone of another name says what to do, before Kit starts."""
+    clone = tmp_path / "clone"
+    clone.symlink_to(REPOSITORY)
+    done = Done(tmp_path, script_in(clone, "drive_from_usd"), kind="isaac-physx")
+    assert done.process.returncode == 1
+    assert f"{clone}: Isaac Sim loads it from a folder called {NAME} only. Rename it" in done.output
