@@ -114,7 +114,7 @@ def register_actuator_component(
 
 
 def _class_and_arguments(config: Any) -> tuple[type[Component], dict[str, Any]]:
-    component_class: Any = newton.dual(catalogue.class_of(config))
+    component_class = catalogue.class_of(config)
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
     return component_class, dict(vars(config))
