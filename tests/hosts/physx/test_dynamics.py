@@ -9,10 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
-from isaacsim.core.experimental.actuators.errors import HostError, UnsupportedSceneError
 from places import ROBOTS
-from pxr import Usd, UsdPhysics
-from small_stages import SmallStage, pendulum, two_robots
+from pxr import Usd
 from stages import stage_of
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
