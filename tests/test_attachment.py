@@ -149,6 +149,74 @@ def test_feedforward_follows_the_joints_through_an_edit(robots: Path) -> None:
         assert arm.get_dof_efforts().numpy().tolist() == [[0, 0, 0, 0, 0, 0, 2.5]]
 
 
+# stepping by itself, or no longer
+
+
+def test_no_effort_pushes_on_when_stepping_ends(leg: Leg) -> None:
+    """Simulators keep efforts until they are set again: clear those of the joints that were driven, and no other."""
+    leg.host.play()
+    wrapper = leg.wrap("hip", "knee")
+    leg.host.arrays().position_targets[:] = 1.0
+    leg.host.step(DT)
+    leg.host.arrays().efforts[2] = 5.0
+    assert leg.host.arrays().efforts.tolist() == [1, 1, 5]
+    wrapper.disable_auto_step_pre_physics()
+    assert leg.host.arrays().efforts.tolist() == [0, 0, 5]
+    leg.host.step(DT)
+    assert leg.host.arrays().efforts.tolist() == [0, 0, 5]
+    assert leg.gains() == [0.0, 0.0, 3.3], "drives stay taken for steps by hand"
+    wrapper.close()
+
+
+def test_efforts_of_a_step_by_hand_stay(leg: Leg) -> None:
+    """What does not step by itself is not told again to stop it."""
+    leg.host.play()
+    wrapper = leg.wrap("knee")
+    leg.host.arrays().position_targets[:] = 1.0
+    wrapper.disable_auto_step_pre_physics()
+    wrapper.step_actuators(DT)
+    wrapper.disable_auto_step_pre_physics()
+    assert leg.host.arrays().efforts.tolist() == [0, 1, 0]
+    wrapper.enable_auto_step_pre_physics()
+    leg.host.arrays().position_targets[:] = 2.0
+    leg.host.step(DT)
+    assert leg.host.arrays().efforts.tolist() == [0, 2, 0]
+    wrapper.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*driven by two actuator wrappers")
+def test_efforts_of_a_joint_that_another_drives_too_stay(leg: Leg) -> None:
+    """They are the other's, who may have stepped by hand."""
+    leg.host.play()
+    first, second = leg.wrap("hip", "knee"), leg.wrap("knee", "ankle")
+    second.disable_auto_step_pre_physics()
+    leg.host.arrays().position_targets[:] = 1.0
+    leg.host.step(DT)
+    second.step_actuators(DT)
+    first.disable_auto_step_pre_physics()
+    assert leg.host.arrays().efforts.tolist() == [0, 1, 1]
+    second.close()
+    first.close()
+
+
+def test_stepping_may_end_while_physics_does_not_run(leg: Leg) -> None:
+    """There is nothing to clear before play, after stop and after close."""
+    wrapper = leg.wrap("knee")
+    wrapper.disable_auto_step_pre_physics()
+    wrapper.enable_auto_step_pre_physics()
+    leg.host.play()
+    leg.host.step(DT)
+    leg.host.stop()
+    wrapper.disable_auto_step_pre_physics()
+    leg.host.play()
+    leg.host.arrays().efforts[:] = 5.0
+    wrapper.disable_auto_step_pre_physics()
+    wrapper.close()
+    leg.host.arrays().efforts[:] = 5.0
+    wrapper.disable_auto_step_pre_physics()
+    assert leg.host.arrays().efforts.tolist() == [5, 5, 5]
+
+
 # failures
 
 

@@ -230,9 +230,7 @@ class World:
         if one in self.stepping:
             self.stepping.remove(one)
         if one.attached:
-            freed = ~self.owned(besides=one)[one.at]
-            self.efforts[one.at] = np.where(freed, 0, self.efforts[one.at])
-            self.kept[one.at] &= ~freed
+            self.kept[one.at] &= ~self.clear(one)
         one.attached, one.closed = False, True
 
     def reset(self, one: Expected, rows: list[int] | None = None) -> None:
@@ -245,6 +243,18 @@ class World:
     def enable(self, one: Expected) -> None:
         if one.auto and one.attached and not one.failed and one not in self.stepping:
             self.stepping.append(one)
+
+    def disable(self, one: Expected) -> None:
+        """Nothing pushes on."""
+        if one in self.stepping:
+            self.stepping.remove(one)
+            self.clear(one)
+
+    def clear(self, one: Expected) -> np.ndarray:
+        """No effort where nobody else drives; returns where of the wrapper's joints that is."""
+        freed = ~self.owned(besides=one)[one.at]
+        self.efforts[one.at] = np.where(freed, 0, self.efforts[one.at])
+        return freed
 
     def compute(self, one: Expected) -> bool:
         """One step of a wrapper; returns whether its law fails, which calls it twice."""
@@ -414,8 +424,7 @@ class Life(RuleBasedStateMachine):
             one.world.enable(one)
         else:
             wrapper.disable_auto_step_pre_physics()
-            if one in one.world.stepping:
-                one.world.stepping.remove(one)
+            one.world.disable(one)
 
     @precondition(lambda self: self.wrappers)
     @rule(pick=picks)

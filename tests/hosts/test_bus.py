@@ -274,6 +274,23 @@ def test_reset_of_everything_tells_none(bus: EventBus) -> None:
     assert heard == [None]
 
 
+def test_cleared_bus_calls_nobody(bus: EventBus) -> None:
+    """Of any event, in the middle of one too; what was forgotten may be closed, and others may come."""
+    heard: list[str] = []
+    subscriptions = []
+    for name, (subscribe, _emit, _args) in EVENTS.items():
+        subscriptions.append(getattr(bus, subscribe)(lambda *_: bus.clear(), order=-1))
+        subscriptions.append(getattr(bus, subscribe)(lambda *_, name=name: heard.append(name)))
+    bus.emit_stop()
+    assert (bus.num_callbacks, heard) == (0, [])
+    bus.on_stop(lambda: heard.append("later"))
+    for subscription in subscriptions:
+        subscription.close()
+    for _subscribe, emit, _args in EVENTS.values():
+        emit(bus)
+    assert heard == ["later"]
+
+
 def test_weak_function_ends_with_its_object() -> None:
     """It calls the method while the object lives, and nothing after."""
     heard: list[int] = []

@@ -168,6 +168,28 @@ def test_warm_up_never_reaches_actuators(world: KitWorld) -> None:
     assert steps == [0.01] * 3
 
 
+def test_steps_come_only_while_joints_can_be_written(world: KitWorld) -> None:
+    """Leave out the steps of a warm-up in mid-session that come when the views of before are void."""
+    bus, seen = current_host().bus, []
+    subscription = bus.on_pre_step(lambda _dt, _context: seen.append(bus.ready))
+    world.play()
+    world.simulation_manager.initialize_physics()
+    world.update()
+    assert seen and all(seen)
+    subscription.close()
+
+
+def test_stop_is_told_after_isaac_sim_has_stopped(world: KitWorld) -> None:
+    """Let nobody think that there is something left to write to."""
+    seen: list[object] = []
+    manager = world.simulation_manager
+    subscription = current_host().bus.on_stop(lambda: seen.append(manager.get_physics_simulation_view()))
+    world.play()
+    world.stop()
+    assert seen == [None]
+    subscription.close()
+
+
 def test_robots_deleted_and_made_again_are_others(world: KitWorld) -> None:
     """Say at the next play that those of before are gone; new wrappers find the new ones."""
     wrapper, stage = ArticulationActuators(ROBOTS), world.usd_context.get_stage()

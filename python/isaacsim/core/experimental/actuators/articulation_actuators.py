@@ -43,7 +43,8 @@ class ArticulationActuators:
     gains. May be created before or after physics starts.
 
     Args:
-        paths: Path of an articulation root or of a prim above it, or several; each segment may be a regular expression.
+        paths: Path of an articulation root, or of a prim above some: then all of them; or several paths. Each segment
+            may be a regular expression.
         auto_step_pre_physics: Step before every physics step by itself.
         device: Warp device; None means the articulation's, which is taken with a warning in place of another one.
 
@@ -180,7 +181,7 @@ class ArticulationActuators:
         self._attachment.set_auto_step(True)
 
     def disable_auto_step_pre_physics(self) -> None:
-        """Step only when `step_actuators` is called."""
+        """Step only when `step_actuators` is called; clears the efforts of the joints, which would push on."""
         self._attachment.set_auto_step(False)
 
     def step_actuators(self, step_dt: float, context: Any = None) -> None:

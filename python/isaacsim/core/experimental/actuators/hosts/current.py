@@ -105,7 +105,8 @@ def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
     """Return the robots at `paths` in the current simulation.
 
     Args:
-        paths: Path of an articulation root or of a prim above it, or several; each segment may be a regular expression.
+        paths: Path of an articulation root, or of a prim above some: then all of them; or several paths. Each segment
+            may be a regular expression.
 
     Raises:
         HostError: No simulation is open.
