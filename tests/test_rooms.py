@@ -60,6 +60,8 @@ TESTED_IN = {
     "hosts.dof_access": "hosts/test_articulation.py",
     "hosts.kit.events": "hosts/kit/test_contract.py",
     "hosts.mujoco": "test_simulation.py",
+    "hosts.mujoco.dynamics": "hosts/test_dynamics.py",
+    "hosts.mujoco.fields": "hosts/test_dof_properties.py",
     "hosts.mujoco.picture": "test_simulation.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",

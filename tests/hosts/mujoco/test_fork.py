@@ -20,7 +20,8 @@ stage = {str(ROBOTS / "arm_2dof.usda")!r}
 def state(robots):
     read = robots.get_dof_positions, robots.get_dof_velocities, robots.get_dof_efforts
     gains = robots.get_dof_gains()
-    return np.concatenate([array.numpy().ravel() for array in (*(get() for get in read), *gains)])
+    more = [robots.get_dof_armatures(), *robots.get_dof_limits(), *robots.get_world_poses(), robots.get_mass_matrices()]
+    return np.concatenate([array.numpy().ravel() for array in (*(get() for get in read), *gains, *more)])
 
 def forked(work, leave=os._exit):
     """What `work` returns in a child, by way of a file."""
@@ -38,6 +39,9 @@ with Simulation(stage, num_envs=8) as sim:
     sim.play()
     robots = actuators.articulation
     robots.set_dof_position_targets(np.linspace(-0.3, 0.3, 16).reshape(8, 2))
+    robots.set_dof_armatures(np.linspace(0.0, 0.7, 16).reshape(8, 2))
+    robots.set_dof_limits(-0.05, 0.05, indices=[3])
+    robots.set_world_poses([[0.0, 0.0, 2.0]], [[0.9, 0.1, 0.0, 0.0]], indices=[5])
     sim.step(20)
 
     def go_on():

@@ -15,7 +15,7 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState):
     @property
     def valid(self) -> bool:
         """Whether the robots are on the stage still."""
-        return all(self.prims)
+        return all(prim and prim.IsActive() for prim in self.prims)
 
     @property
     def prims(self) -> list[Any]:

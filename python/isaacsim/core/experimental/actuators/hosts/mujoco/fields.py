@@ -59,6 +59,13 @@ class ModelFields:
         if name in _CONSTANTS:
             self._batch.set_const(np.unique(envs))
 
+    def restore_bases(self, envs: np.ndarray) -> None:
+        """Put fixed bases back to where the stage has them."""
+        for name in ("body_pos", "body_quat"):
+            if name in self._own:
+                self._own[name][envs] = getattr(self._model, name)
+                self.written(name, envs)
+
     def copy_to(self, other: ModelFields) -> None:
         """Give other simulations of the same model the same fields."""
         for name, values in self._own.items():

@@ -148,6 +148,7 @@ class MujocoHost:
         # the batch wants them sorted, each once
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
         self._working_batch().reset(ids=envs, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._fields.restore_bases(envs)
         self._initialise(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
 

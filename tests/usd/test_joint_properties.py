@@ -1,0 +1,171 @@
+"""Per-DOF properties on a stage: where they stand, which opinion holds, what can be written."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.usd.joint_properties import (
+    PROPERTIES,
+    authored,
+    axis_of,
+    read_property,
+    write_properties,
+)
+from pxr import Sdf, Usd
+from small_stages import SmallStage, pendulum
+
+HINGE = "/World/Robot/hinge"
+AXIS = [(HINGE, "angular")]
+# layers live no longer than somebody holds them
+KEPT: list[Sdf.Layer] = []
+
+
+@pytest.fixture
+def made() -> SmallStage:
+    """A pendulum, with nothing said of its hinge."""
+    return pendulum()
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+@pytest.mark.parametrize("axis", ["angular", "linear", "rotY"])
+def test_every_property_is_read_as_it_was_written(made: SmallStage, name: str, axis: str) -> None:
+    """And was not there before, the fallback aside."""
+    place = [(HINGE, axis)]
+    assert np.isnan(authored(made.stage, name, place)).all()
+    assert read_property(made.stage, name, place) == [PROPERTIES[name].fallback]
+    write_properties(made.stage, {name: np.array([0.7])}, place)
+    np.testing.assert_allclose(read_property(made.stage, name, place), [0.7], rtol=1e-6)
+
+
+def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:
+    """A drive that is not applied does not drive."""
+    made.attribute(HINGE, "drive:angular:physics:stiffness", 3.0)
+    assert read_property(made.stage, "stiffnesses", AXIS) == [0.0]
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysicsDriveAPI:angular")
+    assert read_property(made.stage, "stiffnesses", AXIS) == [pytest.approx(math.degrees(3.0))]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "name", "expected"),
+    [
+        ("newton:armature", "armatures", 2.0),
+        ("physxJoint:armature", "armatures", 2.0),
+        ("newton:friction", "static_frictions", 2.0),
+        ("newton:friction", "dynamic_frictions", 2.0),
+        ("newton:damping", "viscous_frictions", math.degrees(2.0)),
+        ("newton:velocityLimit", "max_velocities", math.radians(2.0)),
+        ("physxJoint:maxJointVelocity", "max_velocities", math.radians(2.0)),
+    ],
+)
+def test_other_schemas_are_read_where_that_of_the_axis_is_silent(
+    made: SmallStage, attribute: str, name: str, expected: float
+) -> None:
+    """The axis has the last word."""
+    made.attribute(HINGE, attribute, 2.0)
+    assert read_property(made.stage, name, AXIS) == [pytest.approx(expected)]
+    with Usd.EditContext(made.stage, made.stage.GetSessionLayer()):
+        write_properties(made.stage, {name: np.array([0.5])}, AXIS)
+    assert read_property(made.stage, name, AXIS) == [pytest.approx(0.5)]
+    assert made.stage.GetPrimAtPath(HINGE).GetAttribute(attribute).Get() == pytest.approx(2.0 * 0.5 / expected)
+
+
+def test_newton_agrees_with_what_was_written(made: SmallStage) -> None:
+    """Its importer reads drives and limits as they are read here."""
+    import newton
+
+    values = {"stiffnesses": 3.0, "dampings": 0.5, "position_targets": 0.2, "velocity_targets": 0.1}
+    values |= {"max_efforts": 4.0, "lower_limits": -0.3, "upper_limits": 0.6}
+    write_properties(made.stage, {name: np.array([value]) for name, value in values.items()}, AXIS)
+    builder = newton.ModelBuilder()
+    builder.add_usd(made.stage)
+    found = ("target_ke", "target_kd", "target_q", "target_qd", "effort_limit", "limit_lower", "limit_upper")
+    read = [float(getattr(builder, f"joint_{name}")[-1]) for name in found]
+    assert read == pytest.approx(list(values.values()), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("hinge", "angular"), ("hinge:rotY", "rotY"), ("hinge:transX", "transX")]
+)
+def test_axis_of_a_dof_is_told_by_its_name(made: SmallStage, name: str, expected: str) -> None:
+    """That of a joint with one axis, by the joint."""
+    if expected != "angular":
+        made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
+    assert axis_of(made.stage, HINGE, name) == expected
+
+
+def test_only_free_axis_of_a_generic_joint(made: SmallStage) -> None:
+    """Its DOF has the name of the joint."""
+    made.stage.GetPrimAtPath(HINGE).SetTypeName("PhysicsJoint")
+    for axis in ("transX", "transY", "transZ", "rotX", "rotZ"):
+        made.attribute(HINGE, f"limit:{axis}:physics:low", 1.0)
+        made.attribute(HINGE, f"limit:{axis}:physics:high", -1.0)
+    assert axis_of(made.stage, HINGE, "hinge") == "rotY"
+
+
+# what cannot be written
+
+
+def locked(stage: Usd.Stage) -> None:
+    """The layer takes no edits."""
+    stage.GetRootLayer().SetPermissionToEdit(False)
+
+
+def gone(stage: Usd.Stage) -> None:
+    """The joint was removed."""
+    stage.RemovePrim(HINGE)
+
+
+def instanced(stage: Usd.Stage) -> None:
+    """The robot is an instance."""
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    layer.TransferContent(stage.GetRootLayer())
+    stage.RemovePrim("/World/Robot")
+    robot = stage.DefinePrim("/World/Robot")
+    robot.GetReferences().AddReference(layer.identifier, "/World/Robot")
+    robot.SetInstanceable(True)
+    KEPT.append(layer)
+
+
+def out_of_reach(stage: Usd.Stage) -> None:
+    """The edit target is the file that another prim refers to."""
+    layer = Sdf.Layer.CreateAnonymous(".usda")
+    Sdf.CreatePrimInLayer(layer, "/Other")
+    other = stage.DefinePrim("/World/Other")
+    other.GetReferences().AddReference(layer.identifier, "/Other")
+    node = next(node for node in other.GetPrimIndex().rootNode.children if node.path == "/Other")
+    stage.SetEditTarget(Usd.EditTarget(layer, node))
+    KEPT.append(layer)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (locked, "is locked. Set another edit target"),
+        (gone, "not on the stage any more"),
+        (instanced, "part of an instance and cannot be edited here"),
+        (out_of_reach, "out of reach of the edit target"),
+    ],
+    ids=["locked", "gone", "instanced", "out of reach"],
+)
+def test_what_cannot_be_written_is_refused(made: SmallStage, spoil: Callable[[Usd.Stage], None], message: str) -> None:
+    """The layers are as before."""
+    spoil(made.stage)
+    layers = [layer.ExportToString() for layer in made.stage.GetUsedLayers()]
+    with pytest.raises(HostError, match=message):
+        write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
+    assert [layer.ExportToString() for layer in made.stage.GetUsedLayers()] == layers
+
+
+def test_hidden_by_a_stronger_layer_is_undone(made: SmallStage) -> None:
+    """Also where the edit target had never heard of the joint."""
+    weak = Sdf.Layer.CreateAnonymous(".usda")
+    made.stage.GetRootLayer().subLayerPaths.append(weak.identifier)
+    write_properties(made.stage, {"armatures": np.array([0.5])}, AXIS)
+    empty = weak.ExportToString()
+    with Usd.EditContext(made.stage, weak), pytest.raises(HostError, match="a stronger layer authors it"):
+        write_properties(made.stage, {"stiffnesses": np.array([1.0]), "armatures": np.array([0.7])}, AXIS)
+    assert (weak.ExportToString(), read_property(made.stage, "stiffnesses", AXIS)) == (empty, [0.0])
