@@ -84,19 +84,26 @@ class Motion:
         assert not self.stiffnesses.any()
 
 
-@pytest.fixture(scope="module")
-def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """This tree, in a folder of the extension's name."""
-    link = tmp_path_factory.mktemp("exts") / NAME
-    link.symlink_to(REPOSITORY)
-    return link
+def copy_to(root: Path) -> Path:
+    """Make this tree be at another place too, its scripts free to be changed."""
+    shutil.copytree(SCRIPTS, root / SCRIPTS.relative_to(REPOSITORY))
+    for entry in REPOSITORY.iterdir():
+        if not (root / entry.name).exists():
+            (root / entry.name).symlink_to(entry)
+    return root
 
 
-def script_in(extension: Path, name: str) -> Path:
-    return extension / SCRIPTS.relative_to(REPOSITORY) / f"{name}.py"
+@pytest.fixture
+def extension(tmp_path: Path) -> Path:
+    """This tree in a folder of the extension's name."""
+    return copy_to(tmp_path / "exts" / NAME)
 
 
-@pytest.fixture(scope="module", params=["isaac-physx", "isaac-newton"])
+def script_in(root: Path, name: str) -> Path:
+    return root / SCRIPTS.relative_to(REPOSITORY) / f"{name}.py"
+
+
+@pytest.fixture(params=["isaac-physx", "isaac-newton"])
 def kind(request: pytest.FixtureRequest) -> str:
     """Isaac Sim on one of its engines."""
     return request.param
@@ -109,8 +116,8 @@ def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
     assert (done.folder / "picture.png").read_bytes().startswith(b"\x89PNG")
     recording = done.recording()
     assert recording["engine"] == kind.removeprefix("isaac-")
-    root = next(folder for folder in done.script.parents if folder.name == NAME)
-    assert recording["extension"].tolist() == [EXTENSION_ID, str(root)]
+    extension, root = recording["extension"].tolist()
+    assert extension == EXTENSION_ID and Path(root).name == NAME
     assert recording["logged"].tolist() == []
     return recording
 
@@ -118,9 +125,9 @@ def require_good(done: Done, kind: str) -> dict[str, np.ndarray]:
 # the scripts
 
 
-def test_drive_from_python(extension: Path, kind: str, tmp_path: Path) -> None:
+def test_drive_from_python(kind: str, tmp_path: Path) -> None:
     """PD, then sliding mode, each in a play of its own, stepped by hand."""
-    script = script_in(extension, "drive_from_python")
+    script = script_in(REPOSITORY, "drive_from_python")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     pd, own = (Motion(recording, session, 1 / 500, ["hinge"]) for session in (0, 1))
     assert (pd.targets == np.float32(0.8)).all() and len(pd.q) == len(own.q) == 1000
@@ -129,9 +136,9 @@ def test_drive_from_python(extension: Path, kind: str, tmp_path: Path) -> None:
     assert abs(own.errors[-1]) < 0.02
 
 
-def test_drive_from_usd(extension: Path, kind: str, tmp_path: Path) -> None:
+def test_drive_from_usd(kind: str, tmp_path: Path) -> None:
     """What the file says about the shoulder, what was authored for the wrist; joints have another order here."""
-    script = script_in(extension, "drive_from_usd")
+    script = script_in(REPOSITORY, "drive_from_usd")
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     assert recording["dof_names"].tolist() == ARM[::-1]
     motion = Motion(recording, 0, 1 / 240, ARM)
@@ -155,9 +162,9 @@ def pid_of_graph(recording: dict[str, np.ndarray]) -> None:
     assert np.abs(motion.errors[-1]).max() < 0.01
 
 
-def test_drive_from_omnigraph(extension: Path, kind: str, tmp_path: Path) -> None:
+def test_drive_from_omnigraph(kind: str, tmp_path: Path) -> None:
     """Kit's own OmniGraph runs the graph of the file, with our node as Kit's database has it."""
-    script = script_in(extension, "drive_from_omnigraph")
+    script = script_in(REPOSITORY, "drive_from_omnigraph")
     pid_of_graph(require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind))
 
 
@@ -181,39 +188,37 @@ def test_kit_executes_a_script_and_goes_on(extension: Path, tmp_path: Path) -> N
 # choices
 
 
-def test_engine_can_be_chosen(extension: Path, tmp_path: Path) -> None:
+def test_engine_can_be_chosen(tmp_path: Path) -> None:
     """Isaac Sim switches; arguments that are its own do not disturb."""
-    script = script_in(extension, "drive_from_python")
+    script = script_in(REPOSITORY, "drive_from_python")
     arguments = ("--engine", "newton", "--plot", "picture.png", "--/log/level=warn")
     require_good(Done(tmp_path, script, *arguments, kind="isaac-physx"), "isaac-newton")
 
 
-def test_engine_of_elsewhere_is_refused(extension: Path, tmp_path: Path) -> None:
+def test_engine_of_elsewhere_is_refused(tmp_path: Path) -> None:
     """Isaac Sim has no MuJoCo by that name."""
-    done = Done(tmp_path, script_in(extension, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
+    done = Done(tmp_path, script_in(REPOSITORY, "drive_from_python"), "--engine", "mujoco", kind="isaac-physx")
     assert done.process.returncode == 1
     assert "engine = 'mujoco': must be one of ['physx', 'newton']" in done.output
 
 
-def test_failure_is_told_by_the_exit_code(tmp_path: Path) -> None:
+def test_failure_is_told_by_the_exit_code(extension: Path, tmp_path: Path) -> None:
     """Also after Kit was closed: actuators too weak to move the arm."""
-    root = tmp_path / NAME
-    scripts = root / SCRIPTS.relative_to(REPOSITORY)
-    shutil.copytree(SCRIPTS, scripts)
-    for entry in REPOSITORY.iterdir():
-        if not (root / entry.name).exists():
-            (root / entry.name).symlink_to(entry)
-    weak = scripts / "drive_from_usd.py"
-    weak.write_text(weak.read_text().replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
+    weak = script_in(extension, "drive_from_usd")
+    text = weak.read_text()
+    assert "MaxEffortClampingConfig(12.0)" in text
+    weak.write_text(text.replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
     done = Done(tmp_path, weak, kind="isaac-physx")
     assert done.process.returncode == 1, done.output
     assert "FAILED:" in done.process.stdout
+    # of its own folder, which has the name of an extension
+    assert done.recording()["extension"].tolist() == [EXTENSION_ID, str(extension)]
 
 
 # the launch
 
 
-def test_launch_names_folder_and_version(extension: Path) -> None:
+def test_launch_needs_folder_and_version(extension: Path) -> None:
     """Isaac Sim's base experience depends on the bundled extension; only a folder and a version replace it."""
     folder = ["--ext-folder", str(extension.parent)]
     assert launch([*folder, "--enable", EXTENSION_ID]).root == extension
@@ -223,10 +228,9 @@ def test_launch_names_folder_and_version(extension: Path) -> None:
         launch(["--ext-folder", str(extension), "--enable", EXTENSION_ID])
 
 
-def test_folder_of_another_name_is_refused(tmp_path: Path) -> None:
-    """An extension has the name of its folder: a clone of another name says what to do, before Kit starts."""
-    clone = tmp_path / "clone"
-    clone.symlink_to(REPOSITORY)
-    done = Done(tmp_path, script_in(clone, "drive_from_usd"), kind="isaac-physx")
-    assert done.process.returncode == 1
-    assert f"{clone}: Isaac Sim loads it from a folder called {NAME} only. Rename it" in done.output
+def test_clone_of_another_name_gets_a_link(tmp_path: Path) -> None:
+    """An extension is called like its folder; the link is gone when Isaac Sim is."""
+    script = script_in(copy_to(tmp_path / "clone"), "drive_from_python")
+    recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind="isaac-physx"), "isaac-physx")
+    root = Path(recording["extension"][1])
+    assert root.name == NAME and root.parent != tmp_path and not root.exists() and not root.parent.exists()

@@ -5,6 +5,7 @@ Import this before anything else: it starts Isaac Sim, and only then can what Is
 
 import argparse
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,15 +16,19 @@ ROOT = Path(__file__).parent.parents[1]
 INSIDE = "omni.kit.app" in sys.modules
 
 
+# docs: begin launch
 def launch_arguments() -> list[str]:
     """Return what makes Isaac Sim load this folder in place of the extension of the same name that it bundles.
 
     Later it cannot be replaced any more, and without its version the bundled one is taken.
     """
+    folder = ROOT.parent
     if ROOT.name != NAME:
-        raise SystemExit(f"{ROOT}: Isaac Sim loads it from a folder called {NAME} only. Rename it, or make a link.")
+        # an extension is called like its folder: a clone of another name gets a link
+        folder = Path(LINKS.name)
+        (folder / NAME).symlink_to(ROOT, target_is_directory=True)
     version = tomllib.loads((ROOT / "config" / "extension.toml").read_text())["package"]["version"]
-    return ["--ext-folder", str(ROOT.parent), "--enable", f"{NAME}-{version}"]
+    return ["--ext-folder", str(folder), "--enable", f"{NAME}-{version}"]
 
 
 APP = None
@@ -31,10 +36,13 @@ if not INSIDE:
     try:
         from isaacsim import SimulationApp
     except ImportError:
+        # no Isaac Sim
         pass
     else:
+        LINKS = tempfile.TemporaryDirectory()
         # a fast shutdown would end the process with exit code 0, whatever the example found
         APP = SimulationApp({"headless": True, "fast_shutdown": False, "extra_args": launch_arguments()})
+# docs: end launch
 
 if INSIDE or APP:
     from .isaac_sim import Articulation, World

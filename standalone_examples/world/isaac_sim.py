@@ -21,6 +21,7 @@ class World:
         engine: "physx" or "newton"; None means the one that Isaac Sim has active.
     """
 
+    # docs: begin calls
     def __init__(self, file: Path, dt: float = 1 / 240, engine: str | None = None) -> None:
         if engine and not SimulationManager.switch_physics_engine(engine):
             known = SimulationManager.get_available_physics_engines()
@@ -42,6 +43,7 @@ class World:
     def step(self, steps: int = 1) -> None:
         """Advance physics by some steps."""
         SimulationManager.step(steps=steps)
+        # docs: end calls
 
     def frame(self) -> None:
         """One frame of Isaac Sim: the action graphs of the stage, and the physics steps in it."""

@@ -9,7 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from fakes.kit_launch import NAME
+from fakes.kit_launch import NAME, version
 from fakes.simulation_app import IsaacSimPython
 
 _, kind, recording, *sys.argv = sys.argv
@@ -19,11 +19,11 @@ sys.path.append(sys.path.pop(0))
 if sys.argv[0] == "--exec":
     sys.argv = sys.argv[1:]
     root = next(folder for folder in Path(sys.argv[0]).parents if folder.name == NAME)
-    process.start(["--ext-folder", str(root.parent), "--enable", f"{NAME}-0.2.0"])
+    process.start(["--ext-folder", str(root.parent), "--enable", f"{NAME}-{version(root)}"])
     runpy.run_path(sys.argv[0], run_name="__main__")
     for _ in range(240):
         process.world.app.update()
     process.end()
 else:
-    sys.path.insert(0, str(Path(sys.argv[0]).parent))
+    sys.path.insert(0, str(Path(sys.argv[0]).parent.resolve()))
     runpy.run_path(sys.argv[0], run_name="__main__")

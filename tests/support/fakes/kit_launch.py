@@ -49,13 +49,17 @@ def launch(arguments: list[str]) -> LaunchedExtension:
     for folder in folders:
         # an extension is called like its folder
         if (root := folder / NAME) and (root / "config" / "extension.toml").exists():
-            version = _read(root)["package"]["version"]
-            found[version] = LaunchedExtension(version, root)
+            found[version(root)] = LaunchedExtension(version(root), root)
     versions = {one.removeprefix(f"{NAME}-") for one in wanted if one.startswith(f"{NAME}-")}
     if len(versions) > 1 or not versions <= set(found):
         raise RuntimeError(f"dependency solver failure: {wanted} with {sorted(found)}")
     # what asks for no version gets what the base experience has already
     return found[versions.pop() if versions else BUNDLED_VERSION]
+
+
+def version(root: Path) -> str:
+    """Of the extension in a folder."""
+    return _read(root)["package"]["version"]
 
 
 def _read(root: Path) -> dict[str, Any]:

@@ -67,18 +67,8 @@ class IsaacSimPython:
     def end(self) -> None:
         """End Kit."""
         self._extension.on_shutdown()
-        columns = ("sessions", "dts", "positions", "velocities", "position_targets", "efforts", "stiffnesses")
-        rows = {name: np.array(column) for name, column in zip(columns, zip(*self._steps, strict=True), strict=True)}
-        (robot,) = self.world.physics.robots.values()
-        log = self.world.log
-        np.savez(
-            self._recording,
-            dof_names=robot.dof_names,
-            extension=[self._launched.id, str(self._launched.root)],
-            engine=self.world.physics.engine,
-            logged=[*log.warn, *log.error],
-            **rows,
-        )
+        if self._steps:
+            self._write_down()
         self.world.__exit__()
 
     # inside
@@ -95,6 +85,20 @@ class IsaacSimPython:
         if physics.is_loaded:
             names = ("positions", "velocities", "position_targets", "actuation_forces", "stiffnesses")
             self._steps.append((physics.session, dt, *(physics.arrays[name][0].copy() for name in names)))
+
+    def _write_down(self) -> None:
+        columns = ("sessions", "dts", "positions", "velocities", "position_targets", "efforts", "stiffnesses")
+        rows = {name: np.array(column) for name, column in zip(columns, zip(*self._steps, strict=True), strict=True)}
+        (robot,) = self.world.physics.robots.values()
+        log = self.world.log
+        np.savez(
+            self._recording,
+            dof_names=robot.dof_names,
+            extension=[self._launched.id, str(self._launched.root)],
+            engine=self.world.physics.engine,
+            logged=[*log.warn, *log.error],
+            **rows,
+        )
 
     def _open_stage(self, usd_path: str) -> tuple[bool, Usd.Stage]:
         assert Path(usd_path).is_absolute(), "Kit runs in a folder of its own"
