@@ -88,7 +88,10 @@ def parse_prim(prim: Usd.Prim) -> ActuatorSpec | None:
     issues = _target_issues(prim, targets, set(targets), "", {})
     spec = _parse(prim, tuple(targets), issues)
     if spec is None and not issues:
-        issues.append(f"<{prim.GetPath()}> has no controller schema that this version knows. Apply one.")
+        issues.append(
+            f"<{prim.GetPath()}> has schemas {applied_schemas(prim)}: must have a controller schema that this version "
+            "knows. Apply one."
+        )
     if issues:
         raise ActuatorParseError(issues)
     return spec
