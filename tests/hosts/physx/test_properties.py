@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib.util import find_spec
 
 import numpy as np
@@ -212,29 +213,54 @@ def test_largest_float_is_no_limit() -> None:
 # all of them
 
 
-def test_joints_that_nobody_wrote_keep_their_bits(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda robot: robot.set_dof_gains(0.0, 0.0),
+        lambda robot: robot.set_dof_max_efforts(0.01),
+        lambda robot: robot.set_dof_limits(-0.2, 0.2),
+    ],
+    ids=["gains", "max effort", "limits"],
+)
+def test_robot_at_rest_wakes_up_when_it_is_changed(change: Callable[[Articulation], None]) -> None:
+    """PhysX lets it sleep as its drive holds it, and would leave it in the air."""
+    made = pendulum(limits=(-90, 90))
+    made.drive(HINGE, stiffness=1000.0, damping=100.0, targetPosition=30.0)
+    sim, robot = running(made.stage)
+    sim.step(1200)
+    change(robot)
+    sim.step(60)
+    assert value(robot.get_dof_positions()) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("name", "signs"),
+    [
+        ("armatures", [1]),
+        ("max_efforts", [1]),
+        ("max_velocities", [1]),
+        ("friction_properties", [1, 1, 1]),
+        ("limits", [-1, 1]),
+        ("drive_model_properties", [1, 1, 1]),
+    ],
+)
+def test_joints_that_nobody_wrote_keep_their_bits(rng: np.random.Generator, name: str, signs: list[int]) -> None:
     """Of the arm, two joints are set."""
     _, robot = running(stage_of(ROBOTS / "franka_panda.usda"), "/World/Panda")
-    values = rng.uniform(0.1, 2.0, (1, 2)).astype(np.float32)
-    setters = {
-        "armatures": (values,),
-        "max_efforts": (values,),
-        "max_velocities": (values,),
-        "friction_properties": (values, values, values),
-        "limits": (-values, values),
-        "drive_model_properties": (values, values, values),
-    }
-    for name, arguments in setters.items():
-        read = getattr(robot, f"get_dof_{name}")
+    setter = getattr(robot, f"set_dof_{name}")
 
-        def all_values(found: object) -> np.ndarray:
-            return np.concatenate([array.numpy() for array in (found if isinstance(found, tuple) else (found,))])
+    def held() -> np.ndarray:
+        found = getattr(robot, f"get_dof_{name}")()
+        return np.concatenate([array.numpy() for array in (found if isinstance(found, tuple) else (found,))])
 
-        before = all_values(read())
-        getattr(robot, f"set_dof_{name}")(*arguments, dof_indices=[1, 4])
-        after = all_values(read())
-        np.testing.assert_allclose(after[:, [1, 4]], np.concatenate(arguments), rtol=1e-6, err_msg=name)
-        np.testing.assert_array_equal(np.delete(after, [1, 4], 1), np.delete(before, [1, 4], 1), err_msg=name)
+    # values that change with a change of units there and back
+    magnitudes = rng.uniform(0.1, 2.0, 7)
+    setter(*(sign * magnitudes for sign in signs))
+    before, values = held(), rng.uniform(0.1, 2.0, 2)
+    setter(*(sign * values for sign in signs), dof_indices=[1, 4])
+    after = held()
+    np.testing.assert_allclose(after[:, [1, 4]], np.outer(signs, values), rtol=1e-6)
+    np.testing.assert_array_equal(np.delete(after, [1, 4], 1), np.delete(before, [1, 4], 1))
 
 
 def test_axes_of_one_joint_have_their_own() -> None:

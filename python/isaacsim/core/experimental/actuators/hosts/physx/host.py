@@ -14,7 +14,7 @@ from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
 from ..values import resolve_indices
-from .properties import DofProperties
+from .properties import SceneProperties
 from .scene import PhysxRobot, PhysxScene
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
@@ -69,10 +69,10 @@ class PhysxHost:
         scene = self._scene
         arrays = DofArrays.zeros(sum(len(robot.dof_names) for robot in self._robots))
         arrays.stiffnesses[:], arrays.dampings[:] = scene.read("jointStiffness", "jointDamping")
-        self._properties = DofProperties(scene, self._authored)
+        self._properties = SceneProperties(scene, self._authored)
         self._authored_targets = scene.read(*_TARGETS.values())
         self._sent = dict.fromkeys(_TARGETS, np.full(arrays.efforts.shape, np.nan))
-        self._pushed = False
+        self._waking = False
         self._arrays = arrays
         self.write_gains()
         self.generation += 1
@@ -137,6 +137,7 @@ class PhysxHost:
         """Take drive gains over from the mirrors."""
         arrays = self._running()[1]
         self._properties.write_drives(arrays.stiffnesses, arrays.dampings)
+        self._waking = True
 
     def read_property(self, name: str) -> np.ndarray:
         """A property as it is in force, SI, flat; ±inf is no limit."""
@@ -255,10 +256,10 @@ class PhysxHost:
             values = getattr(arrays, name)
             if not np.array_equal(values, self._sent[name]):
                 changed[column] = self._sent[name] = values.copy()
-        # PhysX applies an effort until it gets another one, and where one is set no robot must fall asleep
-        if (pushing := bool(arrays.efforts.any())) or self._pushed:
+        # robots are awake where an effort is written, and no robot must sleep that is pushed or was changed
+        if (pushing := bool(arrays.efforts.any())) or self._waking:
             changed["jointActuationForce"] = arrays.efforts
-        self._pushed = pushing
+        self._waking = pushing
         if changed:
             scene.write(changed)
 

@@ -30,7 +30,7 @@ _NO_LIMIT = 1e36
 _FRICTIONS = ("static_frictions", "dynamic_frictions")
 
 
-class DofProperties:
+class SceneProperties:
     """The properties of all joint axes of a scene, flat, in SI; ±inf is no limit.
 
     Args:
@@ -72,8 +72,8 @@ class DofProperties:
             # at no time may the dynamic one be above the static one
             static, dynamic = (after.get(name, self.read(name)) for name in _FRICTIONS)
             self._scene.write({"jointStaticFriction": np.maximum(static, self.read("static_frictions"))}, at)
-            columns |= {"jointDynamicFriction": dynamic}
-            columns["jointStaticFriction"] = columns.pop("jointStaticFriction", static)
+            columns.pop("jointStaticFriction", None)
+            columns |= {"jointDynamicFriction": dynamic, "jointStaticFriction": static}
         if set(_LIMITS) & set(after):
             columns["jointLimit"] = np.stack([after.get(name, self.read(name)) for name in _LIMITS], axis=1)
         if columns:
