@@ -13,6 +13,7 @@ PAGE = REPOSITORY / "docs" / "Differences.md"
 TESTS = REPOSITORY / "tests"
 
 AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
+ISAAC_SIM, PROPERTIES, NEWTON = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py", "compat/test_newton.py"
 ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
 
 # by section, the subject of each line, and where it is tested: file and function
@@ -60,13 +61,18 @@ TESTED = {
         "constructor": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "`device`": (WRAPPER, "another_device_is_passed_over"),
         "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
-        "one component in several configs": (WRAPPER, "one_config_serves_several_joints"),
+        "one component in several configs, or driven by another open wrapper": (
+            "pipeline/test_given.py",
+            "component_of_several_joints_is_copied_for_the_second component_of_an_open_wrapper_is_copied_with_its_values",
+        ),
+        "components built in Python": (NEWTON, "built_in_laws_run_as_ours own_computation_runs_as_newton_runs_it"),
+        "components read from USD": (NEWTON, "components_of_prims_are_instances_of_newtons"),
         "joint names that occur twice": (WRAPPER, "joints_of_the_same_name_are_told_apart_by_path"),
         "drive gains": (
             "test_drives.py",
             "drives_are_off_while_attached close_restores_only_gains_that_are_still_zero",
         ),
-        "efforts after `close()`": ("test_drives.py", "close_clears_owned_efforts_only"),
+        "efforts after `close()`": ("test_attachment.py", "no_effort_pushes_on_when_stepping_ends"),
         "an input, parameter or effort that is not finite": (
             "pipeline/test_not_finite.py",
             "input_that_is_not_finite_stops_its_joint_for_a_step input_that_is_not_finite_leaves_no_trace",
@@ -76,8 +82,24 @@ TESTED = {
         "`step_actuators` before play": (WRAPPER, "step_before_play_says_so bad_time_step_is_refused"),
         "`enable_auto_step_pre_physics` before play": ("test_attachment.py", "no_step_before_physics_is_ready"),
         "two wrappers on one joint": ("test_drives.py", "overlap_warning_names_both"),
-        "new stage, stop, reload": ("hosts/kit/test_contract.py", "any_sequence_of_events every_pair_of_events"),
+        "stop, reload": ("hosts/kit/test_contract.py", "any_sequence_of_events every_pair_of_events"),
+        "another stage": (ISAAC_SIM, "wrapper_of_another_stage_stays_where_it_was"),
+        "a path above several robots": (
+            ISAAC_SIM,
+            "prim_above_robots_means_all_of_them robots_with_different_joints_are_refused",
+        ),
+        "`dir()` of the package": ("test_imports.py", "what_dir_gives_is_loaded_already"),
         "added": ("test_state_of_wrappers.py", "state_of_one_engine_goes_on_in_another"),
+    },
+    "The embedded articulation": {
+        "indices and values": (
+            "hosts/test_articulation.py",
+            "wrong_arguments_change_nothing getter_refuses_indices_out_of_range",
+        ),
+        "links": ("hosts/test_body_state.py", "velocities_are_those_of_motion"),
+        "largest velocities, drive model": (PROPERTIES, "what_mujoco_lacks_is_refused_while_playing"),
+        "static and dynamic friction": (PROPERTIES, "one_dry_friction_is_both"),
+        "copies of `num_envs` while stopped": (PROPERTIES, "copies_share_the_stage_while_stopped"),
     },
     "`Actuator` and its components": {
         "`step`": (ACTUATOR, "current_state_is_untouched states_in_place_and_in_turn_hold_the_same_bits"),
@@ -92,6 +114,8 @@ TESTED = {
         "lookup table": ("components/test_clamping_position_based.py", "table_is_given_once half_a_table_is_refused"),
         "`register_actuator_component`": ("pipeline/test_parse.py", "registering_twice_warns_and_builtins_stay"),
         "`requires_grad=True`": (ACTUATOR, "gradients_are_refused"),
+        "`custom_inputs`": (NEWTON, "unusable_components_are_refused_when_constructed"),
+        "a delay above its largest": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
     },
     "Kept, though one might prefer otherwise": {
