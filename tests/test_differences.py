@@ -63,7 +63,8 @@ TESTED = {
         "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "one component in several configs, or driven by another open wrapper": (
             "pipeline/test_given.py",
-            "component_of_several_joints_is_copied_for_the_second component_of_an_open_wrapper_is_copied_with_its_values",
+            "component_of_several_joints_is_copied_for_the_second "
+            "component_of_an_open_wrapper_is_copied_with_its_values",
         ),
         "components built in Python": (NEWTON, "built_in_laws_run_as_ours own_computation_runs_as_newton_runs_it"),
         "components read from USD": (NEWTON, "components_of_prims_are_instances_of_newtons"),

@@ -186,7 +186,7 @@ def test_registered_component_is_parsed_and_driven_from_usd(stage: Usd.Stage) ->
 def test_unregistered_schema_is_refused(stage: Usd.Stage) -> None:
     """A stage alone cannot choose a component."""
     with pytest.warns(UserWarning, match="applies NewtonHoldControlAPI, which has no effect"):
-        with pytest.raises(ActuatorParseError, match="NewtonHoldControlAPI.*: must have a controller schema"):
+        with pytest.raises(ActuatorParseError, match=r"NewtonHoldControlAPI.*: must have a controller schema"):
             parse_actuator_prim(own_prim(stage, 3.0))
 
 
