@@ -184,3 +184,21 @@ def test_kit_needs_neither_mujoco_nor_newton(kind: str) -> None:
     command = [sys.executable, "-W", "error", "-c", IN_KIT, kind]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.stdout.splitlines()[-1:] == ["driven: [0, 1]"], done.stderr
+
+
+def test_node_that_cannot_be_registered_stops_nothing_else(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log one error with the remedy, and drive robots."""
+    omni_graph.install(monkeypatch)
+
+    def fail(_: object) -> None:
+        raise ArithmeticError("no node today")
+
+    monkeypatch.setattr(sys.modules["omni.graph.tools.ogn"], "generate_python", fail)
+    extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
+    extension.on_startup(EXT_ID)
+    (line,) = world.log.error
+    assert "(ArithmeticError: no node today). Use the packaged extension" in line
+    wrapper = ArticulationActuators(ROBOTS)
+    assert wrapper.actuated_dof_indices
+    extension.on_shutdown()
+    assert our_callbacks(world) == []

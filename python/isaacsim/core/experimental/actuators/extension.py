@@ -42,7 +42,14 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
             from .nodes.registration import keep_registered
 
-            keep_registered(ext_id, manager)
+            try:
+                keep_registered(ext_id, manager)
+            except Exception as error:
+                # without its node, all of the rest works
+                carb.log_error(
+                    f"the node Articulation Actuators could not be registered ({type(error).__name__}: {error}). "
+                    "Use the packaged extension, in which Kit finds it."
+                )
 
     def on_shutdown(self) -> None:
         """Close what is open: joint drives are as they were, and Kit holds no callback of ours."""

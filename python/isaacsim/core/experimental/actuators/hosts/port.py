@@ -74,6 +74,11 @@ class PhysicsBus(Protocol):
 class PhysicsBusExtras(Protocol):
     """What a bus may offer besides."""
 
+    @property
+    def physics(self) -> Any:
+        """Stands for the physics that the bus tells of, where several buses tell of the same. Else the bus itself."""
+        ...
+
     def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> Subscription:
         """Call `callback(env_ids)` when environments were put back to their initial state; None means all.
 
