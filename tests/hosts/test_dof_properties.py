@@ -480,3 +480,34 @@ def test_unknown_control_mode_is_refused(engine: str) -> None:
     """The message lists those there are."""
     with pytest.raises(ValueError, match=r"mode = 'torque': must be one of 'position', 'velocity', 'effort'"):
         opened(pendulum(), engine)[1].switch_dof_control_mode("torque")
+
+
+@pytest.mark.parametrize("field", ["dof_M0", "dof_invweight0", "body_invweight0"])
+def test_constants_of_mujoco_follow_an_armature(field: str) -> None:
+    """Contacts and limits are as stiff as if the stage had authored it."""
+    sim, robots = opened(pendulum(), "mujoco", 2)
+    sim.play()
+    robots.set_dof_armatures(0.5, indices=[1])
+    found = [getattr(sim._host._batch.get_model(env), field).copy() for env in range(2)]
+    sim.stop()
+    np.testing.assert_allclose(found[0], getattr(sim._host.model, field))
+    robots.set_dof_armatures(0.5)
+    sim.play()
+    np.testing.assert_allclose(found[1], getattr(sim._host.model, field), rtol=1e-6)
+    assert not np.allclose(*found)
+
+
+def test_joints_that_newton_merges_have_properties_while_playing_only() -> None:
+    """Several between the same two bodies: which is which is not known on the stage."""
+    made = pendulum()
+    made.joint(f"{ROOT}/roll", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", axis="X")
+    made.attribute(HINGE, "newton:armature", 0.25)
+    sim, robot = opened(made, "mujoco")
+    assert robot.num_dofs == 2
+    for call in (robot.get_dof_armatures, lambda: robot.set_dof_armatures(0.5)):
+        with pytest.raises(HostError, match=r"several joints between the same two bodies.* Do it after play\(\)"):
+            call()
+    sim.play()
+    robot.set_dof_gains(2.0, 1.0)
+    robot.set_dof_armatures([[0.5, 0.75]])
+    assert robot.get_dof_armatures().numpy().tolist() == [[0.5, 0.75]]

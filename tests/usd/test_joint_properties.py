@@ -141,6 +141,13 @@ def out_of_reach(stage: Usd.Stage) -> None:
     KEPT.append(layer)
 
 
+def test_joint_that_is_gone_cannot_be_read(made: SmallStage) -> None:
+    """No default is made up for it."""
+    gone(made.stage)
+    with pytest.raises(HostError, match="hinge>: not on the stage any more"):
+        read_property(made.stage, "armatures", AXIS)
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [

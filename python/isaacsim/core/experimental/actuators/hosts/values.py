@@ -47,7 +47,7 @@ def broadcast(values: Any, shape: tuple[int, ...], what: str, *, infinite: bool 
         array = np.broadcast_to(array if array.dtype == np.float32 else array.astype(np.float64), shape)
     except ValueError as error:
         raise ValueError(
-            f"{what} has shape {array.shape}: must fit {shape}, (robots, DOFs) of the indices given ({error})."
+            f"{what} has shape {array.shape}: must fit {shape}, that of the indices given ({error})."
         ) from None
     # not by np.errstate: wrappers that nobody closed come here in __del__, amid whatever the collector interrupted, and
     # to enter one errstate within the entering of another crashes CPython

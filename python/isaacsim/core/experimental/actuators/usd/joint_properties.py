@@ -113,8 +113,12 @@ def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
 
 
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
-    """Values of a property as authored, one per axis; NaN where nothing is."""
-    return np.array([_authored(stage.GetPrimAtPath(joint), PROPERTIES[name], axis) for joint, axis in axes])
+    """Values of a property as authored, one per axis; NaN where nothing is.
+
+    Raises:
+        HostError: A joint is gone.
+    """
+    return np.array([_authored(_joint(stage, joint), PROPERTIES[name], axis) for joint, axis in axes])
 
 
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
@@ -151,6 +155,13 @@ def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: S
             )
 
 
+def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
+    prim = stage.GetPrimAtPath(path)
+    if not prim:
+        raise HostError(f"<{path}>: not on the stage any more. Put it back, or make the articulation anew.")
+    return prim
+
+
 def _authored(joint: Usd.Prim, known: Property, axis: str) -> float:
     if not axis:
         return math.nan
@@ -177,10 +188,8 @@ def _has(joint: Usd.Prim, schema: str) -> bool:
 
 def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
     """Where the edit target holds a joint."""
-    prim, target = stage.GetPrimAtPath(joint), stage.GetEditTarget()
+    prim, target = _joint(stage, joint), stage.GetEditTarget()
     layer = target.GetLayer()
-    if not prim:
-        raise HostError(f"<{joint}>: not on the stage any more. Make the articulation anew.")
     if prim.IsInstanceProxy():
         raise HostError(
             f"<{joint}> is part of an instance and cannot be edited here. Make the robot uninstanceable, or set the "
