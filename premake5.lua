@@ -5,12 +5,13 @@
 -- Nothing has to be built to use the extension: Kit loads the clone as it is, and ./repo.sh package makes a zip.
 
 local ext = get_current_extension_info()
--- the import root, as in config/extension.toml, and the package in it
+-- the package by its import path, and the import root that it lies below, as in config/extension.toml
+local import_path = "isaacsim/core/experimental/actuators"
 local root = "python"
-local module = root.."/isaacsim/core/experimental/actuators"
+local module = root.."/"..import_path
 
--- the node's database is generated beside the package's own modules
-local ogn = get_ogn_project_information(ext, module)
+-- the node's database is generated at the import path below the extension's root, where OmniGraph looks for nodes
+local ogn = get_ogn_project_information(ext, import_path)
 project_ext_ogn(ext, ogn)
 
 -- config/ is linked by project_ext itself
@@ -19,11 +20,13 @@ add_ogn_dependencies(ogn, { "python/isaacsim/core/experimental/actuators/nodes" 
 
 -- the package's folder is a real one, so that what is generated stays out of the repository; what is in it is linked
 for _, folder in ipairs(os.matchdirs(module.."/*")) do
-    repo_build.prebuild_link { { folder, ext.target_dir.."/"..folder } }
+    repo_build.prebuild_link { { folder, ext.target_dir.."/"..import_path.."/"..path.getname(folder) } }
 end
 for _, file in ipairs(os.matchfiles(module.."/*.py")) do
-    repo_build.prebuild_copy { { file, ext.target_dir.."/"..module } }
+    repo_build.prebuild_copy { { file, ext.target_dir.."/"..import_path } }
 end
+-- the manifest's import root leads to the same folder
+repo_build.prebuild_link { { ext.target_dir.."/isaacsim", ext.target_dir.."/"..root.."/isaacsim" } }
 
 repo_build.prebuild_link {
     { "data", ext.target_dir.."/data" },

@@ -31,7 +31,7 @@ TOML = [
     for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
 ]
 # modules that import Kit, or the PhysX wheel where it is missing
-ABSENT = ["extension", "hosts.kit", *([] if find_spec("ovphysx") else ["hosts.physx"])]
+ABSENT = ["extension", "hosts.kit", "tests", *([] if find_spec("ovphysx") else ["hosts.physx"])]
 MODULES = [
     name
     for _, name, _ in pkgutil.walk_packages(package.__path__, package.__name__ + ".")

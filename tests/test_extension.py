@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fakes import omni_graph
 from fakes.contract import ROBOTS, our_callbacks, stage_with_robots
 from fakes.kit_world import KINDS, PACKAGE, KitWorld
 from isaacsim.core.experimental.actuators import ArticulationActuators, __version__
+from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE
 from places import REPOSITORY
 
 EXT_ID = f"{PACKAGE}-{__version__}"
@@ -45,11 +49,20 @@ def test_extension_is_one_of_kits(world: KitWorld, extension: Any) -> None:
 
 
 def test_start_says_which_version_runs(world: KitWorld, extension: Any) -> None:
-    """Log one line: the version, what it replaces, and how to have that instead."""
+    """Log one line: the version and its path."""
+    assert world.log.info == [f"{PACKAGE} {__version__} runs, from {REPOSITORY}."]
+    assert world.log.warn == world.log.error == []
+
+
+def test_start_says_which_version_does_not_run(world: KitWorld) -> None:
+    """Name the bundled one with its path, and how to have it instead."""
+    world.app.manager.provide(f"{PACKAGE}-0.1.2", f"{PACKAGE}.tools-9.0.0")
+    importlib.import_module(f"{PACKAGE}.extension").Extension().on_startup(EXT_ID)
     (line,) = world.log.info
-    assert line.startswith(f"{PACKAGE} {__version__} runs, in place of the 0.1.x that Isaac Sim bundles.")
-    assert f'"{PACKAGE}" = {{ version = "0.1.2", exact = true }} under [dependencies]' in line
-    assert "\n" not in line and world.log.warn == world.log.error == []
+    assert line == (
+        f"{PACKAGE} {__version__} runs, from {REPOSITORY}. 0.1.2 does not, from /kit/exts/{PACKAGE}-0.1.2. To have it "
+        f'instead, write "{PACKAGE}" = {{ version = "0.1.2", exact = true }} under [dependencies] of the .kit file.'
+    )
 
 
 def test_documentation_shows_the_same_pin() -> None:
@@ -111,16 +124,35 @@ def test_reload_starts_afresh(world: KitWorld, extension: Any) -> None:
     assert world.physics.arrays["actuation_forces"].any()
 
 
-def test_nodes_are_seen_to_after_start_up(world: KitWorld, extension: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give Kit an update of its own to find the node, then look."""
-    from isaacsim.core.experimental.actuators.nodes import registration
+def laid_out(world: KitWorld, folder: Path, nodes: Path) -> None:
+    """Let the extension lie in a folder, with its node at a place in it."""
+    shutil.copytree(REPOSITORY / "config", folder / "config")
+    (folder / nodes).mkdir(parents=True)
+    assert world.app.manager.add(folder, PACKAGE) == EXT_ID
 
-    asked: list[str] = []
-    monkeypatch.setattr(registration, "register_if_missing", asked.append)
-    assert asked == []
-    world.update()
-    world.update()
-    assert asked == [EXT_ID]
+
+@pytest.mark.parametrize(("import_root", "registered"), [("python", [NODE_TYPE]), ("", [])])
+def test_node_is_registered_where_kit_does_not_find_it(
+    world: KitWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, import_root: str, registered: list[str]
+) -> None:
+    """In a clone it is there when `on_startup` returns; in a package Kit finds it, and nobody asks to be told."""
+    graph = omni_graph.install(monkeypatch)
+    laid_out(world, tmp_path / "extension", Path(import_root, *PACKAGE.split("."), "nodes"))
+    extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
+    extension.on_startup(EXT_ID)
+    assert list(graph.registered) == registered and len(world.app.manager.hooks) == len(registered)
+    extension.on_shutdown()
+    assert graph.registered == {} and world.app.manager.hooks == []
+
+
+def test_shutdown_releases_what_nodes_drive(world: KitWorld, extension: Any) -> None:
+    """A node starts afresh at its next pulse, should the extension come back."""
+    from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState
+
+    state = OgnArticulationActuatorsInternalState()
+    state.initialize("/World/Robot_0", True)
+    extension.on_shutdown()
+    assert not state.initialized and our_callbacks(world) == []
 
 
 IN_KIT = """

@@ -9,14 +9,18 @@ import struct
 import sys
 import tomllib
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
+from start_in_kit import started, started_with_nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "isaacsim.core.experimental.actuators"
 
+# what an install, a build or a test leaves in a clone
+IGNORED = [line for line in (ROOT / ".gitignore").read_text("utf-8").split() if line.endswith("/")]
 # section order and keys of the manifest that Kit repositories validate
 SECTIONS = ["package", "core", "dependencies", "python", "fswatcher", "settings", "native", "test", "documentation"]
 PACKAGE_KEYS = {
@@ -88,18 +92,35 @@ def test_documentation_pages_exist(manifest):
 
 
 def test_python_modules_resolve(manifest):
-    """Find package and entry point under the import roots that the manifest gives."""
+    """Find the package under the import root that the manifest gives; it alone, since each entry point found starts."""
     modules = manifest["python"]["module"]
-    assert [module["name"] for module in modules] == [PACKAGE, f"{PACKAGE}.extension"]
+    assert [module["name"] for module in modules] == [PACKAGE]
     for module in modules:
-        place = (ROOT / module["path"]).joinpath(*module["name"].split("."))
-        assert (place / "__init__.py").is_file() or place.with_suffix(".py").is_file(), module
+        assert (ROOT / module["path"]).joinpath(*module["name"].split("."), "__init__.py").is_file()
 
 
 def test_plain_kit_can_load_it(manifest):
-    """Require no other extension."""
-    required = [name for name, options in manifest["dependencies"].items() if options.get("optional") is not True]
-    assert manifest["dependencies"] and required == []
+    """Require what the package cannot do without and every Kit has, omni.graph so that OmniGraph looks for the node."""
+    required = {name for name, options in manifest["dependencies"].items() if options.get("optional") is not True}
+    assert required == {"omni.graph", "omni.usd", "omni.warp.core"}
+
+
+def test_start_in_a_clone_imports_nothing_heavy(manifest):
+    """Start once, without any library, and say which version runs, with its path."""
+    said = started(ROOT)
+    print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
+    assert said["ours"] == ["extension", "nodes", "nodes.registration", "version"] and said["others"] == []
+    assert (said["entry points"], said["left"]) == (1, [])
+    runs = f"{PACKAGE} {manifest['package']['version']} runs, from {ROOT}."
+    assert said["log"][0].startswith(f"{runs} 0.1.2 does not, from /kit/exts/")
+
+
+def test_node_of_a_clone_is_registered_by_hand():
+    """Register before the extension counts as enabled, with the icon, for OmniGraph finds nothing; take all back."""
+    said = started_with_nodes(ROOT, ROOT / "python")
+    icon = _package_folder() / "nodes" / "icons" / "articulation_actuators.svg"
+    assert said["nodes"] == {f"{PACKAGE}.ArticulationActuators": str(icon)} and icon.is_file()
+    assert (said["subscriptions"], said["left"]) == (1, []) and "nodes.registration" in said["ours"]
 
 
 def test_kit_installs_nothing(manifest):
@@ -111,6 +132,28 @@ def test_generated_node_databases_are_not_watched(manifest):
     """Reload on edited nodes, never on what Kit generates from them."""
     patterns = manifest["fswatcher"]["patterns"]
     assert "*.ogn" in patterns["include"] and "Ogn*Database.py" in patterns["exclude"]
+
+
+@pytest.mark.parametrize("folder", IGNORED)
+def test_what_git_ignores_reloads_nothing(manifest, folder):
+    """An install or a build inside a clone leaves the running extension alone, whatever it writes."""
+    folder = folder.replace("*", "some")
+    for place in (f"{folder}module.py", f"{folder}lib/python3.11/site-packages/isaacsim/core/module.py"):
+        assert _is_excluded(manifest, place), place
+
+
+def test_own_files_are_watched(manifest):
+    """No pattern hides a file of the extension itself."""
+    there = [*(ROOT / "config").glob("*.toml"), *_package_folder().rglob("*.py"), *_package_folder().rglob("*.ogn")]
+    own = [path.relative_to(ROOT).as_posix() for path in there if "__pycache__" not in path.parts]
+    assert len(own) > 50 and [path for path in own if _is_excluded(manifest, path)] == []
+
+
+def test_every_pattern_is_needed(manifest):
+    """Each hides something that git ignores, or git itself."""
+    ignored = [f"{line.replace('*', 'some')}module.py" for line in IGNORED] + [".git/hooks/module.py"]
+    for pattern in manifest["fswatcher"]["paths"]["exclude"]:
+        assert any(fnmatch(f"/home/me/{PACKAGE}/{path}", pattern) for path in ignored), pattern
 
 
 # changelog, licence, pictures
@@ -180,6 +223,15 @@ def test_premake_links_everything_the_manifest_names(manifest):
     named += [module["path"] for module in manifest["python"]["module"]]
     folders = {Path(path).parts[0] for path in named}
     assert folders <= set(premake_paths(_read_text("premake5.lua")))
+
+
+def test_premake_has_nodes_at_the_import_path():
+    """Generate the node's database where OmniGraph looks for it, and put the package there."""
+    code = re.sub(r"--.*", "", _read_text("premake5.lua"))
+    names = dict(re.findall(r'^local (\w+) = "(.*)"$', code, re.MULTILINE))
+    assert re.findall(r"get_ogn_project_information\(ext, (\w+)\)", code) == ["import_path"]
+    assert names["import_path"] == PACKAGE.replace(".", "/")
+    assert re.findall(r'(\w+), ext\.target_dir\.\."/"\.\.import_path', code) == ["folder", "file"]
 
 
 def test_premake_reader_takes_sources_and_leaves_targets():
@@ -257,8 +309,14 @@ def _strings(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
             yield from _strings(item, key)
 
 
+def _is_excluded(manifest: dict[str, Any], path: str) -> bool:
+    """Whether Kit's watcher leaves out a file of a clone."""
+    return any(fnmatch(f"/home/me/{PACKAGE}/{path}", one) for one in manifest["fswatcher"]["paths"]["exclude"])
+
+
 def _missing(paths: list[str]) -> list[str]:
-    return [path for path in paths if not any(ROOT.glob(path))]
+    """Those that are neither paths in the repository nor import paths."""
+    return [path for path in paths if not any(ROOT.glob(path)) and not any((ROOT / "python").glob(path))]
 
 
 def _changelog_entries() -> list[tuple[str, str]]:

@@ -40,9 +40,25 @@ def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
 
 @pytest.mark.parametrize("name", package.__all__)
 def test_public_name_loads_and_is_documented(name: str) -> None:
-    """Every public name exists, is listed and has a docstring."""
+    """Every public name exists and has a docstring."""
     assert getattr(package, name).__doc__
-    assert name in dir(package)
+    assert name in dir(package), "now it is loaded"
+
+
+def test_what_dir_gives_is_loaded_already() -> None:
+    """Kit's loader takes every name of it: none of them imports anything, and the entry point is among them."""
+    code = """
+import sys
+import isaacsim.core.experimental.actuators as package
+def look():
+    before, names = set(sys.modules), dir(package)
+    taken = [getattr(package, name) for name in names]
+    assert "__all__" not in names and package.Extension in taken and set(sys.modules) == before, names
+look()
+package.__all__
+look()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_unknown_name_is_an_attribute_error() -> None:
@@ -56,3 +72,4 @@ def test_star_import_gives_the_public_names() -> None:
     names: dict[str, object] = {}
     exec("from isaacsim.core.experimental.actuators import *", names)
     assert set(package.__all__) <= set(names)
+    assert names["Extension"] is package.Extension

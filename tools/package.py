@@ -9,6 +9,7 @@ files give the same bytes.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -121,9 +122,15 @@ def main() -> None:
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         console.print(f"The native core is for Python {version} on this kind of machine; elsewhere Warp computes.")
     console.print("\nUse it:\n")
-    exts = _from_here(path.parents[1] / "exts")
+    # in full: the programs below are started elsewhere
+    exts = (path.parents[1] / "exts").resolve()
     console.print(f"    unzip -q {_from_here(path)} -d {exts}", markup=False)
-    console.print(f"    kit --ext-folder {exts} --enable {NAME}", markup=False)
+    # Isaac Sim loads its own extension of this name unless a version is asked for, and later it is too late
+    version = tomllib.loads((ROOT / "config" / "extension.toml").read_text("utf-8"))["package"]["version"]
+    console.print(f"    isaac-sim.sh --ext-folder {exts} --enable {NAME}-{version}", markup=False)
+    console.print("\nA plain Kit takes the same arguments; a standalone script passes them on:\n")
+    arguments = ["--ext-folder", str(exts), "--enable", f"{NAME}-{version}"]
+    console.print(f'    SimulationApp({{"extra_args": {json.dumps(arguments)}}})', markup=False)
 
 
 def _from_here(path: Path) -> Path:

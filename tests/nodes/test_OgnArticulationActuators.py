@@ -7,6 +7,8 @@ import importlib
 import itertools
 import logging
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -603,3 +605,37 @@ def test_node_and_wrapper_move_a_robot_alike(robots: Path) -> None:
         return np.array(positions)
 
     np.testing.assert_array_equal(motion(True), motion(False))
+
+
+# where it is imported from
+
+BUILT = """
+import importlib.util, sys
+PACKAGE = "isaacsim.core.experimental.actuators"
+spec = importlib.util.spec_from_file_location(f"{PACKAGE}.ogn.python.nodes.OgnArticulationActuators", sys.argv[1])
+built = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(built)
+from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import OgnArticulationActuators
+from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState
+assert built.OgnArticulationActuators is OgnArticulationActuators
+assert type(built.OgnArticulationActuators.internal_state()) is OgnArticulationActuatorsInternalState
+"""
+
+
+def test_built_node_has_the_same_state() -> None:
+    """NVIDIA's build imports the node from another place: node and state are the same classes by either name."""
+    done = subprocess.run(
+        [sys.executable, "-c", BUILT, node_module.__file__], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_documented_name_leads_to_the_state() -> None:
+    """Once the node is loaded, as it is in Kit, scripts for the documented extension import its state."""
+    from isaacsim.core.experimental.actuators.ogn.python.nodes.OgnArticulationActuators import (
+        OgnArticulationActuatorsInternalState,
+    )
+
+    state = node_module.OgnArticulationActuators.internal_state()
+    assert isinstance(state, OgnArticulationActuatorsInternalState) and not state.initialized
+    state.release()

@@ -1,4 +1,4 @@
-"""Registering the node where Kit did not find it, and letting go of it; with OmniGraph's documented surface."""
+"""Registering the node where Kit does not find it, and taking it back; with OmniGraph's documented surface."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 from fakes import omni_graph
-from fakes.kit_world import KitWorld
+from fakes.extension_loader import ExtensionManager
 from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.nodes import registration
 from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import GENERATED, OgnArticulationActuators
-from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE, register_if_missing, release_all
+from isaacsim.core.experimental.actuators.nodes.registration import (
+    NODE_TYPE,
+    keep_registered,
+    register_if_missing,
+    take_back,
+)
+from isaacsim.core.experimental.actuators.nodes.state import release_all
 from isaacsim.core.experimental.actuators.omnigraph.database import Node, Severity, node_database
 from places import REPOSITORY
 from pxr import Usd, UsdPhysics
@@ -29,6 +34,7 @@ def graph(monkeypatch: pytest.MonkeyPatch):
     made = omni_graph.install(monkeypatch)
     yield made
     release_all()
+    take_back()
     assert made.registered == {} and GENERATED not in sys.modules
 
 
@@ -61,14 +67,14 @@ def test_node_found_by_kit_stays_kits(graph: omni_graph.OmniGraph) -> None:
     """It is not registered again, and not taken back at shutdown."""
     graph.registered[NODE_TYPE] = object()
     assert register_if_missing(EXT_ID) == "found"
-    release_all()
+    take_back()
     assert graph.registered.pop(NODE_TYPE) is not None
 
 
 def test_extension_may_come_back(graph: omni_graph.OmniGraph) -> None:
     """Disabled and enabled again, the node is there again."""
     register_if_missing(EXT_ID)
-    release_all()
+    take_back()
     assert graph.registered == {} and register_if_missing(EXT_ID) == "registered"
 
 
@@ -87,6 +93,13 @@ def test_registered_text_has_its_category(graph: omni_graph.OmniGraph) -> None:
     (original,) = json.loads(file.read_text("utf-8")).values()
     others = original.keys() - {"categories", "categoryDefinitions", "icon"}
     assert keys.keys() == others | {"categories"} and all(keys[name] == original[name] for name in others)
+
+
+def test_registered_node_has_its_icon(graph: omni_graph.OmniGraph) -> None:
+    """From text alone the generator finds no picture; the node type is told where it is."""
+    register_if_missing(EXT_ID)
+    icon = graph.get_node_type(NODE_TYPE).get_metadata(omni_graph.MetadataKeys.ICON_PATH)
+    assert icon is not None and Path(icon).is_absolute() and Path(icon).suffix == ".svg" and Path(icon).is_file()
 
 
 def test_registered_node_runs(graph: omni_graph.OmniGraph, host: ArraysHost) -> None:
@@ -126,37 +139,35 @@ def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: Arra
     assert not db.per_instance_state.initialized
 
 
-def test_kit_has_its_turn_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kit registers nodes after `on_startup`: ours looks an update later, and finds Kit's."""
-    with KitWorld("isaac-physx") as world:
-        graph = omni_graph.install(monkeypatch)
-        registration.register_after_startup(EXT_ID)
-        graph.registered[NODE_TYPE] = kits = object()
-        for _ in range(3):
-            world.app.update()
-        assert graph.registered == {NODE_TYPE: kits}
-        release_all()
+@pytest.mark.parametrize("tells_at_once", [True, False])
+def test_node_is_registered_at_once_and_whenever_omni_graph_comes_back(
+    graph: omni_graph.OmniGraph, tells_at_once: bool
+) -> None:
+    """Whether or not Kit tells of what is enabled already; after the extension stopped, nobody is told."""
+    manager = ExtensionManager(tells_at_once=tells_at_once)
+    manager.provide("omni.graph-1.141.0")
+    manager.set_extension_enabled_immediate("omni.graph", True)
+    keep_registered(EXT_ID, manager)
+    counts = [len(graph.registered)]
+    for enabled in (False, True, False, True):
+        manager.set_extension_enabled_immediate("omni.graph", enabled)
+        counts.append(len(graph.registered))
+    assert counts == [1, 0, 1, 0, 1] and len(manager.hooks) == 1
+    take_back()
+    assert manager.hooks == [] and graph.registered == {}
 
 
-def test_node_that_kit_did_not_find_is_there_after_an_update(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not before, so that Kit can; an extension disabled at once registers nothing."""
-    with KitWorld("isaac-physx") as world:
-        graph, counts = omni_graph.install(monkeypatch), []
-        for disabled in (True, False):
-            registration.register_after_startup(EXT_ID)
-            world.app.loop.run_until_complete(_nothing())
-            counts.append(len(graph.registered))
-            if disabled:
-                release_all()
-            for _ in range(3):
-                world.app.update()
-            counts.append(len(graph.registered))
-        release_all()
-        assert counts == [0, 0, 0, 1]
-
-
-async def _nothing() -> None:
-    """Let tasks that wait for nothing run."""
+def test_node_waits_for_omni_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enabled after us, it gets the node then."""
+    manager = ExtensionManager()
+    manager.provide("omni.graph-1.141.0")
+    keep_registered(EXT_ID, manager)
+    graph = omni_graph.install(monkeypatch)
+    assert graph.registered == {}
+    manager.set_extension_enabled_immediate("omni.graph", True)
+    assert list(graph.registered) == [NODE_TYPE]
+    take_back()
+    assert graph.registered == {}
 
 
 # the example

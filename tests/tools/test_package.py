@@ -19,6 +19,7 @@ from types import ModuleType
 
 import pytest
 from places import REPOSITORY
+from start_in_kit import started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
 MODULE = Path(*NAME.split("."))
@@ -149,12 +150,24 @@ def test_archive_is_named_after_its_version(packaged: tuple[Path, str], manifest
 
 
 def test_listing_names_every_folder_and_how_to_use_it(packaged: tuple[Path, str], root: Path) -> None:
-    """What is inside, and two commands with the real file name."""
+    """What is inside, and how to start it in the place of the bundled extension: by version, at launch."""
     path, printed = packaged
     assert all(place.name in printed for place in root.iterdir())
     unzip = re.search(rf"unzip -q (\S*{re.escape(path.name)}) -d (\S+)\n", printed)
     assert unzip is not None and os.path.samefile(path, unzip[1])
-    assert f"kit --ext-folder {unzip[2]} --enable {NAME}\n" in printed
+    newest = re.fullmatch(rf"{re.escape(NAME)}-([\d.]+)-.*", path.name)
+    assert newest is not None
+    assert f"isaac-sim.sh --ext-folder {unzip[2]} --enable {NAME}-{newest[1]}\n" in printed
+    arguments = f'["--ext-folder", "{unzip[2]}", "--enable", "{NAME}-{newest[1]}"]'
+    assert f'SimulationApp({{"extra_args": {arguments}}})\n' in printed
+
+
+def test_printed_command_starts_this_version(packaged: tuple[Path, str], root: Path) -> None:
+    """Where an experience starts the bundled extension, which the bare name leaves running."""
+    (enabled,) = re.findall(r"isaac-sim\.sh .* --enable (\S+)\n", packaged[1])
+    assert started(root, enabled)["runs"] == enabled
+    bundled = started(root, NAME)
+    assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (f"{NAME}-0.1.2", 0, [])
 
 
 def test_without_a_compiler_the_package_is_pure(
@@ -268,6 +281,22 @@ def test_node_lies_in_a_listed_module(root: Path, manifest: dict) -> None:
     """Kit looks for nodes below the modules of the manifest."""
     listed = [root.joinpath(*module["name"].split(".")) for module in manifest["python"]["module"]]
     assert _nodes(root) and all(any(file.is_relative_to(place) for place in listed) for file, *_ in _nodes(root))
+
+
+def test_kit_finds_the_node_by_itself(root: Path) -> None:
+    """Below the root at the import path, with its icon; nothing is registered by hand, and all is gone at the end."""
+    said = started_with_nodes(root, root)
+    icon = root / MODULE / "nodes" / "icons" / "articulation_actuators.svg"
+    assert said["nodes"] == {f"{NAME}.ArticulationActuators": str(icon)} and icon.is_file()
+    assert (said["subscriptions"], said["left"]) == (0, []) and "nodes.registration" not in said["ours"]
+
+
+def test_start_imports_nothing_heavy(root: Path) -> None:
+    """The entry point and nothing else; it starts once."""
+    said = started(root)
+    print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
+    assert said["ours"] == ["extension", "version"] and said["others"] == []
+    assert (said["entry points"], said["subscriptions"], said["left"]) == (1, 0, [])
 
 
 def test_node_list_agrees_with_the_nodes(root: Path) -> None:

@@ -6,14 +6,17 @@ import asyncio
 import importlib
 import sys
 import types
+import unittest
 from collections.abc import Callable
 from typing import Any
 
 from fakes import carb, omni_physics_tensors, omni_timeline, omni_usd, physics
+from fakes.extension_loader import ExtensionManager
 from fakes.isaac_articulation import Articulation
 from fakes.omni_physics_tensors import SimulationView
 from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
 from fakes.stage_utils import StageUtils
+from places import REPOSITORY
 from pxr import Usd
 
 PACKAGE = "isaacsim.core.experimental.actuators"
@@ -30,9 +33,14 @@ class App:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self.manager = ExtensionManager()
+        self.manager.add(REPOSITORY, PACKAGE)
         self._waiting: list[asyncio.Future[None]] = []
         # what a frame does besides
         self.on_frame: list[Callable[[], None]] = []
+
+    def get_extension_manager(self) -> ExtensionManager:
+        return self.manager
 
     async def next_update_async(self) -> None:
         self._waiting.append(self.loop.create_future())
@@ -109,6 +117,7 @@ class KitWorld:
             "omni.ext": _module("omni.ext", IExt=type("IExt", (), {})),
             "omni.kit": _module("omni.kit"),
             "omni.kit.app": _module("omni.kit.app", get_app=lambda: self.app),
+            "omni.kit.test": _module("omni.kit.test", AsyncTestCase=unittest.IsolatedAsyncioTestCase),
             "omni.physics": _module("omni.physics"),
             "omni.physics.tensors": _module(
                 "omni.physics.tensors",

@@ -1,4 +1,5 @@
-"""OmniGraph as far as the node meets it: execution states, the registry of node types, and its code generator.
+"""OmniGraph as far as the node meets it: execution states, the registry of node types, its code generator, and how it
+finds nodes in extensions.
 
 Where Kit's Python differs from plain values, so does this: execution states compare with nothing but themselves,
 targets are path objects, arrays of tokens are NumPy arrays of text, and a node type can be registered once only.
@@ -7,6 +8,7 @@ targets are path objects, arrays of tokens are NumPy arrays of text, and a node 
 from __future__ import annotations
 
 import enum
+import importlib
 import sys
 import types
 from dataclasses import dataclass, field
@@ -14,8 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fakes.extension_loader import ExtensionManager, Known
 from isaacsim.core.experimental.actuators.omnigraph import database
-from isaacsim.core.experimental.actuators.omnigraph.ogn_file import NodeDescription, parse_ogn
+from isaacsim.core.experimental.actuators.omnigraph.ogn_file import NodeDescription, parse_ogn, read_ogn
 
 
 class ExecutionAttributeState(enum.Enum):
@@ -51,11 +54,13 @@ class KitDatabase(database.Database):
         if cls.DESCRIPTION.name in cls.omni_graph.registered:
             raise AssertionError(f"{cls.DESCRIPTION.name} is registered twice")
         cls.omni_graph.registered[cls.DESCRIPTION.name] = cls
+        cls.omni_graph.metadata[cls.DESCRIPTION.name] = {}
 
     @classmethod
     def deregister(cls) -> None:
         """Forget the node type."""
         del cls.omni_graph.registered[cls.DESCRIPTION.name]
+        del cls.omni_graph.metadata[cls.DESCRIPTION.name]
 
     def read(self, name: str) -> Any:
         """Return values as Kit's Python has them."""
@@ -95,16 +100,73 @@ class GeneratorConfiguration:
     destination_directory: str | None
 
 
+class MetadataKeys:
+    """Names of what is known of a node type besides its ports."""
+
+    ICON_PATH = "__icon"
+
+
+@dataclass
+class NodeType:
+    """A registered node type."""
+
+    metadata: dict[str, str]
+
+    def set_metadata(self, key: str, value: str) -> bool:
+        """Set a text."""
+        self.metadata[key] = value
+        return True
+
+    def get_metadata(self, key: str) -> str | None:
+        """Return a text, if it was set."""
+        return self.metadata.get(key)
+
+
 @dataclass
 class OmniGraph:
     """The modules `omni.graph.core` and `omni.graph.tools.ogn`, and what they know."""
 
     registered: dict[str, Any] = field(default_factory=dict)
     interfaces: dict[str, NodeDescription] = field(default_factory=dict)
+    metadata: dict[str, dict[str, str]] = field(default_factory=dict)
+    # what was found in an extension, by its id
+    found: dict[str, list[Any]] = field(default_factory=dict)
 
     def get_registered_nodes(self) -> list[str]:
         """Names of the node types."""
         return list(self.registered)
+
+    def get_node_type(self, name: str) -> NodeType:
+        """Return a registered node type."""
+        return NodeType(self.metadata[name])
+
+    def hear_of(self, manager: ExtensionManager) -> None:
+        """Look for nodes in every extension that is enabled from now on, and let go of them with it."""
+        manager.on_enabled.append(self._look_into)
+        manager.on_disabling.append(self._forget)
+
+    def _look_into(self, extension: Known) -> None:
+        if not any(name.startswith("omni.graph-") for name in extension.solved):
+            return
+        for entry in extension.modules:
+            # whatever the entry's path is
+            for file in sorted(extension.path.joinpath(*entry["name"].split(".")).rglob("*.ogn")):
+                description = read_ogn(file)
+                name = f"{file.stem}Database"
+                self.interfaces[name] = description
+                module = types.ModuleType(f"{entry['name']}.ogn.{name}")
+                made = self.make_database(name)
+                setattr(module, name, made)
+                sys.modules[module.__name__] = module
+                place = ".".join(file.relative_to(extension.path).with_suffix("").parts)
+                made.register(getattr(importlib.import_module(place), file.stem))
+                icon = file.parent / description.keys["icon"]
+                self.get_node_type(description.name).set_metadata(MetadataKeys.ICON_PATH, str(icon))
+                self.found.setdefault(extension.id, []).append(made)
+
+    def _forget(self, extension: Known) -> None:
+        for made in self.found.pop(extension.id, []):
+            made.deregister()
 
     def generate_python(self, configuration: GeneratorConfiguration) -> str:
         """Return the source of a database class."""
@@ -113,7 +175,7 @@ class OmniGraph:
         self.interfaces[name] = configuration.node_interface
         return f"import omni.graph.core as og\n{name} = og.make_database({name!r})\n"
 
-    def make_database(self, name: str) -> type:
+    def make_database(self, name: str) -> Any:
         """What the generated source builds on."""
         made: Any = database.make_database(name, self.interfaces[name], KitDatabase)
         made.omni_graph = self
@@ -126,9 +188,11 @@ class OmniGraph:
             "Severity": database.Severity,
             "ReadOnlyError": database.ReadOnlyError,
             "get_registered_nodes": self.get_registered_nodes,
+            "get_node_type": self.get_node_type,
             "make_database": self.make_database,
         }
         tools = {
+            "MetadataKeys": MetadataKeys,
             "NodeInterfaceWrapper": NodeInterfaceWrapper,
             "GeneratorConfiguration": GeneratorConfiguration,
             "generate_python": self.generate_python,

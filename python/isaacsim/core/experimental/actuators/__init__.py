@@ -1,6 +1,7 @@
 """Realistic actuators for simulated robots: *delay → controller → clamping*, per joint, read from the USD file.
 
 Public names load on first use, so importing the package costs next to nothing; type checkers read `__init__.pyi`.
+`dir()` shows what is loaded: Kit's loader takes every name it finds there, to look for entry points.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import functools
 import importlib
 from typing import Any
 
-__version__ = "0.2.0"
+from .extension import Extension as Extension
+from .version import __version__ as __version__
 
 # laws and their configs are found in the catalogue
 _OTHERS = {
@@ -22,6 +24,7 @@ _OTHERS = {
     "Clamping": "components.base",
     "ComponentKind": "pipeline.parse",
     "Controller": "components.base",
+    "Extension": "extension",
     "Host": "hosts.port",
     "PhysicsBus": "hosts.port",
     "SchemaNames": "pipeline.parse",
@@ -48,14 +51,9 @@ def _home() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name == "__all__":
-        value: Any = list(_home())
-    elif name.startswith("__") or name not in _home():
+        return list(_home())
+    if name.startswith("__") or name not in _home():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    else:
-        value = getattr(importlib.import_module(f"{__name__}.{_home()[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_home()[name]}"), name)
     globals()[name] = value
     return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), "__all__", *_home()})

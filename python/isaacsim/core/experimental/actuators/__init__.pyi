@@ -10,6 +10,7 @@ from .components.clamping_position_based import ClampingPositionBased as Clampin
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.delay import Delay as Delay
+from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
@@ -51,6 +52,7 @@ __all__ = [
     "DCMotorClampingConfig",
     "Delay",
     "DelayConfig",
+    "Extension",
     "Host",
     "MaxEffortClampingConfig",
     "NeuralControlConfig",

@@ -9,24 +9,30 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from .state import ArticulationActuatorsState, release_all
+# in full: whatever name Kit imports this module by, state and classes are those that everybody else has
+from isaacsim.core.experimental.actuators.nodes.state import OgnArticulationActuatorsInternalState, release_all
 
 if TYPE_CHECKING:
-    from .node_actuators import NodeActuators
+    from isaacsim.core.experimental.actuators.nodes.node_actuators import NodeActuators
 
 _log = logging.getLogger(__name__)
 
 # Kit's database class is in this module
 GENERATED = "isaacsim.core.experimental.actuators.ogn.OgnArticulationActuatorsDatabase"
+# here, and where NVIDIA's build has it: scripts for the documented extension import the state from there
+_NAMES = (
+    "isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators",
+    "isaacsim.core.experimental.actuators.ogn.python.nodes.OgnArticulationActuators",
+)
 
 
 class OgnArticulationActuators:
     """Implements `OgnArticulationActuators.ogn`, which says what each input and output is."""
 
     @staticmethod
-    def internal_state() -> ArticulationActuatorsState:
+    def internal_state() -> OgnArticulationActuatorsInternalState:
         """Return what a node remembers."""
-        return ArticulationActuatorsState()
+        return OgnArticulationActuatorsInternalState()
 
     @staticmethod
     def release_instance(node: Any, graph_instance_id: int) -> None:
@@ -53,7 +59,7 @@ class OgnArticulationActuators:
             return False
 
 
-def _compute(db: Any, state: ArticulationActuatorsState) -> bool:
+def _compute(db: Any, state: OgnArticulationActuatorsInternalState) -> bool:
     enabled = _enabled()
     actuators = state.actuators
     if db.inputs.resetIn == enabled:
@@ -135,7 +141,7 @@ def _database() -> Any:
     try:
         return importlib.import_module(GENERATED).OgnArticulationActuatorsDatabase
     except ModuleNotFoundError:
-        from ..omnigraph.database import node_database
+        from isaacsim.core.experimental.actuators.omnigraph.database import node_database
 
         return node_database(OgnArticulationActuators)
 
@@ -144,10 +150,12 @@ def _enabled() -> Any:
     """Return the value of an execution attribute that is pulsed, OmniGraph's where it runs."""
     if (omni_graph := sys.modules.get("omni.graph.core")) is not None:
         return omni_graph.ExecutionAttributeState.ENABLED
-    from ..omnigraph.ogn_types import ExecutionAttributeState
+    from isaacsim.core.experimental.actuators.omnigraph.ogn_types import ExecutionAttributeState
 
     return ExecutionAttributeState.ENABLED
 
+
+sys.modules.update(dict.fromkeys(_NAMES, sys.modules[__name__]))
 
 # after a hot reload, what nodes of the old code drove is free for the new code
 release_all()

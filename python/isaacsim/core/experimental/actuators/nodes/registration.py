@@ -1,13 +1,11 @@
-"""Registers the node with OmniGraph where Kit did not find it by itself, and lets go of everything at shutdown.
+"""Registers the node with OmniGraph where Kit does not find it by itself: in a clone.
 
-Kit finds the `.ogn` files of an extension that depends on `omni.graph` when it has enabled it. Where it does not, say
-because the extension is laid out in a way it does not search, the node would be missing without a word; then the same
-database class is generated and registered here.
+Kit looks for `.ogn` files below the root of an extension, at the import path of its modules. In a clone they lie below
+`python/`; there the same database class is generated and registered here.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 import sys
@@ -15,24 +13,28 @@ import types
 from pathlib import Path
 from typing import Any, Literal
 
-from . import state
-
 NODE_TYPE = "isaacsim.core.experimental.actuators.ArticulationActuators"
 
-# the database class that was registered here, if any, and the task that looks whether it must be
+# the database class that was registered here, if any, and what tells when OmniGraph comes and goes
 _registered: list[Any] = []
-_pending: list[asyncio.Future[None]] = []
+_subscriptions: list[Any] = []
 
 
-def register_after_startup(ext_id: str) -> None:
-    """Call `register_if_missing` at the next update of Kit: it registers nodes only after `on_startup` returned."""
-    import omni.kit.app  # pyright: ignore[reportMissingImports]
+def keep_registered(ext_id: str, manager: Any) -> None:
+    """Register the node now, and again whenever OmniGraph is enabled later.
 
-    async def look() -> None:
-        await omni.kit.app.get_app().next_update_async()
-        register_if_missing(ext_id)
-
-    _pending.append(asyncio.ensure_future(look()))
+    Args:
+        ext_id: The extension as Kit names it: name, a dash, version.
+        manager: Kit's extension manager.
+    """
+    subscription = manager.subscribe_to_extension_enable(
+        on_enable_fn=lambda _: register_if_missing(ext_id),
+        on_disable_fn=lambda _: _deregister(),
+        ext_name="omni.graph",
+        hook_name=f"{NODE_TYPE} is registered",
+    )
+    _subscriptions.append(subscription)
+    register_if_missing(ext_id)
 
 
 def register_if_missing(ext_id: str) -> Literal["no OmniGraph", "found", "registered"]:
@@ -54,7 +56,8 @@ def register_if_missing(ext_id: str) -> Literal["no OmniGraph", "found", "regist
     from .OgnArticulationActuators import GENERATED, OgnArticulationActuators
 
     extension = ext_id.partition("-")[0]
-    wrapper = ogn.NodeInterfaceWrapper(_self_contained(OgnArticulationActuators), extension)
+    keys, icon = _self_contained(OgnArticulationActuators)
+    wrapper = ogn.NodeInterfaceWrapper(json.dumps({NODE_TYPE: keys}), extension)
     source = ogn.generate_python(
         ogn.GeneratorConfiguration(
             node_file_path=None,
@@ -72,27 +75,30 @@ def register_if_missing(ext_id: str) -> Literal["no OmniGraph", "found", "regist
     database.register(OgnArticulationActuators)
     sys.modules[GENERATED] = module
     _registered.append(database)
+    og.get_node_type(NODE_TYPE).set_metadata(ogn.MetadataKeys.ICON_PATH, str(icon))
     return "registered"
 
 
-def release_all() -> None:
-    """Release what all nodes drive, and take back the registration made here; one made by Kit is Kit's."""
+def take_back() -> None:
+    """Take back what was registered and subscribed to here; a node that Kit found is Kit's."""
+    _subscriptions.clear()
+    _deregister()
+
+
+def _deregister() -> None:
     from .OgnArticulationActuators import GENERATED
 
-    while _pending:
-        _pending.pop().cancel()
-    state.release_all()
     while _registered:
         sys.modules.pop(GENERATED, None)
         _registered.pop().deregister()
 
 
-def _self_contained(node_class: type) -> str:
-    """Return the text of a node's `.ogn` file without references to other files: from text alone none can be found."""
+def _self_contained(node_class: type) -> tuple[dict[str, Any], Path]:
+    """The keys of a node's `.ogn` file without references to other files, and its icon: text alone has no folder."""
     folder = Path(inspect.getfile(node_class)).parent
-    nodes: Any = json.loads((folder / f"{node_class.__name__}.ogn").read_text(encoding="utf-8"))
-    for node in nodes.values():
-        del node["icon"]
-        definitions = json.loads((folder / node.pop("categoryDefinitions")).read_text(encoding="utf-8"))
-        node["categories"] = definitions["categoryDefinitions"]
-    return json.dumps(nodes)
+    ogn: dict[str, Any] = json.loads((folder / f"{node_class.__name__}.ogn").read_text(encoding="utf-8"))
+    keys = ogn[NODE_TYPE]
+    icon = folder / keys.pop("icon")
+    definitions = json.loads((folder / keys.pop("categoryDefinitions")).read_text(encoding="utf-8"))
+    keys["categories"] = definitions["categoryDefinitions"]
+    return keys, icon

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # outlives a reload of the node's own module
-_states: weakref.WeakSet[ArticulationActuatorsState] = weakref.WeakSet()
+_states: weakref.WeakSet[OgnArticulationActuatorsInternalState] = weakref.WeakSet()
 
 
-class ArticulationActuatorsState:
+class OgnArticulationActuatorsInternalState:
     """The actuators of one node, none before its first pulse."""
 
     def __init__(self) -> None:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ...version import __version__
 from ..plan import Placed, Plan
 
 LAYOUT = 2
@@ -126,7 +127,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
     faults = [(robot, joints[slot], code, step) for joints, part in parts for robot, slot, code, step in part.faults()]
     saved = {
         "layout": np.array([LAYOUT]),
-        "version": np.array([_version()]),
+        "version": np.array([__version__]),
         "steps": np.array([parts[0][1].steps if parts else 0], np.int64),
         "faults": np.array(sorted(faults, key=lambda fault: (fault[1], fault[0])), np.int64).reshape(-1, 4),
     }
@@ -228,7 +229,7 @@ def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int
 
 
 def _require_layout(saved: Mapping[str, Any]) -> None:
-    rule = f"must be {LAYOUT}, as version {_version()} of this package writes. Save the state anew."
+    rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
     if "layout" not in saved:
         raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
     layout, version = (np.asarray(saved[name]).ravel().tolist() if name in saved else [] for name in _HEAD)
@@ -288,9 +289,3 @@ def _assign(array: Any, values: np.ndarray) -> None:
         array.assign(values)
     else:
         array[...] = values
-
-
-def _version() -> str:
-    from ... import __version__
-
-    return __version__

@@ -1,0 +1,3 @@
+"""The version, where whoever needs it does not need the package."""
+
+__version__ = "0.2.0"
