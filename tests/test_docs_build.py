@@ -43,7 +43,7 @@ def test_page_is_reached_from_the_first(pages: Path, source: Path) -> None:
         ("set_up_from_python", "LAW = sliding_mode"),
         ("set_up_from_python", "set_dof_feedforward_effort_targets(arm.get_dof_gravity_compensation_forces())"),
         ("author_and_parse_usd", "ea.add_actuator(ARM, name, name, pd,"),
-        ("author_and_parse_usd", "arm.set_dof_position_targets(TARGETS)"),
+        ("author_and_parse_usd", "arm.set_dof_position_targets(TARGETS, dof_indices=joints)"),
         ("drive_from_omnigraph", "OmniGraphNode"),
         ("tips", "felt.append("),
         ("tips", "inertia).max(axis=1)"),

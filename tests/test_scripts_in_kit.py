@@ -11,7 +11,7 @@ from pathlib import Path
 import isaacsim.core.experimental.actuators as package
 import numpy as np
 import pytest
-from fakes.kit_launch import BUNDLED_VERSION, NAME, launch
+from fakes.kit_world import PACKAGE as NAME
 from places import REPOSITORY
 
 SCRIPTS = REPOSITORY / "standalone_examples"
@@ -218,14 +218,15 @@ def test_failure_is_told_by_the_exit_code(extension: Path, tmp_path: Path) -> No
 # the launch
 
 
-def test_launch_needs_folder_and_version(extension: Path) -> None:
-    """Isaac Sim's base experience depends on the bundled extension; only a folder and a version replace it."""
-    folder = ["--ext-folder", str(extension.parent)]
-    assert launch([*folder, "--enable", EXTENSION_ID]).root == extension
-    for arguments in ([], folder, [*folder, "--enable", NAME]):
-        assert launch(arguments).version == BUNDLED_VERSION
-    with pytest.raises(RuntimeError, match="dependency solver failure"):
-        launch(["--ext-folder", str(extension), "--enable", EXTENSION_ID])
+def test_launch_without_the_version_starts_the_bundled_one(extension: Path, tmp_path: Path) -> None:
+    """Isaac Sim's base experience depends on an extension of the same name; what the scripts say replaces it."""
+    world = script_in(extension, "world/__init__")
+    text = world.read_text()
+    assert 'f"{NAME}-{version}"' in text
+    world.write_text(text.replace('f"{NAME}-{version}"', "NAME"))
+    done = Done(tmp_path, script_in(extension, "drive_from_python"), kind="isaac-physx")
+    assert done.process.returncode == 1
+    assert f"{NAME}-0.1.2 runs, of which there is no stand-in" in done.output
 
 
 def test_clone_of_another_name_gets_a_link(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ INSIDE = "omni.kit.app" in sys.modules
 
 
 # docs: begin launch
-def launch_arguments() -> list[str]:
+def launch_arguments(links: Path) -> list[str]:
     """Return what makes Isaac Sim load this folder in place of the extension of the same name that it bundles.
 
     Later it cannot be replaced any more, and without its version the bundled one is taken.
@@ -25,7 +25,7 @@ def launch_arguments() -> list[str]:
     folder = ROOT.parent
     if ROOT.name != NAME:
         # an extension is called like its folder: a clone of another name gets a link
-        folder = Path(LINKS.name)
+        folder = links
         (folder / NAME).symlink_to(ROOT, target_is_directory=True)
     version = tomllib.loads((ROOT / "config" / "extension.toml").read_text())["package"]["version"]
     return ["--ext-folder", str(folder), "--enable", f"{NAME}-{version}"]
@@ -40,8 +40,9 @@ if not INSIDE:
         pass
     else:
         LINKS = tempfile.TemporaryDirectory()
+        arguments = launch_arguments(Path(LINKS.name))
         # a fast shutdown would end the process with exit code 0, whatever the example found
-        APP = SimulationApp({"headless": True, "fast_shutdown": False, "extra_args": launch_arguments()})
+        APP = SimulationApp({"headless": True, "fast_shutdown": False, "extra_args": arguments})
 # docs: end launch
 
 if INSIDE or APP:

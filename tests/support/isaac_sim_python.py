@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import runpy
 import sys
+import tomllib
 from pathlib import Path
 
-from fakes.kit_launch import NAME, version
+from fakes.kit_world import PACKAGE
 from fakes.simulation_app import IsaacSimPython
 
 _, kind, recording, *sys.argv = sys.argv
@@ -18,8 +19,9 @@ process = IsaacSimPython(kind, Path(recording))
 sys.path.append(sys.path.pop(0))
 if sys.argv[0] == "--exec":
     sys.argv = sys.argv[1:]
-    root = next(folder for folder in Path(sys.argv[0]).parents if folder.name == NAME)
-    process.start(["--ext-folder", str(root.parent), "--enable", f"{NAME}-{version(root)}"])
+    root = next(folder for folder in Path(sys.argv[0]).parents if folder.name == PACKAGE)
+    version = tomllib.loads((root / "config" / "extension.toml").read_text())["package"]["version"]
+    process.start(["--ext-folder", str(root.parent), "--enable", f"{PACKAGE}-{version}"])
     runpy.run_path(sys.argv[0], run_name="__main__")
     for _ in range(240):
         process.world.app.update()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import sys
 import types
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fakes.kit_launch import NAME, launch
-from fakes.kit_world import KitWorld
+from fakes.extension_loader import ExtensionManager, Known
+from fakes.kit_world import PACKAGE, KitWorld
 from pxr import Usd
 
+# what the base experience of Isaac Sim comes with, and takes unless a version is asked for
+BUNDLED = f"{PACKAGE}-0.1.2"
 FRAME_RATE = 60
 # frames that Kit needs to start
 _FIRST_FRAMES = 10
@@ -38,35 +40,53 @@ class IsaacSimPython:
         sys.modules["isaacsim"] = self._isaacsim
 
     def start(self, arguments: list[str]) -> None:
-        """Launch Kit: from now on its modules can be imported, and the extension runs."""
-        assert "omni.kit.app" not in sys.modules, "Kit can be started once in a process"
-        self._launched, world = launch(arguments), self.world
-        self._isaacsim.__path__ = [str(self._launched.import_path / "isaacsim")]
-        world.__enter__()
-        # they import from the extension
-        from fakes.action_graph import ActionGraphs
-        from fakes.omni_graph import OmniGraph
+        """Launch Kit: from now on its modules can be imported, and extensions run.
 
-        omni_graph = OmniGraph()
-        self._graphs = ActionGraphs(world, omni_graph)
-        made = omni_graph.modules()
-        vars(made["omni.graph.core"]).update(Controller=types.SimpleNamespace(node=self._graphs.node))
-        made["isaacsim.core.experimental.utils.app"] = app = types.ModuleType("isaacsim.core.experimental.utils.app")
+        Raises:
+            RuntimeError: Another extension of our name runs than one that is in a folder given.
+        """
+        assert "omni.kit.app" not in sys.modules, "Kit can be started once in a process"
+        world, manager = self.world, LaunchedManager(self)
+        world.app.manager = manager
+        world.__enter__()
+        app = types.ModuleType("isaacsim.core.experimental.utils.app")
         vars(app).update(play=world.play, pause=world.pause, stop=world.stop)
+        sys.modules[app.__name__] = app
         vars(sys.modules["isaacsim.core.experimental.utils.stage"]).update(open_stage=self._open_stage)
-        sys.modules.update({name: module for name, module in made.items() if name != "omni"})
-        vars(sys.modules["omni"]).update(graph=made["omni.graph"])
-        vars(made["omni.graph"]).update(core=made["omni.graph.core"], tools=made["omni.graph.tools"])
         self._recorder = world.physics.subscribe(self._record, True, _LAST)
-        self._extension = importlib.import_module(f"{NAME}.extension").Extension()
-        self._extension.on_startup(self._launched.id)
+        manager.provide(BUNDLED, *(f"{name}-1.0.0" for name in ("omni.graph", "omni.usd", "omni.warp.core")))
+        options = list(pairwise(arguments))
+        for folder in [Path(value) for option, value in options if option == "--ext-folder"]:
+            for manifest in folder.glob("*/config/extension.toml"):
+                manager.add(manifest.parents[1])
+        manager.launch([BUNDLED], [value for option, value in options if option == "--enable"])
+        self._launched = manager.get_enabled_extension_id(PACKAGE)
+        if self._launched in (BUNDLED, None):
+            raise RuntimeError(f"{self._launched} runs, of which there is no stand-in")
         world.app.on_frame.append(self._frame)
         for _ in range(_FIRST_FRAMES):
             world.app.update()
 
+    def prepare(self, extension: Known) -> None:
+        """What an extension brings can be imported; the stand-in of OmniGraph needs it."""
+        for entry in extension.modules:
+            self._isaacsim.__path__.append(str(extension.path / entry.get("path", "") / "isaacsim"))
+        if extension.name == PACKAGE and extension.modules:
+            from fakes.action_graph import ActionGraphs
+            from fakes.omni_graph import OmniGraph
+
+            omni_graph = OmniGraph()
+            omni_graph.hear_of(self.world.app.manager)
+            self._graphs = ActionGraphs(self.world, omni_graph)
+            made = omni_graph.modules()
+            vars(made["omni.graph.core"]).update(Controller=types.SimpleNamespace(node=self._graphs.node))
+            sys.modules.update({name: module for name, module in made.items() if name != "omni"})
+            vars(sys.modules["omni"]).update(graph=made["omni.graph"])
+            vars(made["omni.graph"]).update(core=made["omni.graph.core"], tools=made["omni.graph.tools"])
+
     def end(self) -> None:
         """End Kit."""
-        self._extension.on_shutdown()
+        self.world.app.manager.set_extension_enabled_immediate(self._launched, False)
         if self._steps:
             self._write_down()
         self.world.__exit__()
@@ -94,7 +114,7 @@ class IsaacSimPython:
         np.savez(
             self._recording,
             dof_names=robot.dof_names,
-            extension=[self._launched.id, str(self._launched.root)],
+            extension=[self._launched, self.world.app.manager.get_extension_path(self._launched)],
             engine=self.world.physics.engine,
             logged=[*log.warn, *log.error],
             **rows,
@@ -105,6 +125,22 @@ class IsaacSimPython:
         stage = Usd.Stage.Open(usd_path)
         self.world.open(stage)
         return True, stage
+
+
+class LaunchedManager(ExtensionManager):
+    """The extension manager of a process.
+
+    Args:
+        process: Which.
+    """
+
+    def __init__(self, process: IsaacSimPython) -> None:
+        super().__init__()
+        self._process = process
+
+    def _enable(self, one: Known) -> None:
+        self._process.prepare(one)
+        super()._enable(one)
 
 
 class SimulationApp:
