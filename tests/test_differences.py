@@ -98,6 +98,10 @@ TESTED = {
             "wrong_arguments_change_nothing getter_refuses_indices_out_of_range",
         ),
         "links": ("hosts/test_body_state.py", "velocities_are_those_of_motion"),
+        "mass matrices": (
+            "hosts/test_dynamics.py",
+            "mass_matrix_of_a_pendulum_is_its_inertia equations_of_motion_hold",
+        ),
         "largest velocities, drive model": (PROPERTIES, "what_mujoco_lacks_is_refused_while_playing"),
         "static and dynamic friction": (PROPERTIES, "one_dry_friction_is_both"),
         "copies of `num_envs` while stopped": (PROPERTIES, "copies_share_the_stage_while_stopped"),
