@@ -21,6 +21,10 @@ class UnsupportedSceneError(ValueError):
     """The stage holds something the embedded physics cannot reproduce; the message names the prims."""
 
 
+class NetworkError(ValueError):
+    """A file holds no network that can be computed here; the message says what of it."""
+
+
 class SimulationDivergedError(RuntimeError):
     """Physics produced a value that is not finite; `robots` holds the paths of the robots it happened to."""
 

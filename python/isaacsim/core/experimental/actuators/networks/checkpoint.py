@@ -1,0 +1,25 @@
+"""What is read from the file of a network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .network import Network
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A network and what its file says about it.
+
+    Args:
+        network: What it computes.
+        metadata: What the file says besides, as JSON has it: `model_type`, `input_order`, `input_idx`, scales and so on.
+        format: "onnx", "safetensors", "torchscript", "pt2" or "state dict".
+        digest: SHA-256 of the file, hexadecimal.
+    """
+
+    network: Network
+    metadata: dict[str, Any]
+    format: str
+    digest: str

@@ -1,0 +1,224 @@
+"""A network as plain data: what every reader of a checkpoint returns, and every evaluator computes.
+
+A network is a list of operations on values. Each value is a row of float32 numbers per actuator; value 0 is the input,
+operation `i` makes value `i + 1`. Nothing else can be said, so that reading a checkpoint never runs anything in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import NetworkError
+
+Kind = Literal["mlp", "lstm", "gru"]
+
+# elementwise functions of one value, and the numbers they take besides
+UNARY: dict[str, tuple[str, ...]] = {
+    "abs": (),
+    "clamp": ("lower", "upper"),
+    "elu": ("alpha",),
+    "erf": (),
+    "exp": (),
+    "leaky_relu": ("slope",),
+    "log": (),
+    "neg": (),
+    "reciprocal": (),
+    "relu": (),
+    "sigmoid": (),
+    "softplus": ("beta",),
+    "softsign": (),
+    "sqrt": (),
+    "tanh": (),
+}
+# elementwise functions of two values of the same width; either may be one number wide
+BINARY = ("add", "sub", "mul", "div", "minimum", "maximum", "pow")
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """Numbers that stand in the checkpoint, shape `(width,)`."""
+
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """`weight @ x + bias`; weight `(out, in)`, bias `(out,)`."""
+
+    source: int
+    weight: np.ndarray
+    bias: np.ndarray
+
+
+@dataclass(frozen=True)
+class Unary:
+    """An elementwise function of one value, see `UNARY`."""
+
+    function: str
+    source: int
+    numbers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Binary:
+    """An elementwise function of two values, see `BINARY`."""
+
+    function: str
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
+class Concatenate:
+    """Values side by side."""
+
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Numbers `start … stop - 1` of a value."""
+
+    source: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, eq=False)
+class LSTMCell:
+    """One step of one LSTM layer, gates in the order i, f, g, o as in PyTorch; its value is the new hidden state.
+
+    With `[i, f, g, o] = weight_ih x + weight_hh h + bias`: `c' = σ(f) c + σ(i) tanh(g)`, `h' = σ(o) tanh(c')`.
+    weight_ih `(4H, in)`, weight_hh `(4H, H)`, bias `(4H,)`. Source: PyTorch, `torch.nn.LSTM`.
+    """
+
+    source: int
+    layer: int
+    weight_ih: np.ndarray
+    weight_hh: np.ndarray
+    bias: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class GRUCell:
+    """One step of one GRU layer, gates in the order r, z, n as in PyTorch; its value is the new hidden state.
+
+    `r = σ(W_ir x + b_ir + W_hr h + b_hr)`, z likewise, `n = tanh(W_in x + b_in + r (W_hn h + b_hn))`,
+    `h' = (1 - z) n + z h`. weight_ih `(3H, in)`, weight_hh `(3H, H)`, biases `(3H,)`. Source: PyTorch, `torch.nn.GRU`.
+    """
+
+    source: int
+    layer: int
+    weight_ih: np.ndarray
+    weight_hh: np.ndarray
+    bias_ih: np.ndarray
+    bias_hh: np.ndarray
+
+
+Operation = Constant | Linear | Unary | Binary | Concatenate | Slice | LSTMCell | GRUCell
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """A network of one output per actuator.
+
+    Args:
+        inputs: Width of the input.
+        operations: In the order in which they are computed; the last one is the output, one number wide.
+
+    Raises:
+        NetworkError: A source comes later than its use, widths do not fit, a number is not finite, recurrent layers are
+            not 0, 1, 2 … of one kind and size, or the output is wider than 1.
+    """
+
+    inputs: int
+    operations: tuple[Operation, ...]
+    widths: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        widths = [self.inputs]
+        for number, operation in enumerate(self.operations, 1):
+            widths.append(_width(operation, widths, number))
+        if widths[-1] != 1 or not self.operations:
+            raise NetworkError(f"output has {widths[-1]} numbers per actuator: must be 1. Use a network of one output.")
+        object.__setattr__(self, "widths", tuple(widths))
+        cells = self.cells
+        if [cell.layer for cell in cells] != list(range(len(cells))):
+            raise NetworkError("recurrent layers must come in order, each once.")
+        if len({(type(cell), cell.weight_hh.shape) for cell in cells}) > 1:
+            raise NetworkError("recurrent layers must be of one kind and size.")
+
+    @property
+    def cells(self) -> list[LSTMCell | GRUCell]:
+        """The recurrent layers."""
+        return [operation for operation in self.operations if isinstance(operation, LSTMCell | GRUCell)]
+
+    @property
+    def kind(self) -> Kind:
+        """What it remembers: nothing, hidden and cell state, or hidden state."""
+        cells = self.cells
+        return "mlp" if not cells else "lstm" if isinstance(cells[0], LSTMCell) else "gru"
+
+    @property
+    def num_layers(self) -> int:
+        """Number of recurrent layers."""
+        return len(self.cells)
+
+    @property
+    def hidden_size(self) -> int:
+        """Width of the hidden state of each recurrent layer, 0 without one."""
+        return self.cells[0].weight_hh.shape[1] if self.cells else 0
+
+
+def _width(operation: Operation, widths: list[int], number: int) -> int:
+    """Width of an operation's value, after everything about it was checked."""
+    what = f"operation {number}, {type(operation).__name__}"
+
+    def width_of(source: int) -> int:
+        if not 0 <= source < number:
+            raise NetworkError(f"{what}: value {source} is not there yet.")
+        return widths[source]
+
+    def check(name: str, array: Any, *shape: int) -> None:
+        if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.shape != shape:
+            has = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+            raise NetworkError(f"{what}: {name} is {has}: must be float32 of shape {shape}.")
+        if not np.isfinite(array).all():
+            raise NetworkError(f"{what}: {name} has a number that is not finite. Train the network again.")
+
+    match operation:
+        case Constant(values):
+            check("values", values, *np.shape(values)[:1])
+            return len(values)
+        case Linear(source, weight, bias):
+            out = len(bias)
+            check("weight", weight, out, width_of(source))
+            check("bias", bias, out)
+            return out
+        case Unary(function, source, numbers):
+            if function not in UNARY or len(numbers) != len(UNARY[function]) or not np.isfinite(numbers).all():
+                raise NetworkError(f"{what}: {function}{numbers} is none of {', '.join(UNARY)}.")
+            return width_of(source)
+        case Binary(function, first, second):
+            if function not in BINARY:
+                raise NetworkError(f"{what}: {function} is none of {', '.join(BINARY)}.")
+            pair = {width_of(first), width_of(second)} - {1}
+            if len(pair) > 1:
+                raise NetworkError(f"{what}: {function} of values {sorted(pair)} wide: must be equally wide.")
+            return max(pair, default=1)
+        case Concatenate(sources):
+            return sum(map(width_of, sources))
+        case Slice(source, start, stop):
+            if not 0 <= start < stop <= width_of(source):
+                raise NetworkError(f"{what}: {start} … {stop} of a value {width_of(source)} wide.")
+            return stop - start
+        case LSTMCell() | GRUCell():
+            gates, size = (4 if isinstance(operation, LSTMCell) else 3), operation.weight_hh.shape[-1]
+            check("weight_ih", operation.weight_ih, gates * size, width_of(operation.source))
+            check("weight_hh", operation.weight_hh, gates * size, size)
+            for name in ("bias",) if isinstance(operation, LSTMCell) else ("bias_ih", "bias_hh"):
+                check(name, getattr(operation, name), gates * size)
+            return size
