@@ -178,7 +178,7 @@ def test_pattern_matches_segment_by_segment(pattern, path, matched):
         ("/World/envs", [3, 4]),
         ("/World/envs/env_1/C", [4]),
         (["/World/B", "/World/A"], [1, 2, 0]),
-        (["/World/A", "/World/(A|B)"], [0, 1]),
+        (["/World/A", "/World/(A|B)"], [0, 1, 2]),
         (("/World/A", "/World/A"), [0]),
     ],
     ids=str,
