@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from isaacsim.core.experimental.actuators.networks.network import (
     Binary,
     Concatenate,
