@@ -37,8 +37,8 @@ def matches(data: bytes) -> bool:
 def read(data: bytes, metadata: dict[str, Any] | None = None) -> tuple[Network, dict[str, Any]]:
     """The network of a state dict, and its metadata.
 
-    The file holds tensors by name, or a dict of `"model"` or `"state_dict"`, these tensors, and `"metadata"`. Layers are
-    a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU (`lstm.weight_ih_l0` …) where
+    The file holds tensors by name, or a dict of `"model"` or `"state_dict"`, these tensors, and `"metadata"`. Layers
+    are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU (`lstm.weight_ih_l0` …) where
     there is one. What stands between linear layers no tensor tells: `activation` of the metadata does, and
     `output_activation`, "identity" by default, what comes after the last one.
 
@@ -84,8 +84,8 @@ def _network(tensors: dict[str, np.ndarray], told: dict[str, Any]) -> Network:
     layers = _linear(tensors)
     if tensors:
         raise NetworkError(
-            f"state dict has {next(iter(tensors))!r}, which no layer known by its name uses: linear layers, LSTM and GRU "
-            "are. Convert the network to ONNX, which says what it computes."
+            f"state dict has {next(iter(tensors))!r}, which no layer known by its name uses (linear, LSTM, GRU). "
+            "Convert the network to ONNX, which says what it computes."
         )
     inputs = (recurrent[1][0] if recurrent else layers[0][0]).shape[-1] if recurrent or layers else 0
     if not layers:
@@ -157,8 +157,8 @@ def _linear(tensors: dict[str, np.ndarray]) -> list[tuple[np.ndarray, np.ndarray
     sequence = [(part[1], part[2]) for part in parts if part]
     if len(names) > 1 and (len({prefix for prefix, _ in sequence}) > 1 or not all(number for _, number in sequence)):
         raise NetworkError(
-            f"state dict has linear layers {', '.join(name.rstrip('.') for name in names)[:200]}: names must tell their "
-            "order, as 0, 2, 4 do. Convert the network to ONNX, which says what it computes."
+            f"state dict has linear layers {', '.join(name.rstrip('.') for name in names)[:200]}: names must tell "
+            "their order, as 0, 2, 4 do. Convert the network to ONNX, which says what it computes."
         )
     order = sorted(range(len(names)), key=lambda n: int(sequence[n][1] or 0))
     return [(tensors.pop(f"{names[n]}weight"), tensors.pop(f"{names[n]}bias", None)) for n in order]

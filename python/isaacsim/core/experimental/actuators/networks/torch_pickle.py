@@ -65,11 +65,8 @@ class Record:
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_rest: Any) -> np.ndarray:
     """A view into a storage, after all bounds were checked."""
     numbers = [offset, *size, *stride] if isinstance(size, tuple) and isinstance(stride, tuple) else [None]
-    if (
-        len(numbers) > 17
-        or not isinstance(storage, Storage)
-        or any(type(n) is not int or not 0 <= n < 1 << 40 for n in numbers)
-    ):
+    whole = len(numbers) <= 17 and all(type(n) is int and 0 <= n < 1 << 40 for n in numbers)
+    if not whole or not isinstance(storage, Storage):
         raise NetworkError("tensor: storage, offset, size and stride must be a storage and at most 17 whole numbers.")
     if len(size) != len(stride):
         raise NetworkError(f"tensor of size {size} and stride {stride}: must be equally long.")
@@ -120,8 +117,8 @@ def find_class(module: str, name: str) -> Any:
     """What a name in a pickle stands for.
 
     Raises:
-        NetworkError: It is not in the closed list: rebuilding tensors, storages, `OrderedDict`, typed lists, and classes of the
-            archive's own code, which become records.
+        NetworkError: It is not in the closed list: rebuilding tensors, storages, `OrderedDict`, typed lists, and classes of
+            the archive's own code, which become records.
     """
     if not isinstance(module, str) or not isinstance(name, str):
         raise NetworkError("pickle names something that is no text: must be a class or function. Save it anew.")

@@ -1,4 +1,4 @@
-"""A TorchScript archive read as data: its tensors by a restricted unpickler, its code interpreted over a closed list."""
+"""A TorchScript archive read as data: its tensors unpickled, its code interpreted over a closed list."""
 
 from __future__ import annotations
 
@@ -95,6 +95,8 @@ def _network(code: Code, root: Record) -> Network:
         except NetworkError as error:
             if deepest is None or interpreter.steps > deepest[0]:
                 deepest = (interpreter.steps, error)
+    if len(networks) > 1:  # an input of one number fits too where scales as wide as the input repeat it
+        networks = [network for network in networks if network.inputs > 1]
     if len(networks) > 1:
         widths = [network.inputs for network in networks]
         raise NetworkError(f"input may be any of {widths} wide: must be told by a layer. Convert it to ONNX.")

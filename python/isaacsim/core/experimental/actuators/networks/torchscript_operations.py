@@ -339,8 +339,8 @@ def _addmm(b: Builder, bias: Any, x: Tensor, y: np.ndarray, beta: float = 1, alp
 
 @operation("batch_norm")
 def _batch_norm(
-    b: Builder, x: Tensor, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float, eps: float,
-    cudnn: bool = False,
+    b: Builder, x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float, eps: float,
+    cudnn: bool,
 ) -> Any:  # fmt: skip
     if training is not False or mean is None or variance is None or len(x.shape) != 2 or x.shape[0] is not ROWS:
         raise refuse("batch_norm that is training (save after eval()), or of a value not of shape (rows, width)")
@@ -559,11 +559,8 @@ def _cat(b: Builder, values: Any, dim: int = 0) -> Any:
     shapes = [one.shape for one in values]
     place = axis_of(dim, len(shapes[0]))
     others = {(*shape[:place], *shape[place + 1 :]) for shape in shapes}
-    if (
-        len(others) != 1
-        or any(shape[place] is ROWS for shape in shapes)
-        or any(n not in (1, ROWS) for n in [*others][0])
-    ):
+    wide = any(n not in (1, ROWS) for other in others for n in other)
+    if len(others) != 1 or wide or any(shape[place] is ROWS for shape in shapes):
         raise refuse(f"cat of shapes {shapes} along axis {dim}")
     width = sum(shape[place] for shape in shapes)
     if width > MAX_WIDTH:

@@ -1,7 +1,7 @@
 """What the code of a TorchScript archive computes with: values known by name only, and the operations on them.
 
-`Tensor` stands for numbers that differ from row to row; everything else is a plain Python value or an array. Operations on
-tensors become operations of a network, all others are computed on the spot.
+`Tensor` stands for numbers that differ from row to row; everything else is a plain Python value or an array.
+Operations on tensors become operations of a network, all others are computed on the spot.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def same(first: Any, second: Any, deep: bool = False) -> bool:
     if isinstance(first, list | tuple) and isinstance(second, list | tuple):
         if deep or len(first) > 16:
             raise refuse("a comparison of long or nested lists")
-        return len(first) == len(second) and all([same(a, b, True) for a, b in zip(first, second, strict=True)])
+        return len(first) == len(second) and all(same(a, b, True) for a, b in zip(first, second, strict=True))
     if isinstance(second, Unknown):
         first, second = second, first
     if isinstance(first, Unknown):
