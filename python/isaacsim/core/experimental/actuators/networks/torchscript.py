@@ -12,7 +12,7 @@ from ..errors import NetworkError
 from .network import Network
 from .torch_archive import Archive, entry_names
 from .torch_pickle import Record, load
-from .torchscript_code import Code, Interpreter, Method, arrays
+from .torchscript_code import MAX_STEPS, Code, Interpreter, Method, arrays
 from .torchscript_values import ROWS, Builder, State, Tensor, Unknown, identity, refuse, sources
 
 METADATA = "extra/metadata.json"
@@ -81,8 +81,10 @@ def _network(code: Code, root: Record) -> Network:
     for inputs in sorted(sizes)[:32]:
         builder = Builder(inputs)
         interpreter = Interpreter(code, builder)
+        far = 0
         try:
             output = _forward(code, root, interpreter, inputs)
+            far = MAX_STEPS
             network = builder.network(output)
             if not any(0 in sources(operation) for operation in network.operations):
                 raise NetworkError("output does not depend on the input: must. Save a network that uses it.")
@@ -93,8 +95,9 @@ def _network(code: Code, root: Record) -> Network:
                 raise refuse(f"a network that does not use its tensor {idle[0]}")
             networks.append(network)
         except NetworkError as error:
-            if deepest is None or interpreter.steps > deepest[0]:
-                deepest = (interpreter.steps, error)
+            far += interpreter.steps
+            if deepest is None or far > deepest[0]:
+                deepest = (far, error)
     if len(networks) > 1:  # an input of one number fits too where scales as wide as the input repeat it
         networks = [network for network in networks if network.inputs > 1]
     if len(networks) > 1:
