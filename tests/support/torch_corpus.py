@@ -102,6 +102,18 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
         "a bomb": (zipped({**entries, "data/0": b"\0" * (8 << 20)}, compression=zipfile.ZIP_DEFLATED), "swells"),
         "too large": (zipped({**entries, "data/0": b"\0" * ((64 << 20) + 1)}), "at most"),
         "too many entries": (zipped({**entries, **many}), "5002 entries"),
+        "an entry twice": (
+            zipped({**entries, "data/0": b"", "data/1": b""}).replace(b"data/1", b"data/0"),
+            "there twice",
+        ),
+        "nothing": (zipped({}), "is empty|first byte|no complete"),
+        "endless arithmetic": (
+            torchscript(
+                module(long=np.ones((4000, 1), np.float32)),
+                forward("y = torch.mul(self.long, torch.t(self.long))\n" * 100 + "return x"),
+            ),
+            "computes more than",
+        ),
         "a path that escapes": (zipped({**entries, "../../x": b""}), "inside the archive"),
         "an absolute path": (zipped({"/etc/x": b""}, top=""), "inside the archive"),
         "two folders": (zipped({"a/data.pkl": b"", "b/constants.pkl": b""}, top=""), "top folders"),

@@ -756,7 +756,10 @@ def perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) 
 
 def _perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
     try:
-        return OPERATIONS[name](b, *arguments, **named)
+        result = OPERATIONS[name](b, *arguments, **named)
+        if isinstance(result, np.ndarray):
+            b.count(result)
+        return result
     except NetworkError:
         raise
     except (TypeError, AttributeError, ValueError, IndexError, ArithmeticError, KeyError) as error:
