@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ BINARY = {
     **{"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow", "Min": "minimum", "Max": "maximum"},
 }
 REMEDY = "Export the network without it, or convert it to safetensors where it was made."
+
+
+@dataclass(frozen=True)
+class Above:
+    """Whether value `source` is above a threshold: the exporter of PyTorch asks this beside a softplus."""
+
+    source: int
+    threshold: float
 
 
 def _library() -> Any:
@@ -147,7 +156,7 @@ class _Reader:
     def __init__(self, graph: Any, constants: Mapping[str, np.ndarray], opset: int) -> None:
         self.graph = graph
         self.opset = opset
-        self.tensors: dict[str, Tensor] = dict(constants)
+        self.tensors: dict[str, Any] = dict(constants)
         self.unused = set(constants)
 
     def read(
@@ -203,13 +212,13 @@ class _Reader:
             after = {name: pairs[name] for name in counts}
         return self.to.finish(self._get(effort), [(name, counts[name], self._get(after[name])) for name in counts])
 
-    def _get(self, name: str) -> Tensor:
+    def _get(self, name: str) -> Any:
         if name not in self.tensors:
             raise NetworkError(f"value {name!r:.100} is not there yet: nodes must come in the order of computation.")
         self.unused.discard(name)
         return self.tensors[name]
 
-    def _node(self, node: Any) -> list[Tensor]:
+    def _node(self, node: Any) -> list[Any]:
         """The tensors that a node makes."""
         if node.domain not in ("", "ai.onnx"):
             raise NetworkError(f"domain {node.domain!r:.100} is unknown.")
@@ -224,10 +233,10 @@ class _Reader:
             raise NetworkError(f"attributes {', '.join(said)[:200]} are unknown.")
         return results
 
-    def _results(self, kind: str, given: list[Tensor | None], said: dict[str, Any], outputs: int) -> list[Tensor]:
+    def _results(self, kind: str, given: list[Any], said: dict[str, Any], outputs: int) -> list[Any]:
         to = self.to
 
-        def at(place: int) -> Tensor:
+        def at(place: int) -> Any:
             if place >= len(given) or (tensor := given[place]) is None:
                 raise NetworkError(f"input {place} is missing.")
             return tensor
@@ -252,7 +261,7 @@ class _Reader:
                 raise NetworkError(f"{name} is no constant number.")
             return float(tensor.reshape(-1)[0])
 
-        most = {"Concat": 10000, "Clip": 3, "LSTM": 7, "GRU": 6, "Gemm": 3, "Slice": 5, "Min": 8, "Max": 8}
+        most = {"Concat": 10000, "Clip": 3, "LSTM": 7, "GRU": 6, "Gemm": 3, "Slice": 5, "Min": 8, "Max": 8, "Where": 3}
         if len(given) > most.get(kind, 0 if kind == "Constant" else 1 if kind in UNARY else 2):
             raise NetworkError(f"has {len(given)} inputs.")
         match kind:
@@ -290,6 +299,22 @@ class _Reader:
                 sixth, half = np.array(1 / 6, np.float32), np.array(0.5, np.float32)
                 gate = to.unary("clamp", to.binary("add", to.binary("mul", at(0), sixth), half), 0.0, 1.0)
                 return [to.binary("mul", at(0), gate)]
+            case "Gelu":
+                return [to.gelu(at(0), said.pop("approximate", "none"))]
+            case "Mish":
+                x = at(0)
+                return [to.binary("mul", x, to.unary("tanh", to.unary("softplus", x, 1.0)))]
+            case "Greater":
+                return [Above(to.value(at(0)).source, scalar(1, "threshold") or 0.0)]
+            case "Where":
+                return [self._softplus(at(0), to.value(at(1)), to.value(at(2)))]
+            case "Swish":
+                x = at(0)
+                scaled = to.binary("mul", x, np.array(said.pop("alpha", 1.0), np.float32))
+                return [to.binary("mul", x, to.unary("sigmoid", scaled))]
+            case "Selu":
+                alpha, gamma = said.pop("alpha", 1.67326319217681884765625), said.pop("gamma", 1.05070102214813232421875)
+                return [to.binary("mul", to.unary("elu", at(0), alpha), np.array(gamma, np.float32))]
             case "Min" | "Max":
                 x = at(0)
                 for place in range(1, len(given)):
@@ -334,10 +359,8 @@ class _Reader:
                     return [to.take(at(0), axis, indices.tolist())]
                 return [to.select(at(0), axis, indices.item())]
             case "Shape":
-                x = at(0)
-                if not isinstance(x, Value) or said:
-                    raise NetworkError("of something else than what depends on the input.")
-                return [np.array(x.shape, dtype=object)]
+                shape = to.shape(at(0))[said.pop("start", 0) : said.pop("end", None)]
+                return [np.array(shape, dtype=object)]
             case "Squeeze":
                 return [to.squeeze(at(0), numbers(1, "axes"))]
             case "Unsqueeze":
@@ -347,9 +370,10 @@ class _Reader:
             case "Reshape":
                 x, target = at(0), numbers(1, "shape") or []
                 if said.pop("allowzero", 0) == 0 and 0 in target:
-                    if not isinstance(x, Value) or len(target) > len(x.shape) and 0 in target[len(x.shape) :]:
+                    shape = to.shape(x)
+                    if 0 in target[len(shape) :]:
                         raise NetworkError("copies a length that is not there.")
-                    target = [x.shape[place] if size == 0 else size for place, size in enumerate(target)]
+                    target = [shape[place] if size == 0 else size for place, size in enumerate(target)]
                 return [to.reshape(x, target)]
             case "Flatten":
                 x, axis = to.value(at(0)), said.pop("axis", 1)
@@ -360,11 +384,19 @@ class _Reader:
                 return [to.reshape(x, [ROWS if ROWS in half else math.prod(size or 1 for size in half) for half in halves])]
             case "Transpose":
                 x = at(0)
-                size = len(x.shape) if isinstance(x, Value | np.ndarray) else 2 if x.flat else 3
-                return [to.transpose(x, said.pop("perm", list(reversed(range(size)))))]
+                return [to.transpose(x, said.pop("perm", list(reversed(range(len(to.shape(x)))))))]
             case "LSTM" | "GRU":
                 return self._recurrent(kind, [*given, *[None] * (8 - len(given))], said)
         raise NetworkError("is not one of those that a network here is made of.")
+
+    def _softplus(self, condition: Tensor | Above, x: Value, curve: Value) -> Tensor:
+        """PyTorch's softplus: beyond a threshold of 20 it is its argument, from which it differs by 2e-9 there."""
+        function = self.to.operations[curve.source - 1] if curve.source else None
+        if not isinstance(condition, Above) or condition != Above(x.source, max(condition.threshold, 20.0)):
+            raise NetworkError("chooses by something else than the threshold of a softplus.")
+        if function != Unary("softplus", x.source, (1.0,)) or x.shape != curve.shape:
+            raise NetworkError("chooses between something else than a softplus and its argument.")
+        return curve
 
     def _gemm(self, x: Tensor, weight: Tensor, bias: Tensor | None, said: dict[str, Any]) -> Tensor:
         alpha, beta = said.pop("alpha", 1.0), said.pop("beta", 1.0)

@@ -94,6 +94,25 @@ class Tracer:
             return Value(self.cells[x.layers[0]], shape)
         raise NetworkError("takes a state or a constant where it should take what depends on the input.")
 
+    def gelu(self, x: Tensor, approximate: str) -> Tensor:
+        """Gaussian error linear unit; "none" is exact, "tanh" is what that stands for. Source: `torch.nn.GELU`."""
+        if approximate == "tanh":
+            cube = self.binary("mul", self.binary("mul", x, x), x)
+            inner = self.binary("add", x, self.binary("mul", cube, _number(0.044715)))
+            gate = self.unary("tanh", self.binary("mul", inner, _number(math.sqrt(2 / math.pi))))
+        elif approximate == "none":
+            gate = self.unary("erf", self.binary("mul", x, _number(math.sqrt(0.5))))
+        else:
+            raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
+        return self.binary("mul", self.binary("mul", x, _number(0.5)), self.binary("add", gate, _number(1.0)))
+
+    @staticmethod
+    def shape(x: Tensor) -> Shape:
+        """Lengths of the axes."""
+        if isinstance(x, State):
+            return (ROWS, x.width) if x.flat else (len(x.layers), ROWS, x.width)
+        return tuple(x.shape)
+
     def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
         """Other axes of length 1; -1 stands for one length, `ROWS` for the number of rows."""
         if isinstance(x, np.ndarray):
@@ -151,7 +170,7 @@ class Tracer:
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
         """Axes in another order."""
         order = [_axis(place, len(order)) for place in order]
-        size = 2 if isinstance(x, State) and x.flat else 3 if isinstance(x, State) else len(x.shape)
+        size = len(self.shape(x))
         if sorted(order) != list(range(size)):
             raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
         if isinstance(x, np.ndarray):
@@ -270,7 +289,18 @@ class Tracer:
                         values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
                         return self.add(replace(linear, bias=values), result)
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
+        if function == "div" and self._is_softsign(*sources):
+            return self.add(Unary("softsign", sources[0]), result)
         return self.add(Binary(function, *sources), result)
+
+    def _is_softsign(self, x: int, divisor: int) -> bool:
+        """Whether `x / divisor` is x / (1 + |x|), as exporters write it."""
+        match self.operations[divisor - 1] if divisor else None:
+            case Binary("add", first, second):
+                pair = [self.operations[one - 1] for one in (first, second) if one]
+                numbers = [one.values.tolist() for one in pair if isinstance(one, Constant)]
+                return Unary("abs", x) in [one for one in pair if isinstance(one, Unary)] and numbers == [[1.0]]
+        return False
 
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
@@ -437,6 +467,10 @@ def _with_shape(x: Value | np.ndarray, shape: Shape) -> Value | np.ndarray:
 
 def _text(shape: Sequence[Any]) -> str:
     return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
+
+
+def _number(value: float) -> np.ndarray:
+    return np.array(value, np.float32)
 
 
 def _float32(values: np.ndarray) -> np.ndarray:
