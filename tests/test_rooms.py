@@ -26,9 +26,10 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("articulation_actuators", "attachment", "drives", "components", "graphs", "hosts"),
-        *("nodes", "omnigraph", "pipeline", "usd"),
+        *("networks", "nodes", "omnigraph", "pipeline", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
+    "onnx": ["networks"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],

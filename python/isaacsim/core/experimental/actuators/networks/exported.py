@@ -49,7 +49,9 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         raise
     # whatever a hostile file makes fail is one error
     except Exception as error:
-        raise NetworkError(f"file is no torch.export archive that can be read ({error!r:.200}). Save it anew.") from error
+        raise NetworkError(
+            f"file is no torch.export archive that can be read ({error!r:.200}). Save it anew."
+        ) from error
 
 
 def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
@@ -74,7 +76,7 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
     meta = module["graph"]["tensor_values"][given[0]["as_tensor"]["name"]]
     sizes = [_size(one) for one in meta["sizes"]]
     if meta["dtype"] not in DTYPES or len(sizes) not in (2, 3) or type(sizes[-1]) is not int:
-        raise NetworkError(f"input of shape {sizes}: must be rows × inputs, or rows × 1 × inputs. Export it so.")
+        raise NetworkError(f"input of shape {sizes}: must be rows x inputs, or rows x 1 x inputs. Export it so.")
     open_axes = [place for place, size in enumerate(sizes[:-1]) if size is None]
     problem: NetworkError | None = None
     # which of two axes is that of rows, and which one step of time, is said by what is done with them
@@ -84,7 +86,8 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
         except NetworkError as error:
             problem = problem or error
     assert problem is not None
-    raise problem
+    fixed = "" if open_axes else " It was exported for a fixed number of rows: dynamic_shapes leaves it open."
+    raise NetworkError(f"{problem}{fixed}")
 
 
 def _tensor(archive: Archive, folder: str, name: str, said: Mapping[str, Any]) -> np.ndarray:
@@ -103,8 +106,15 @@ def _tensor(archive: Archive, folder: str, name: str, said: Mapping[str, Any]) -
     content = archive.read(f"{folder}{said['path_name']}")
     size = np.dtype(dtype).itemsize
     last = offset + sum((count - 1) * stride for count, stride in zip(sizes, strides, strict=True))
-    if len(content) % size or math.prod(sizes) > MAX_NUMBERS or len(sizes) > 8 or (0 not in sizes and last >= len(content) // size):
-        raise NetworkError(f"{what} of shape {sizes[:9]} has {len(content)} bytes: must have what its shape needs. Copy the file again.")
+    if (
+        len(content) % size
+        or math.prod(sizes) > MAX_NUMBERS
+        or len(sizes) > 8
+        or (0 not in sizes and last >= len(content) // size)
+    ):
+        raise NetworkError(
+            f"{what} of shape {sizes[:9]} has {len(content)} bytes: must be what its shape needs. Copy it again."
+        )
     if 0 in sizes:
         return np.zeros(sizes, dtype)
     numbers = np.frombuffer(content, dtype)[offset:]
@@ -123,7 +133,9 @@ def _network(module: Mapping[str, Any], held: Mapping[str, np.ndarray], sizes: l
     width = sizes[-1]
     assert width is not None
     if any(size not in (1, None) for place, size in enumerate(sizes[:-1]) if place != rows):
-        raise NetworkError(f"input of shape {sizes}: must be one step of time. Export the network with (rows, 1, inputs).")
+        raise NetworkError(
+            f"input of shape {sizes}: must be one step of time. Export the network with (rows, 1, inputs)."
+        )
     builder = Builder(width)
     values: dict[str, Any] = {}
     taken: list[State] = []
@@ -139,7 +151,7 @@ def _network(module: Mapping[str, Any], held: Mapping[str, np.ndarray], sizes: l
             else:
                 lengths = [_size(one) for one in graph["tensor_values"][name]["sizes"]]
                 if len(lengths) != 3 or lengths[0] is None or lengths[2] is None or len(taken) == 2:
-                    raise NetworkError(f"state {name!r:.100} of shape {lengths}: must be layers × rows × hidden size.")
+                    raise NetworkError(f"state {name!r:.100} of shape {lengths}: must be layers x rows x hidden size.")
                 value = State("hc"[len(taken)], lengths[0], lengths[2])
                 taken.append(value)
         elif kind in ("parameter", "buffer", "tensor_constant"):
@@ -161,7 +173,9 @@ def _network(module: Mapping[str, Any], held: Mapping[str, np.ndarray], sizes: l
         outputs.append(_argument(spec["user_output"]["arg"], values))
     states = [one.name if isinstance(one, State) and one.nodes is not None else "?" for one in outputs[1:]]
     if not outputs or not isinstance(outputs[0], Tensor) or states != [one.name for one in taken]:
-        raise refuse(f"a forward pass that takes {len(taken)} states and does not return its output and these, in order")
+        raise refuse(
+            f"a forward pass that takes {len(taken)} states and does not return its output and these, in order"
+        )
     network = builder.network(outputs[0])
     if not any(0 in sources(operation) for operation in network.operations):
         raise NetworkError("output does not depend on the input: must. Save a network that uses it.")

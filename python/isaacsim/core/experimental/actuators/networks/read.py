@@ -32,7 +32,8 @@ def read_checkpoint(
     Args:
         data: The whole file, 64 MB at most.
         name: What errors call it.
-        metadata: Metadata that the file lacks or has wrong; they come before the sidecar's, and those before the file's.
+        metadata: Metadata that the file lacks or has wrong; they
+            go before the sidecar's, and those before the file's.
         sidecar: A JSON file of metadata, as it lies beside the checkpoint.
 
     Raises:

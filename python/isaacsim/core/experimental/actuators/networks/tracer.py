@@ -18,7 +18,7 @@ from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, N
 
 # the axis of rows, in a shape
 ROWS = None
-Shape = tuple[int | None, ...]
+Shape = tuple[Any, ...]
 # constants are folded up to this size
 MOST_NUMBERS = 2**24
 
@@ -272,7 +272,7 @@ class Tracer:
         second = second if isinstance(second, np.ndarray) else self.value(second)
         size = max(len(first.shape), len(second.shape))
         shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
-        shape: list[int | None] = []
+        shape: list[Any] = []
         for one, other in zip(*shapes, strict=True):
             # two values have their rows at the same place; a constant has one for all of them
             both = isinstance(first, Value) and isinstance(second, Value)
@@ -316,7 +316,9 @@ class Tracer:
             raise NetworkError("multiplies two constants. Multiply them before the network is saved.")
         x = self.value(x)
         if len(x.shape) < 2 or x.shape[-1] != weight.shape[0]:
-            raise NetworkError(f"multiplies {_text(x.shape)} by {weight.shape}: the numbers of a row must be as many as the matrix is high.")
+            raise NetworkError(
+                f"multiplies {_text(x.shape)} by {weight.shape}: as many numbers as the matrix has rows are needed."
+            )
         bias = np.zeros(weight.shape[1], np.float32)
         result = self.add(Linear(x.source, _float32(weight.T), bias), _one_axis((*x.shape[:-1], weight.shape[1])))
         self._bare.add(result.source)
@@ -324,14 +326,20 @@ class Tracer:
 
     # recurrent layers
 
-    def lstm(self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray) -> list[Tensor]:
+    def lstm(
+        self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray
+    ) -> list[Tensor]:
         """One layer, gates i, f, g, o: its output as wide as the hidden state, then hidden and cell state after it."""
         layer = self._layer({"h": hidden, "c": cell})
-        value = self.add(LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1]))
+        value = self.add(
+            LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1])
+        )
         self.cells.append(value.source)
         return [value, State("h", "", (layer,), r.shape[-1]), State("c", "", (layer,), r.shape[-1])]
 
-    def gru(self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray) -> list[Tensor]:
+    def gru(
+        self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray
+    ) -> list[Tensor]:
         """One layer, gates r, z, n: its output, which is the hidden state, and the hidden state after it."""
         layer = self._layer({"h": hidden})
         cell = GRUCell(x.source, layer, _float32(w), _float32(r), _float32(bias_ih), _float32(bias_hh))
@@ -381,7 +389,12 @@ class Tracer:
         """
         for name, count, after in states:
             state = self.state_after(after)
-            places = {place: (which, layer) for layer, one in enumerate(self.taken) for which, (at, place) in one.items() if at == name}
+            places = {
+                place: (which, layer)
+                for layer, one in enumerate(self.taken)
+                for which, (at, place) in one.items()
+                if at == name
+            }
             wanted = [places.get(place) for place in range(count)]
             if state is None or wanted != [(state.which, layer) for layer in state.layers]:
                 raise NetworkError(
@@ -447,7 +460,7 @@ def _axis(place: Any, size: int) -> int:
     return int(place) % size
 
 
-def _order(shape: Shape) -> list[int | None]:
+def _order(shape: Shape) -> list[Any]:
     """Axes that are not of length 1."""
     return [size for size in shape if size != 1]
 
