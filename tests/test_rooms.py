@@ -66,6 +66,8 @@ TESTED_IN = {
     "hosts.mujoco.picture": "test_simulation.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",
+    "networks.checkpoint": "networks/test_read.py",
+    "networks.tracer": "networks/test_onnx.py",
     "nodes.node_actuators": "nodes/test_OgnArticulationActuators.py",
     "nodes.state": "nodes/test_OgnArticulationActuators.py",
     "tests.test_in_kit": "test_in_kit.py",

@@ -444,7 +444,7 @@ def test_what_torch_exports_computes_what_onnxruntime_does(dynamo: bool, kind: s
 
     torch.manual_seed(0)
     count = {"mlp": 0, "GRU": 1, "LSTM": 2}[kind]
-    inputs = (torch.zeros(rows, *((6,) if kind == "mlp" else (1, 2))), *[torch.zeros(2, rows, 8)] * count)
+    inputs = (torch.zeros(rows, *((6,) if kind == "mlp" else (1, 2))), *(torch.zeros(2, rows, 8) for _ in range(count)))
     names = ["x", "h", "c"][: 1 + count]
     file = io.BytesIO()
     with warnings.catch_warnings():

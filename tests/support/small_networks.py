@@ -45,7 +45,7 @@ def with_binary(function: str) -> Network:
         Constant(np.array([2.0, 0.25, 3.0], np.float32)),
         Slice(0, 0, 3),
         Unary("abs", 2),
-        Unary("exp", 3),
+        Unary("sigmoid", 3),
         Binary(function, 4, 1),
         Binary(function, 1, 5),
         Constant(np.array([1.5], np.float32)),

@@ -97,13 +97,16 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         raise NetworkError("graph: must have inputs of different names. Export the network again.")
     shape = _shape(inputs[0])
     dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
-    problem = NetworkError(f"input {inputs[0].name!r:.100}: must have rows and numbers, two axes or three.")
+    problem: NetworkError | None = None
     # which of two axes is that of rows, and which one step of time, is said by what is done with them
     for place in (dynamic or range(len(shape) - 1)) if len(shape) in (2, 3) else ():
         try:
             return _Reader(graph, constants, opset).read(inputs, shape, place, names), metadata
         except NetworkError as error:
-            problem = error
+            problem = problem or error
+    if problem is None:
+        name = inputs[0].name
+        raise NetworkError(f"input {name!r:.100} of shape {list(shape)[:9]}: must be rows x numbers. {REMEDY}")
     raise problem
 
 
