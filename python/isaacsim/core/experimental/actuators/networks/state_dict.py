@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -76,10 +76,20 @@ def _read(data: bytes, metadata: dict[str, Any]) -> tuple[Network, dict[str, Any
         if not isinstance(name, str) or not isinstance(value, np.ndarray):
             raise NetworkError(f"state dict has {str(name)[:100]!r} = {type(value).__name__}: must be tensors by name.")
     told = {**told, **metadata}
-    return _network(dict(tensors), told), told
+    return network_of(tensors, told), told
 
 
-def _network(tensors: dict[str, np.ndarray], told: dict[str, Any]) -> Network:
+def network_of(named: Mapping[str, np.ndarray], told: Mapping[str, Any]) -> Network:
+    """The network of tensors by name, see `read`.
+
+    Args:
+        named: The tensors.
+        told: The metadata.
+
+    Raises:
+        NetworkError: They do not tell a network.
+    """
+    tensors = dict(named)
     recurrent = _recurrent(tensors)
     layers = _linear(tensors)
     if tensors:
@@ -106,7 +116,7 @@ def _network(tensors: dict[str, np.ndarray], told: dict[str, Any]) -> Network:
     return builder.network(x)
 
 
-def _activation(told: dict[str, Any], key: str, default: str | None) -> Callable[[Builder, Tensor], Tensor]:
+def _activation(told: Mapping[str, Any], key: str, default: str | None) -> Callable[[Builder, Tensor], Tensor]:
     """What comes after a linear layer."""
     name = told.get(key, default)
     if name is None:
