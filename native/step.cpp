@@ -335,14 +335,19 @@ void stream(const float* const* inputs, int count, float* output, int64_t size) 
 bool available() {
 #if defined(__AVX512F__)
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("fma");
 #elif defined(__AVX2__)
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
     return true;
 #endif
 }
 
+}  // namespace ACTUATORS_VARIANT
+
+namespace ACTUATORS_VARIANT {
+// in network.cpp
+void evaluate(const Network& network, const NetworkRows& rows, float* columns);
 }  // namespace ACTUATORS_VARIANT
 
 namespace actuators {
@@ -353,5 +358,6 @@ const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::choose,
                                ACTUATORS_VARIANT::prepare,
                                ACTUATORS_VARIANT::step_blocks,
-                               ACTUATORS_VARIANT::stream};
+                               ACTUATORS_VARIANT::stream,
+                               ACTUATORS_VARIANT::evaluate};
 }

@@ -1,0 +1,281 @@
+"""Measure networks, forward pass only, against Torch, onnxruntime and NumPy where they are installed.
+
+./python.sh -m benchmarks.networks [--quick]
+
+Every candidate is compared with float64 first, over some steps; what is wrong is not timed. One thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import environment
+
+# before NumPy and Torch are imported
+os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
+
+import numpy as np
+
+from .timing import interleave, steps
+
+TOLERANCE, STEPS = 1e-5, 8
+ROWS = (12, 12 * 64, 12 * 4096)
+MLP_WIDTHS = (6, 32, 32, 32, 1)
+LSTM_INPUTS, LSTM_HIDDEN, LSTM_LAYERS = 2, 8, 2
+Step = Callable[[], np.ndarray]
+
+
+class Problem:
+    """Weights and inputs of a network; LSTM weights are those of each layer as Torch has them."""
+
+    def __init__(self, name: str, rows: int) -> None:
+        self.name, self.rows, self.rng = name, rows, np.random.default_rng(7)
+        self.inputs = MLP_WIDTHS[0] if name == "MLP" else LSTM_INPUTS
+        self.x = np.zeros((rows, self.inputs), np.float32)
+        self.linear: list[tuple[np.ndarray, np.ndarray]] = []
+        self.cells: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        if name == "MLP":
+            for inputs, outputs in itertools.pairwise(MLP_WIDTHS):
+                self.linear.append((self._draw(outputs, inputs), self._draw(outputs)))
+            return
+        for layer in range(LSTM_LAYERS):
+            width = LSTM_HIDDEN if layer else LSTM_INPUTS
+            gates = 4 * LSTM_HIDDEN
+            self.cells.append((self._draw(gates, width), self._draw(gates, LSTM_HIDDEN), self._draw(gates)))
+        self.linear.append((self._draw(1, LSTM_HIDDEN), self._draw(1)))
+
+    def change_inputs(self, step: int) -> None:
+        """Other inputs for every row and step."""
+        self.x[:] = np.random.default_rng(step).normal(0, 1, self.x.shape)
+
+    def _draw(self, *shape: int) -> np.ndarray:
+        return (self.rng.normal(0, 1, shape) / np.sqrt(shape[-1])).astype(np.float32)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """1 / (1 + e^-x)."""
+    return 1 / (1 + np.exp(-x))
+
+
+def with_numpy(problem: Problem, dtype: Any = np.float32) -> Step:
+    """A restatement in vectorised NumPy; in float64 it decides who is right."""
+    linear = [(weight.T.astype(dtype), bias.astype(dtype)) for weight, bias in problem.linear]
+    cells = [(ih.T.astype(dtype), hh.T.astype(dtype), bias.astype(dtype)) for ih, hh, bias in problem.cells]
+    hidden = np.zeros((len(cells), problem.rows, LSTM_HIDDEN), dtype)
+    memory = np.zeros_like(hidden)
+
+    def step() -> np.ndarray:
+        value = problem.x.astype(dtype, copy=False)
+        for layer, (ih, hh, bias) in enumerate(cells):
+            i, f, g, o = np.split(value @ ih + hidden[layer] @ hh + bias, 4, axis=1)
+            memory[layer] = sigmoid(f) * memory[layer] + sigmoid(i) * np.tanh(g)
+            hidden[layer] = value = sigmoid(o) * np.tanh(memory[layer])
+        for number, (weight, bias) in enumerate(linear, 1):
+            value = value @ weight + bias
+            if number < len(linear):
+                value = value / (1 + np.abs(value))
+        return value[:, 0]
+
+    return step
+
+
+def with_ours(problem: Problem) -> Step:
+    """The evaluator on NumPy arrays, state in place."""
+    from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
+    from isaacsim.core.experimental.actuators.networks.network import Linear, LSTMCell, Network, Operation, Unary
+
+    operations: list[Operation] = [LSTMCell(layer, layer, *cell) for layer, cell in enumerate(problem.cells)]
+    for weight, bias in problem.linear:
+        operations.append(Linear(len(operations), weight, bias))
+        if len(bias) > 1:
+            operations.append(Unary("softsign", len(operations)))
+    network = Network(problem.inputs, tuple(operations))
+    evaluator = make_evaluator(network, problem.rows)
+    shape = network.num_layers, problem.rows, network.hidden_size
+    state = [np.zeros(shape, np.float32) for _ in range(2 if problem.cells else 0)]
+    y, x = np.zeros(problem.rows, np.float32), problem.x
+
+    def step() -> np.ndarray:
+        evaluator.evaluate(x, y, state, state)
+        return y
+
+    return step
+
+
+def with_torch(problem: Problem) -> Step:
+    """Eager Torch, the modules that users write."""
+    import torch
+
+    torch.set_num_threads(1)
+    x = torch.from_numpy(problem.x)
+    modules: list[Any] = []
+    for weight, bias in problem.linear:
+        module = torch.nn.Linear(weight.shape[1], weight.shape[0])
+        module.load_state_dict({"weight": torch.from_numpy(weight), "bias": torch.from_numpy(bias)})
+        modules += [module, torch.nn.Softsign()]
+    head = torch.nn.Sequential(*modules[:-1])
+    if not problem.cells:
+
+        @torch.no_grad()
+        def forward() -> np.ndarray:
+            return head(x)[:, 0].numpy()
+
+        return forward
+    lstm = torch.nn.LSTM(LSTM_INPUTS, LSTM_HIDDEN, LSTM_LAYERS)
+    weights = {}
+    for layer, (ih, hh, bias) in enumerate(problem.cells):
+        weights |= {f"weight_ih_l{layer}": ih, f"weight_hh_l{layer}": hh, f"bias_ih_l{layer}": bias}
+        weights[f"bias_hh_l{layer}"] = np.zeros_like(bias)
+    lstm.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
+    state = [torch.zeros(LSTM_LAYERS, problem.rows, LSTM_HIDDEN) for _ in range(2)]
+
+    @torch.no_grad()
+    def step() -> np.ndarray:
+        out, after = lstm(x[None], tuple(state))
+        state[:] = after
+        return head(out[0])[:, 0].numpy()
+
+    return step
+
+
+def with_onnxruntime(problem: Problem) -> Step:
+    """onnxruntime on the CPU, its session and feeds made once."""
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    nodes, constants, inputs, outputs = [], [], [], []
+
+    def constant(name: str, value: np.ndarray) -> str:
+        constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
+        return name
+
+    def described(name: str, *shape: int) -> Any:
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+    value, state_shape = "x", (1, problem.rows, LSTM_HIDDEN)
+    if problem.cells:
+        axis = constant("axis", np.array([0], np.int64))
+        nodes.append(helper.make_node("Unsqueeze", ["x", axis], ["sequence"]))
+        value = "sequence"
+    for layer, (ih, hh, bias) in enumerate(problem.cells):
+
+        def reordered(array: np.ndarray) -> np.ndarray:
+            i, f, g, o = np.split(array, 4)
+            return np.concatenate([i, o, f, g])[None]
+
+        names = [constant(f"w{layer}", reordered(ih)), constant(f"r{layer}", reordered(hh))]
+        both = np.concatenate([reordered(bias), np.zeros_like(bias)[None]], axis=1)
+        names += [constant(f"b{layer}", both), "", f"h{layer}", f"c{layer}"]
+        made = [f"y{layer}", f"h{layer}_after", f"c{layer}_after"]
+        nodes.append(helper.make_node("LSTM", [value, *names], made, hidden_size=LSTM_HIDDEN))
+        inputs += [described(f"{which}{layer}", *state_shape) for which in "hc"]
+        outputs += [described(f"{which}{layer}_after", *state_shape) for which in "hc"]
+        nodes.append(helper.make_node("Squeeze", [f"y{layer}", constant(f"one{layer}", np.array([1]))], [f"s{layer}"]))
+        value = f"s{layer}"
+    if problem.cells:
+        nodes.append(helper.make_node("Squeeze", [value, "axis"], ["last"]))
+        value = "last"
+    for number, (weight, bias) in enumerate(problem.linear):
+        names = [value, constant(f"weight{number}", weight), constant(f"bias{number}", bias)]
+        value = f"linear{number}"
+        nodes.append(helper.make_node("Gemm", names, [value], transB=1))
+        if len(bias) > 1:
+            nodes.append(helper.make_node("Softsign", [value], [f"soft{number}"]))
+            value = f"soft{number}"
+    graph = helper.make_graph(
+        nodes,
+        problem.name,
+        [described("x", problem.rows, problem.inputs), *inputs],
+        [described(value, problem.rows, 1), *outputs],
+        constants,
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.checker.check_model(model)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feeds: dict[str, Any] = {"x": problem.x} | {one.name: np.zeros(state_shape, np.float32) for one in inputs}
+    after = [one.name for one in inputs]
+
+    def step() -> np.ndarray:
+        found: list[Any] = list(session.run(None, feeds))
+        y, *states = found
+        feeds.update(zip(after, states, strict=True))
+        return y[:, 0]
+
+    return step
+
+
+CANDIDATES: dict[str, Callable[[Problem], Step]] = {
+    "ours": with_ours,
+    "Torch": with_torch,
+    "onnxruntime": with_onnxruntime,
+    "NumPy": with_numpy,
+}
+
+
+def error_of(problem: Problem, step: Step) -> float:
+    """Largest difference from float64 over some steps, relative to the largest output."""
+    right = with_numpy(problem, np.float64)
+    errors, largest = [0.0], 0.0
+    for number in range(STEPS):
+        problem.change_inputs(number)
+        expected = right()
+        errors.append(float(np.abs(step() - expected).max()))
+        largest = max(largest, float(np.abs(expected).max()))
+    return float(np.max(errors)) / largest
+
+
+def measure(name: str, rows: int, rounds: int, block_seconds: float) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Seconds per step of every candidate and round, and why the others were not timed."""
+    built: dict[str, Step] = {}
+    reasons: dict[str, str] = {}
+    problem = Problem(name, rows)
+    for candidate, make in CANDIDATES.items():
+        try:
+            step = make(problem)
+        except ModuleNotFoundError as error:
+            reasons[candidate] = f"{error.name} is not installed"
+            continue
+        error = error_of(problem, step)
+        if error <= TOLERANCE:
+            built[candidate] = step
+        else:
+            reasons[candidate] = f"relative error {error:.1e}, must be <= {TOLERANCE:.0e}"
+    return interleave({each: steps(step) for each, step in built.items()}, rounds, block_seconds), reasons
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run from the command line; 1 means that a candidate was wrong."""
+    parser = argparse.ArgumentParser(prog="benchmarks.networks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
+    options = parser.parse_args(arguments)
+    print("CPU time of a forward pass, and how many times ours that is (median of paired ratios)")
+    print(f"{'':8}{'rows':>8}" + "".join(f"{name:>22}" for name in CANDIDATES))
+    wrong: set[str] = set()
+    for name in ("MLP", "LSTM"):
+        for rows in ROWS[:: 2 if options.quick else 1]:
+            times, reasons = measure(name, rows, 5 if options.quick else 15, 5e-3)
+            cells = []
+            for candidate in CANDIDATES:
+                if candidate not in times:
+                    cells.append(f"{'-':>22}")
+                    continue
+                ratio = np.median(times[candidate] / times["ours"]) if "ours" in times else np.nan
+                cells.append(f"{np.median(times[candidate]) * 1e6:13,.1f} us {ratio:5.3g}x")
+            print(f"{name:8}{rows:8}" + "".join(cells), flush=True)
+            wrong |= {f"{candidate}: {reason}" for candidate, reason in reasons.items()}
+    for line in sorted(wrong):
+        print(f"not timed: {line}")
+    print(f"load {environment.load()}")
+    return int(any("error" in line for line in wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
