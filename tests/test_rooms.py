@@ -26,14 +26,14 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("articulation_actuators", "attachment", "drives", "components", "graphs", "hosts"),
-        *("nodes", "omnigraph", "pipeline", "usd"),
+        *("networks", "nodes", "omnigraph", "pipeline", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
     "rich": ["graphs"],
-    "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "nodes", "pipeline"],
+    "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
 }
 
 # what is named for type checkers there is let be: the package itself names everything
