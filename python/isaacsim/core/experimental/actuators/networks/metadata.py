@@ -1,0 +1,200 @@
+"""What a checkpoint says about its network besides the numbers: which inputs it takes, in what units, at what step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from ..errors import NetworkError
+from .network import Kind, Network
+
+# what a GRU may be given, in any order
+COLUMNS = ("position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error")
+# a history of this many steps is memory for every joint
+MOST_STEPS = 1024
+LONGEST_JSON = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What of the metadata is used, checked against the network.
+
+    Args:
+        model_type: "mlp", "lstm" or "gru"; what the network is when missing.
+        input_order: "pos_vel" or "vel_pos": which half of an MLP's inputs comes first.
+        input_idx: Steps ago at which an MLP looks, 0 the current one; default `(0,)`.
+        pos_scale: What position inputs are multiplied by; default 1.0.
+        vel_scale: What velocity inputs are multiplied by; default 1.0.
+        effort_scale: What the output is multiplied by, also read from `torque_scale`; default 1.0.
+        input_columns: Inputs of a GRU, of `COLUMNS`; default position error and velocity.
+        input_mean: Of each column, taken from it before it is divided by `input_std`; default 0.0.
+        input_std: Of each column; default 1.0.
+        effort_mean: Added to the output after it was multiplied by `effort_std`; default 0.0.
+        effort_std: Default 1.0.
+        sample_dt: Step in seconds that the network was trained for, from `sample_dt` or `sample_dt_s`; None: any.
+    """
+
+    model_type: Kind
+    input_order: Literal["pos_vel", "vel_pos"] = "pos_vel"
+    input_idx: tuple[int, ...] = (0,)
+    pos_scale: float = 1.0
+    vel_scale: float = 1.0
+    effort_scale: float = 1.0
+    input_columns: tuple[str, ...] = ("position_error", "velocity")
+    input_mean: tuple[float, ...] = (0.0, 0.0)
+    input_std: tuple[float, ...] = (1.0, 1.0)
+    effort_mean: float = 0.0
+    effort_std: float = 1.0
+    sample_dt: float | None = None
+
+
+def check_metadata(metadata: Mapping[str, Any], network: Network) -> Metadata:
+    """Metadata as it is used, with defaults; keys that mean nothing here are let be.
+
+    Raises:
+        NetworkError: A key holds something else than it may, or does not fit the network.
+    """
+    kind = metadata.get("model_type", network.kind)
+    _must(kind in ("mlp", "lstm", "gru"), "model_type", kind, "be mlp, lstm or gru")
+    _must(kind == network.kind, "model_type", kind, f"be {network.kind}, which the network is")
+    for key in ("num_layers", "hidden_size"):
+        if key in metadata:
+            has = getattr(network, key)
+            _must(_is_int(metadata[key]) and metadata[key] == has, key, metadata[key], f"be {has} as in the network")
+    scales = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
+    key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
+    scales["effort_scale"] = _scale(key, metadata.get(key, 1.0))
+    sample_dt = None
+    for key in ("sample_dt_s", "sample_dt"):
+        if key in metadata:
+            sample_dt = _number(key, metadata[key], "be a finite number of seconds > 0")
+            _must(sample_dt > 0, key, sample_dt, "be a finite number of seconds > 0")
+    if kind == "mlp":
+        order = metadata.get("input_order", "pos_vel")
+        _must(order in ("pos_vel", "vel_pos"), "input_order", order, "be pos_vel or vel_pos")
+        steps = metadata.get("input_idx", [0])
+        rule = f"be a list of whole numbers from 0 to {MOST_STEPS - 1}, steps ago"
+        _must(isinstance(steps, list | tuple) and 0 < len(steps) <= MOST_STEPS, "input_idx", steps, rule)
+        _must(all(_is_int(step) and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
+        rule = f"have half as many numbers as the network has inputs, {network.inputs}"
+        _must(2 * len(steps) == network.inputs, "input_idx", steps, rule)
+        return Metadata("mlp", order, tuple(steps), **scales, sample_dt=sample_dt)
+    if kind == "lstm":
+        _must(network.inputs == 2, "inputs", network.inputs, "be 2, position error and velocity")
+        return Metadata("lstm", **scales, sample_dt=sample_dt)
+    columns = metadata.get("input_columns", ["position_error", "velocity"])
+    rule = f"be a list of different ones of {', '.join(COLUMNS)}"
+    _must(isinstance(columns, list | tuple) and all(one in COLUMNS for one in columns), "input_columns", columns, rule)
+    _must(len(set(columns)) == len(columns), "input_columns", columns, rule)
+    _must(len(columns) == network.inputs, "input_columns", columns, f"be as many as the network's inputs, {network.inputs}")
+    _must(not metadata.get("custom_inputs"), "custom_inputs", metadata.get("custom_inputs"), "be empty")
+    inputs, effort = _normalization(metadata.get("normalization", {}), columns)
+    return Metadata(
+        "gru",
+        **scales,
+        input_columns=tuple(columns),
+        input_mean=tuple(mean for mean, _ in inputs),
+        input_std=tuple(std for _, std in inputs),
+        effort_mean=effort[0],
+        effort_std=effort[1],
+        sample_dt=sample_dt,
+    )
+
+
+def _normalization(
+    given: object, columns: list[str] | tuple[str, ...]
+) -> tuple[list[tuple[float, float]], tuple[float, float]]:
+    """Mean and standard deviation of each column, and of the effort; 0 and 1 where nothing is said."""
+
+    def pair(side: str, name: str) -> tuple[float, float]:
+        numbers: list[float] = []
+        for what, default in (("mean", 0.0), ("std", 1.0)):
+            at, here = f"normalization.{side}.{what}", given
+            for step in (side, what):
+                here = here.get(step, {}) if isinstance(here, Mapping) else None
+                _must(isinstance(here, Mapping), at, here, "be an object of numbers by name")
+            # a column that was left out among others is a mistake, and not a mean of 0
+            here = cast("Mapping[str, Any]", here)
+            _must(name in here or not here, at, sorted(here), f"have {name}")
+            numbers.append(_number(f"{at}.{name}", here.get(name, default), "be a finite number"))
+        _must(numbers[1] > 0, f"normalization.{side}.std.{name}", numbers[1], "be a finite number > 0")
+        return numbers[0], numbers[1]
+
+    _must(isinstance(given, Mapping), "normalization", given, "be an object with inputs and targets")
+    return [pair("inputs", column) for column in columns], pair("targets", "torque")
+
+
+def _must(fits: bool, key: str, value: object, rule: str) -> None:
+    if not fits:
+        text = repr(value)
+        text = text if len(text) <= 100 else f"{text[:99]}…"
+        raise NetworkError(f"metadata {key} = {text}: must {rule}. Correct the file or give metadata={{...}}.")
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(key: str, value: object, rule: str) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 3.4e38
+    _must(fits, key, value, rule)
+    return float(cast("float", value))
+
+
+def _scale(key: str, value: object) -> float:
+    number = _number(key, value, "be a finite number other than 0")
+    _must(number != 0, key, value, "be a finite number other than 0")
+    return number
+
+
+def read_json(text: bytes | str, what: str) -> Any:
+    """JSON of a file that nobody vouches for.
+
+    Args:
+        text: UTF-8, 16 MB at most.
+        what: What errors call it.
+
+    Raises:
+        NetworkError: It is none, a name comes twice in it, it is too long or nests too deeply.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{twice!r:.100} comes twice")
+        return result
+
+    try:
+        if len(text) > LONGEST_JSON:
+            raise ValueError(f"{len(text)} bytes are more than {LONGEST_JSON}")
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise NetworkError(f"{what}: {error}: must be JSON. Write the file again.") from None
+
+
+def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
+    """Metadata as a JSON object, which a file besides the checkpoint, or part of it, holds.
+
+    Raises:
+        NetworkError: It is none.
+    """
+    metadata = read_json(text, what)
+    if not isinstance(metadata, dict):
+        raise NetworkError(f"{what} is a {type(metadata).__name__}: must be a JSON object. Write the file again.")
+    return metadata
+
+
+def write_json(metadata: Mapping[str, Any]) -> str:
+    """Metadata as JSON.
+
+    Raises:
+        NetworkError: Something in it is no JSON.
+    """
+    try:
+        return json.dumps(dict(metadata), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(f"metadata: {error}: must be JSON. Use numbers, strings, lists and dicts.") from None

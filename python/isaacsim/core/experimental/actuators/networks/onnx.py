@@ -1,0 +1,579 @@
+"""Networks in ONNX files, read as data with the `onnx` package and written with it.
+
+Operators and their meaning: `docs/Operators.md` of the repository `onnx/onnx`. Every node, attribute and initializer of
+a file is honoured, or the file is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import NetworkError
+from .metadata import read_json, read_sidecar, write_json
+from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Slice, Unary
+from .tracer import ROWS, State, Tensor, Tracer, Value
+
+# since this one, shapes fit each other as in NumPy; attributes unknown here are refused, whatever the version
+OLDEST = 9
+DTYPES = {1: "<f4", 10: "<f2", 11: "<f8", 6: "<i4", 7: "<i8"}
+FLOATS = (1, 10, 11)
+NAMES = ("input_name", "output_name", "hidden_in_name", "hidden_out_name", "cell_in_name", "cell_out_name")
+UNARY = {
+    **{"Abs": "abs", "Elu": "elu", "Erf": "erf", "Exp": "exp", "LeakyRelu": "leaky_relu", "Log": "log", "Neg": "neg"},
+    **{"Reciprocal": "reciprocal", "Relu": "relu", "Sigmoid": "sigmoid", "Softplus": "softplus", "Sqrt": "sqrt"},
+    **{"Softsign": "softsign", "Tanh": "tanh"},
+}
+BINARY = {
+    **{"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow", "Min": "minimum", "Max": "maximum"},
+}
+REMEDY = "Export the network without it, or convert it to safetensors where it was made."
+
+
+def _library() -> Any:
+    try:
+        import onnx
+    except ImportError as error:
+        raise NetworkError(
+            "ONNX files need the package onnx, which is not installed: pip install 'articulation-actuators[nets]'."
+        ) from error
+    return onnx
+
+
+def matches(data: bytes) -> bool:
+    """Whether a file begins as one of this format does: with the version of it, a small number."""
+    return data[:1] == b"\x08" and 0 < (data[1] if len(data) > 1 else 0) < 100
+
+
+def read(data: bytes) -> tuple[Network, dict[str, Any]]:
+    """The network and its metadata.
+
+    Raises:
+        NetworkError: The file is damaged, refers to other files, or computes something that a `Network` cannot.
+    """
+    onnx = _library()
+    try:
+        model = onnx.ModelProto.FromString(data)
+    # the error of the parser belongs to another package
+    except Exception as error:
+        raise NetworkError(f"{error}: must be a whole ONNX file. Copy the file again.") from None
+    metadata = _metadata(model)
+    opset = {one.domain: one.version for one in model.opset_import}.get("", 0)
+    if opset < OLDEST:
+        raise NetworkError(f"opset {opset}: must be {OLDEST} or newer. Export the network with opset 17.")
+    if len(model.functions) or len(model.training_info):
+        raise NetworkError(f"functions of its own: must be made of operators of ONNX. {REMEDY}")
+    graph = model.graph
+    if len(graph.sparse_initializer) or len(graph.quantization_annotation):
+        raise NetworkError(f"sparse or quantised numbers: must be dense float32. {REMEDY}")
+    constants: dict[str, np.ndarray] = {}
+    for tensor in graph.initializer:
+        if not tensor.name or tensor.name in constants:
+            raise NetworkError(f"initializer {tensor.name!r:.100} comes twice: names must differ. Export it again.")
+        constants[tensor.name] = _numbers(tensor)
+    inputs = [one for one in graph.input if one.name not in constants]
+    names = {key: metadata.pop(key) for key in NAMES if isinstance(metadata.get(key), str)}
+    for one in inputs:
+        if one.name == names.get("input_name"):
+            inputs.remove(one)
+            inputs.insert(0, one)
+            break
+    if not inputs or len({one.name for one in graph.input}) != len(graph.input):
+        raise NetworkError("graph: must have inputs of different names. Export the network again.")
+    shape = _shape(inputs[0])
+    dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
+    problem = NetworkError(f"input {inputs[0].name!r:.100}: must have rows and numbers, two axes or three.")
+    # which of two axes is that of rows, and which one step of time, is said by what is done with them
+    for place in (dynamic or range(len(shape) - 1)) if len(shape) in (2, 3) else ():
+        try:
+            return _Reader(graph, constants, opset).read(inputs, shape, place, names), metadata
+        except NetworkError as error:
+            problem = error
+    raise problem
+
+
+def _metadata(model: Any) -> dict[str, Any]:
+    """Property `metadata` as JSON; where it is missing each property, as JSON or as it is."""
+    properties = {one.key: one.value for one in model.metadata_props}
+    if len(properties) != len(model.metadata_props):
+        raise NetworkError("metadata: a property comes twice. Write the file again.")
+    if "metadata" in properties:
+        return read_sidecar(properties["metadata"], "metadata")
+    result: dict[str, Any] = {}
+    for key, text in properties.items():
+        try:
+            result[key] = read_json(text, key)
+        except NetworkError:
+            result[key] = text
+    return result
+
+
+def _shape(one: Any) -> tuple[int | None, ...]:
+    """Shape of an input, None for what is open."""
+    tensor = one.type.tensor_type
+    if tensor.elem_type not in FLOATS:
+        raise NetworkError(f"input {one.name!r:.100} has type {tensor.elem_type}: must be float32. Export it so.")
+    return tuple(axis.dim_value if axis.HasField("dim_value") else None for axis in tensor.shape.dim)
+
+
+def _numbers(tensor: Any) -> np.ndarray:
+    """Numbers of a tensor: float32, or int64."""
+    what = f"tensor {tensor.name!r:.100}"
+    if tensor.data_location or len(tensor.external_data):
+        raise NetworkError(f"{what} lies in another file: must be inside. Save with save_as_external_data=False.")
+    dtype = DTYPES.get(tensor.data_type)
+    if dtype is None:
+        raise NetworkError(f"{what} has data type {tensor.data_type}: must be float32, int32 or int64. {REMEDY}")
+    shape, size = list(tensor.dims), math.prod(tensor.dims)
+    listed = {1: tensor.float_data, 11: tensor.double_data, 6: tensor.int32_data, 7: tensor.int64_data}
+    if tensor.raw_data:
+        has = len(tensor.raw_data) / np.dtype(dtype).itemsize
+        values = np.frombuffer(tensor.raw_data, dtype) if has == size else np.empty(0)
+    else:
+        values = np.array(listed.get(tensor.data_type, ()), dtype)
+        has = len(values)
+    if min(shape, default=0) < 0 or len(shape) > 8 or has != size:
+        raise NetworkError(f"{what} has {has:g} numbers: its shape {shape[:9]} needs {size}. Copy the file again.")
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32 if tensor.data_type in FLOATS else np.int64).reshape(shape)
+
+
+class _Reader:
+    """Follows one graph, with the axis of rows known."""
+
+    def __init__(self, graph: Any, constants: Mapping[str, np.ndarray], opset: int) -> None:
+        self.graph = graph
+        self.opset = opset
+        self.tensors: dict[str, Tensor] = dict(constants)
+        self.unused = set(constants)
+
+    def read(
+        self, inputs: list[Any], shape: tuple[int | None, ...], place: int, names: Mapping[str, str]
+    ) -> Network:
+        """The network; `shape` is that of its first input, whose axis `place` are the rows."""
+        width = shape[-1]
+        # a step of time may be open too, and is one
+        if width is None or width < 1 or any(size not in (1, None) for size in shape[:-1][:place] + shape[:-1][place + 1 :]):
+            raise NetworkError(f"input {inputs[0].name!r:.100} of shape {list(shape)}: must be rows × 1 × numbers.")
+        self.to = Tracer(width, shape[place])
+        x = tuple(ROWS if number == place else size or 1 for number, size in enumerate(shape[:-1]))
+        self.tensors[inputs[0].name] = Value(0, (*x, width))
+        counts: dict[str, int] = {}
+        for one in inputs[1:]:
+            sizes = _shape(one)
+            flat = len(sizes) == 2
+            count = 1 if flat else sizes[0] if len(sizes) == 3 else None
+            if not count or count > 64 or not sizes[-1]:
+                raise NetworkError(f"input {one.name!r:.100} of shape {list(sizes)}: must be layers × rows × numbers.")
+            counts[one.name] = count
+            self.tensors[one.name] = State("", one.name, tuple(range(count)), sizes[-1], flat)
+        for number, node in enumerate(self.graph.node):
+            what = f"node {number} {node.name[:60]!r}, operator {node.op_type[:60]}"
+            try:
+                results = self._node(node)
+            except NetworkError as error:
+                raise NetworkError(f"{what}: {error}{'' if REMEDY in str(error) else f' {REMEDY}'}") from None
+            for name, tensor in zip(node.output, results, strict=False):
+                if name in self.tensors:
+                    raise NetworkError(f"{what}: value {name!r:.100} comes twice. Export the network again.")
+                if name:
+                    self.tensors[name] = tensor
+            if any(node.output[len(results) :]):
+                raise NetworkError(f"{what}: has more outputs than are known. {REMEDY}")
+        if self.unused:
+            left = ", ".join(sorted(self.unused))
+            raise NetworkError(f"initializers {left[:200]}: must be used by a node. {REMEDY}")
+        return self._outputs(counts, names)
+
+    def _outputs(self, counts: Mapping[str, int], names: Mapping[str, str]) -> Network:
+        """Effort and states, by the names that metadata give, else in the order of the inputs."""
+        outputs = [one.name for one in self.graph.output]
+        if not outputs or len(set(outputs)) != len(outputs) or len(outputs) != 1 + len(counts):
+            raise NetworkError(f"graph has {len(outputs)} outputs: must be effort and {len(counts)} states. {REMEDY}")
+        effort = names.get("output_name", outputs[0])
+        if effort not in outputs:
+            raise NetworkError(f"metadata output_name {effort!r:.100}: must be an output of the graph. Correct it.")
+        outputs.remove(effort)
+        pairs = {names.get(f"{one}_in_name", ""): names.get(f"{one}_out_name", "") for one in ("hidden", "cell")}
+        after = dict(zip(counts, outputs, strict=True))
+        if set(pairs) - {""} == set(counts) and set(pairs.values()) - {""} == set(outputs):
+            after = {name: pairs[name] for name in counts}
+        return self.to.finish(self._get(effort), [(name, counts[name], self._get(after[name])) for name in counts])
+
+    def _get(self, name: str) -> Tensor:
+        if name not in self.tensors:
+            raise NetworkError(f"value {name!r:.100} is not there yet: nodes must come in the order of computation.")
+        self.unused.discard(name)
+        return self.tensors[name]
+
+    def _node(self, node: Any) -> list[Tensor]:
+        """The tensors that a node makes."""
+        if node.domain not in ("", "ai.onnx"):
+            raise NetworkError(f"domain {node.domain!r:.100} is unknown.")
+        said: dict[str, Any] = {}
+        for one in node.attribute:
+            if one.name in said or one.ref_attr_name:
+                raise NetworkError(f"attribute {one.name!r:.100} comes twice.")
+            said[one.name] = _attribute(one)
+        given = [self._get(name) if name else None for name in node.input]
+        results = self._results(node.op_type, given, said, len(node.output))
+        if said:
+            raise NetworkError(f"attributes {', '.join(said)[:200]} are unknown.")
+        return results
+
+    def _results(self, kind: str, given: list[Tensor | None], said: dict[str, Any], outputs: int) -> list[Tensor]:
+        to = self.to
+
+        def at(place: int) -> Tensor:
+            if place >= len(given) or (tensor := given[place]) is None:
+                raise NetworkError(f"input {place} is missing.")
+            return tensor
+
+        def numbers(place: int, name: str) -> list[Any] | None:
+            """Whole numbers: an attribute of old versions, an input of new ones."""
+            if name in said:
+                value = said.pop(name)
+                return value if isinstance(value, list) else [value]
+            if place < 0 or place >= len(given) or (tensor := given[place]) is None:
+                return None
+            if not isinstance(tensor, np.ndarray) or tensor.dtype == np.float32 or tensor.size > 2**16:
+                raise NetworkError(f"{name} is no list of constant whole numbers.")
+            return tensor.reshape(-1).tolist()
+
+        def scalar(place: int, name: str) -> float | None:
+            if name in said:
+                return float(said.pop(name))
+            if place >= len(given) or (tensor := given[place]) is None:
+                return None
+            if not isinstance(tensor, np.ndarray) or tensor.size != 1:
+                raise NetworkError(f"{name} is no constant number.")
+            return float(tensor.reshape(-1)[0])
+
+        most = {"Concat": 10000, "Clip": 3, "LSTM": 7, "GRU": 6, "Gemm": 3, "Slice": 5, "Min": 8, "Max": 8}
+        if len(given) > most.get(kind, 0 if kind == "Constant" else 1 if kind in UNARY else 2):
+            raise NetworkError(f"has {len(given)} inputs.")
+        match kind:
+            case "Constant":
+                if len(said) != 1:
+                    raise NetworkError("must have one value.")
+                name, value = said.popitem()
+                kinds = {"value": None, "value_float": np.float32, "value_floats": np.float32}
+                kinds |= {"value_int": np.int64, "value_ints": np.int64}
+                if name not in kinds:
+                    raise NetworkError(f"attribute {name[:100]} is unknown.")
+                return [value if isinstance(value, np.ndarray) else np.array(value, kinds[name])]
+            case "Elu":
+                return [to.unary("elu", at(0), said.pop("alpha", 1.0))]
+            case "LeakyRelu":
+                return [to.unary("leaky_relu", at(0), said.pop("alpha", 0.01))]
+            case "Softplus":
+                return [to.unary("softplus", at(0), 1.0)]
+            case _ if kind in UNARY:
+                return [to.unary(UNARY[kind], at(0))]
+            case "Clip":
+                lower, upper = scalar(1, "min"), scalar(2, "max")
+                if lower is not None and upper is not None:
+                    return [to.unary("clamp", at(0), lower, upper)]
+                x = at(0)
+                if lower is not None:
+                    x = to.binary("maximum", x, np.array(lower, np.float32))
+                if upper is not None:
+                    x = to.binary("minimum", x, np.array(upper, np.float32))
+                return [x]
+            case "HardSigmoid":
+                alpha, beta = (np.array(said.pop(name, default), np.float32) for name, default in (("alpha", 0.2), ("beta", 0.5)))
+                return [to.unary("clamp", to.binary("add", to.binary("mul", at(0), alpha), beta), 0.0, 1.0)]
+            case "HardSwish":
+                sixth, half = np.array(1 / 6, np.float32), np.array(0.5, np.float32)
+                gate = to.unary("clamp", to.binary("add", to.binary("mul", at(0), sixth), half), 0.0, 1.0)
+                return [to.binary("mul", at(0), gate)]
+            case "Min" | "Max":
+                x = at(0)
+                for place in range(1, len(given)):
+                    x = to.binary(BINARY[kind], x, at(place))
+                return [x]
+            case _ if kind in BINARY:
+                return [to.binary(BINARY[kind], at(0), at(1))]
+            case "MatMul":
+                return [to.matmul(at(0), at(1))]
+            case "Gemm":
+                return [self._gemm(at(0), at(1), given[2] if len(given) > 2 else None, said)]
+            case "Identity":
+                return [at(0)]
+            case "Dropout":
+                if len(given) > 1 or outputs > 1 or said:
+                    raise NetworkError("is there for training.")
+                return [at(0)]
+            case "Cast":
+                if (dtype := said.pop("to", None)) not in FLOATS and not _is_whole(at(0), dtype):
+                    raise NetworkError(f"to type {dtype}: must be float32.")
+                said.pop("saturate", None)
+                return [at(0)]
+            case "Concat":
+                return [to.concatenate([at(place) for place in range(len(given))], said.pop("axis"))]
+            case "Slice":
+                return [self._slice(at(0), *(numbers(place, name) for place, name in enumerate(("starts", "ends", "axes", "steps"), 1)))]
+            case "Split":
+                axis, parts = said.pop("axis", 0), said.pop("num_outputs", outputs)
+                sizes = numbers(1, "split")
+                if sizes is None:
+                    along = self.to._along(at(0), axis)[1]
+                    # the last one is smaller where they cannot be equal
+                    size = -(-along // max(parts, 1))
+                    sizes = [size] * (parts - 1) + [along - size * (parts - 1)]
+                return to.split(at(0), axis, sizes)
+            case "Gather":
+                indices = at(1)
+                if not isinstance(indices, np.ndarray) or indices.dtype == np.float32 or indices.ndim > 1:
+                    raise NetworkError("indices are no list of constant whole numbers.")
+                axis = said.pop("axis", 0)
+                if indices.ndim:
+                    return [to.take(at(0), axis, indices.tolist())]
+                return [to.select(at(0), axis, indices.item())]
+            case "Shape":
+                x = at(0)
+                if not isinstance(x, Value) or said:
+                    raise NetworkError("of something else than what depends on the input.")
+                return [np.array(x.shape, dtype=object)]
+            case "Squeeze":
+                return [to.squeeze(at(0), numbers(1, "axes"))]
+            case "Unsqueeze":
+                if (axes := numbers(1, "axes")) is None:
+                    raise NetworkError("axes are missing.")
+                return [to.unsqueeze(at(0), axes)]
+            case "Reshape":
+                x, target = at(0), numbers(1, "shape") or []
+                if said.pop("allowzero", 0) == 0 and 0 in target:
+                    if not isinstance(x, Value) or len(target) > len(x.shape) and 0 in target[len(x.shape) :]:
+                        raise NetworkError("copies a length that is not there.")
+                    target = [x.shape[place] if size == 0 else size for place, size in enumerate(target)]
+                return [to.reshape(x, target)]
+            case "Flatten":
+                x, axis = to.value(at(0)), said.pop("axis", 1)
+                axis = axis + len(x.shape) if axis < 0 else axis
+                if not 0 <= axis <= len(x.shape):
+                    raise NetworkError(f"axis {axis} of {len(x.shape)}.")
+                halves = [x.shape[:axis], x.shape[axis:]]
+                return [to.reshape(x, [ROWS if ROWS in half else math.prod(size or 1 for size in half) for half in halves])]
+            case "Transpose":
+                x = at(0)
+                size = len(x.shape) if isinstance(x, Value | np.ndarray) else 2 if x.flat else 3
+                return [to.transpose(x, said.pop("perm", list(reversed(range(size)))))]
+            case "LSTM" | "GRU":
+                return self._recurrent(kind, [*given, *[None] * (8 - len(given))], said)
+        raise NetworkError("is not one of those that a network here is made of.")
+
+    def _gemm(self, x: Tensor, weight: Tensor, bias: Tensor | None, said: dict[str, Any]) -> Tensor:
+        alpha, beta = said.pop("alpha", 1.0), said.pop("beta", 1.0)
+        if said.pop("transA", 0) or not isinstance(weight, np.ndarray) or weight.ndim != 2:
+            raise NetworkError("must be x @ weight + bias with a constant weight.")
+        weight = weight.T if said.pop("transB", 0) else weight
+        result = self.to.matmul(x, weight if alpha == 1 else weight * np.float32(alpha))
+        if bias is None:
+            return result
+        if beta != 1:
+            bias = self.to.binary("mul", bias, np.array(beta, np.float32))
+        return self.to.binary("add", result, bias)
+
+    def _slice(self, x: Tensor, starts: Any, ends: Any, axes: Any, steps: Any) -> Tensor:
+        axes = list(range(len(starts or ()))) if axes is None else axes
+        steps = [1] * len(axes) if steps is None else steps
+        if not starts or not ends or not len(starts) == len(ends) == len(axes) == len(steps):
+            raise NetworkError("starts, ends, axes and steps must be as many.")
+        for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+            # all of the rows is what other networks take
+            rows = isinstance(x, Value) and -len(x.shape) <= axis < len(x.shape) and x.shape[axis] is ROWS
+            if not (rows and start == 0 and step == 1 and end >= 2**31 - 1):
+                x = self.to.slice(x, axis, start, end, step)
+        return x
+
+    def _recurrent(self, kind: str, given: list[Tensor | None], said: dict[str, Any]) -> list[Tensor]:
+        """One layer; gates i, o, f, c of an LSTM and z, r, h of a GRU are put into PyTorch's order."""
+        what, gates, order = {"LSTM": ("LSTM", 4, (0, 2, 3, 1)), "GRU": ("GRU", 3, (1, 0, 2))}[kind]
+        x, w, r, b, lengths, hidden, cell, peepholes = given
+        size = said.pop("hidden_size", 0)
+        direction = said.pop("direction", "forward")
+        usual = ["Sigmoid", "Tanh", "Tanh"] if kind == "LSTM" else ["Sigmoid", "Tanh"]
+        if [one.lower() for one in said.pop("activations", usual)] != [one.lower() for one in usual]:
+            raise NetworkError(f"{what}: activations must be {', '.join(usual)}.")
+        if direction != "forward" or said.pop("layout", 0) != 0 or said.pop("input_forget", 0) != 0:
+            raise NetworkError(f"{what}: direction must be forward, layout 0, input_forget 0.")
+        if kind == "GRU" and said.pop("linear_before_reset", 0) != 1:
+            raise NetworkError("GRU: linear_before_reset must be 1, as in PyTorch.")
+        if lengths is not None or peepholes is not None:
+            raise NetworkError(f"{what}: must have no lengths of sequences and no peepholes.")
+        x = self.to.value(x) if x is not None else x
+        if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
+            raise NetworkError(f"{what}: must take one step of time, rows and numbers.")
+        shapes = {"W": (w, (1, gates * size, x.width)), "R": (r, (1, gates * size, size)), "B": (b, (1, 2 * gates * size))}
+        if b is None:
+            b = np.zeros((1, 2 * gates * size), np.float32) if 0 < size <= 2**16 else b
+            shapes.pop("B")
+        if not isinstance(w, np.ndarray) or not isinstance(r, np.ndarray) or not isinstance(b, np.ndarray):
+            raise NetworkError(f"{what}: W, R and B must be constants.")
+        for name, (values, shape) in shapes.items():
+            if not isinstance(values, np.ndarray) or values.shape != shape or values.dtype != np.float32:
+                raise NetworkError(f"{what}: {name} must be constants of shape {shape}.")
+
+        def sorted_gates(values: np.ndarray) -> np.ndarray:
+            return np.concatenate([values[gate * size : (gate + 1) * size] for gate in order])
+
+        w, r = sorted_gates(w[0]), sorted_gates(r[0])
+        bias_ih, bias_hh = sorted_gates(b[0][: gates * size]), sorted_gates(b[0][gates * size :])
+        if hidden is None or (kind == "LSTM" and cell is None):
+            hidden, cell = np.zeros(1), np.zeros(1)
+        if kind == "LSTM":
+            results = self.to.lstm(x, hidden, cell if cell is not None else hidden, w, r, bias_ih + bias_hh)
+        else:
+            results = self.to.gru(x, hidden, w, r, bias_ih, bias_hh)
+        # an axis of directions, of which there is one
+        return [self.to.unsqueeze(results[0], [1]), *results[1:]]
+
+
+def _is_whole(tensor: Tensor, dtype: Any) -> bool:
+    """Whether a shape or index stays a whole number."""
+    return isinstance(tensor, np.ndarray) and tensor.dtype != np.float32 and dtype in (6, 7)
+
+
+def _attribute(one: Any) -> Any:
+    """What an attribute says: a number, a string, a list of these, or a tensor."""
+    match one.type:
+        case 1:
+            return one.f
+        case 2:
+            return one.i
+        case 3:
+            return one.s.decode("utf-8", "replace")
+        case 4:
+            return _numbers(one.t)
+        case 6:
+            return list(one.floats)
+        case 7:
+            return list(one.ints)
+        case 8:
+            return [text.decode("utf-8", "replace") for text in one.strings]
+    raise NetworkError(f"attribute {one.name!r:.100} is a graph or something else that is unknown.")
+
+
+def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
+    """An ONNX file, opset 17, that takes float32 rows and is read by any other program too.
+
+    An MLP takes `(rows, inputs)`. A recurrent network takes `(1, rows, inputs)`, and of an LSTM hidden and cell state
+    `(layers, rows, hidden_size)`, of a GRU the hidden state of each layer, `(1, rows, hidden_size)`; it returns effort
+    `(rows, 1)` and these states. Property `metadata` holds the metadata as JSON, with the names of inputs and outputs.
+
+    Raises:
+        NetworkError: The package onnx is missing, or metadata cannot be written as JSON.
+    """
+    onnx = _library()
+    nodes: list[Any] = []
+    initializers: list[Any] = []
+
+    def node(kind: str, sources: list[str], outputs: str | list[str], **attributes: Any) -> None:
+        outputs = [outputs] if isinstance(outputs, str) else outputs
+        nodes.append(onnx.helper.make_node(kind, sources, outputs, **attributes))
+
+    def constant(name: str, values: np.ndarray) -> str:
+        initializers.append(onnx.numpy_helper.from_array(np.ascontiguousarray(values), name))
+        return name
+
+    def tensor(name: str, *shape: int | str) -> Any:
+        return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+
+    cells, size = network.cells, network.hidden_size
+    recurrent = bool(cells)
+    values = ["input_row" if recurrent else "input"]
+    states = {"lstm": ["hidden", "cell"], "gru": ["hidden"], "mlp": []}[network.kind]
+    if network.kind == "gru" and len(cells) > 1:
+        before = {"hidden": [f"hidden_in_{layer}" for layer in range(len(cells))]}
+        after = {"hidden": [f"hidden_out_{layer}" for layer in range(len(cells))]}
+        ports = [(f"hidden_in_{layer}", f"hidden_out_{layer}", 1) for layer in range(len(cells))]
+    else:
+        split = len(cells) > 1
+        before = {one: [f"{one}_in_{layer}" if split else f"{one}_in" for layer in range(len(cells))] for one in states}
+        after = {one: [f"{one}_out_{layer}" if split else f"{one}_out" for layer in range(len(cells))] for one in states}
+        ports = [(f"{one}_in", f"{one}_out", len(cells)) for one in states]
+        if split:
+            parts = constant("layers", np.ones(len(cells), np.int64))
+            for one in states:
+                node("Split", [f"{one}_in", parts], before[one], axis=0)
+    if recurrent:
+        zero = constant("axis_0", np.array([0], np.int64))
+        pair = constant("axes_0_1", np.array([0, 1], np.int64))
+        node("Squeeze", ["input", zero], values[0])
+    for number, operation in enumerate(network.operations, 1):
+        name = f"value_{number}"
+        match operation:
+            case Constant(numbers):
+                constant(name, numbers[None])
+            case Linear(source, weight, bias):
+                sources = [values[source], constant(f"{name}_weight", weight), constant(f"{name}_bias", bias)]
+                node("Gemm", sources, name, transB=1)
+            case Unary("clamp", source, numbers):
+                bounds = [constant(f"{name}_{at}", np.array(one, np.float32)) for at, one in zip("ab", numbers, strict=True)]
+                node("Clip", [values[source], *bounds], name)
+            case Unary("softplus", source, (beta,)) if beta != 1:
+                factor = constant(f"{name}_beta", np.array(beta, np.float32))
+                node("Mul", [values[source], factor], f"{name}_scaled")
+                node("Softplus", [f"{name}_scaled"], f"{name}_plus")
+                node("Div", [f"{name}_plus", factor], name)
+            case Unary(function, source, numbers):
+                kind = next(kind for kind, known in UNARY.items() if known == function)
+                node(kind, [values[source]], name, **({"alpha": numbers[0]} if numbers and function != "softplus" else {}))
+            case Binary(function, first, second):
+                kind = next(kind for kind, known in BINARY.items() if known == function)
+                node(kind, [values[first], values[second]], name)
+            case Concatenate(sources):
+                node("Concat", [values[source] for source in sources], name, axis=1)
+            case Slice(source, start, stop):
+                bounds = [constant(f"{name}_{at}", np.array([one], np.int64)) for at, one in (("start", start), ("stop", stop), ("axis", 1))]
+                node("Slice", [values[source], *bounds], name)
+            case LSTMCell() | GRUCell():
+                lstm = isinstance(operation, LSTMCell)
+                order = (0, 3, 1, 2) if lstm else (1, 0, 2)
+
+                def gates(numbers: np.ndarray, order: tuple[int, ...] = order) -> np.ndarray:
+                    return np.concatenate([numbers[gate * size : (gate + 1) * size] for gate in order])
+
+                biases = (operation.bias, np.zeros_like(operation.bias)) if lstm else (operation.bias_ih, operation.bias_hh)
+                node("Unsqueeze", [values[operation.source], zero], f"{name}_step")
+                sources = [
+                    f"{name}_step",
+                    constant(f"{name}_w", gates(operation.weight_ih)[None]),
+                    constant(f"{name}_r", gates(operation.weight_hh)[None]),
+                    constant(f"{name}_b", np.concatenate([gates(bias) for bias in biases])[None]),
+                    "",
+                    *(before[one][operation.layer] for one in states),
+                ]
+                results = [f"{name}_y", *(after[one][operation.layer] for one in states)]
+                more = {} if lstm else {"linear_before_reset": 1}
+                node("LSTM" if lstm else "GRU", sources, results, hidden_size=size, **more)
+                node("Squeeze", [f"{name}_y", pair], name)
+        values.append(name)
+    if len(cells) > 1 and network.kind == "lstm":
+        for one in states:
+            node("Concat", after[one], f"{one}_out", axis=0)
+    last = network.operations[-1]
+    # numbers that stand in the file have one row
+    if isinstance(last, Constant):
+        raise NetworkError("effort does not depend on the input: cannot be written as ONNX. Use safetensors.")
+    node("Identity", [values[-1]], "effort")
+    shape = (1, "rows", network.inputs) if recurrent else ("rows", network.inputs)
+    graph = onnx.helper.make_graph(
+        nodes,
+        "actuator",
+        [tensor("input", *shape), *(tensor(name, count, "rows", size) for name, _, count in ports)],
+        [tensor("effort", "rows", 1), *(tensor(name, count, "rows", size) for _, name, count in ports)],
+        initializers,
+    )
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    names: dict[str, Any] = {"input_name": "input", "output_name": "effort"}
+    if len(ports) == len(states):
+        for one in states:
+            names |= {f"{one}_in_name": f"{one}_in", f"{one}_out_name": f"{one}_out"}
+    about = {"model_type": network.kind, "num_layers": len(cells), "hidden_size": size} if recurrent else {}
+    onnx.helper.set_model_props(model, {"metadata": write_json({**about, **metadata, **names})})
+    return model.SerializeToString()

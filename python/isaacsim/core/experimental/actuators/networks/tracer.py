@@ -1,0 +1,455 @@
+"""Follows tensors through a graph of a file, and notes what happens to one row of each: a `Network`.
+
+A tensor of the graph has one axis for rows (actuators) and holds their numbers along at most one other; all further
+axes have length 1. What would mix rows, or look at more than one step of time, cannot be said and is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import NetworkError
+from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Operation, Slice, Unary
+
+# the axis of rows, in a shape
+ROWS = None
+Shape = tuple[int | None, ...]
+# constants are folded up to this size
+MOST_NUMBERS = 2**24
+
+
+@dataclass(frozen=True)
+class Value:
+    """Value `source` of the network as a tensor of this shape."""
+
+    source: int
+    shape: Shape
+
+    @property
+    def width(self) -> int:
+        """Numbers per row."""
+        return math.prod(size for size in self.shape if size is not ROWS)
+
+
+@dataclass(frozen=True)
+class State:
+    """Hidden ("h") or cell ("c") state of recurrent layers, before or after the step; its first axis is the layers.
+
+    `layers` are positions in input `name` before the step, and layers of the network after it.
+    """
+
+    which: str
+    name: str
+    layers: tuple[int, ...]
+    width: int
+    flat: bool = False
+    """Whether the axis of layers, of length 1, is left out."""
+
+
+Tensor = Value | State | np.ndarray
+
+
+class Tracer:
+    """Operations noted so far, and the states that recurrent layers take.
+
+    Args:
+        inputs: Width of the network's input.
+        rows: Number of rows that the graph was made for, or None when it takes any.
+    """
+
+    def __init__(self, inputs: int, rows: int | None = None) -> None:
+        self.inputs = inputs
+        self.rows = rows
+        self.operations: list[Operation] = []
+        self.taken: list[dict[str, tuple[str, int]]] = []
+        """For each layer the input and position of its states."""
+        self.cells: list[int] = []
+        """For each layer the value that is its hidden state after the step."""
+        self._bare: set[int] = set()
+        """Products with a weight, to which a bias can still be added."""
+
+    def add(self, operation: Operation, shape: Shape) -> Value:
+        """Note an operation whose value is a tensor of this shape."""
+        self.operations.append(operation)
+        return Value(len(self.operations), shape)
+
+    # one tensor
+
+    def unary(self, function: str, x: Tensor, *numbers: float) -> Value:
+        """An elementwise function, see `network.UNARY`."""
+        x = self.value(x)
+        return self.add(Unary(function, x.source, tuple(map(float, numbers))), x.shape)
+
+    def value(self, x: Tensor) -> Value:
+        """A tensor that depends on the input, as the hidden state after the step does."""
+        if isinstance(x, Value):
+            return x
+        if isinstance(x, State) and (x.which, x.name) == ("h", "") and len(x.layers) == 1:
+            shape = (ROWS, x.width) if x.flat else (1, ROWS, x.width)
+            return Value(self.cells[x.layers[0]], shape)
+        raise NetworkError("takes a state or a constant where it should take what depends on the input.")
+
+    def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
+        """Other axes of length 1; -1 stands for one length, `ROWS` for the number of rows."""
+        if isinstance(x, np.ndarray):
+            if ROWS in target:
+                raise NetworkError("gives a constant the shape of the input.")
+            try:
+                return x.reshape(tuple(int(size) for size in target))
+            except (ValueError, OverflowError) as error:
+                raise NetworkError(str(error)) from None
+        if isinstance(x, State):
+            one = len(x.layers) == 1 and len(target) in (2, 3) and target[-1] == x.width
+            if not one or any(size not in (1, -1, ROWS, self.rows) for size in target[:-1]):
+                raise NetworkError(f"gives a state of {len(x.layers)} layers the shape {_text(target)}.")
+            return replace(x, flat=len(target) == 2)
+        fixed = [place for place, size in enumerate(target) if size is ROWS]
+        places = fixed or [place for place, size in enumerate(target) if size in (-1, self.rows)]
+        # where the axis of rows may be said to stand, it stays
+        places.sort(key=lambda place: place != x.shape.index(ROWS))
+        for place in places:
+            others = [int(size) for number, size in enumerate(target) if number != place]
+            if others.count(-1) == 1:
+                known = math.prod(size for size in others if size != -1)
+                if known < 1 or x.width % known:
+                    continue
+                others[others.index(-1)] = x.width // known
+            shape: Shape = (*others[:place], ROWS, *others[place:])
+            if min(others, default=1) > 0 and math.prod(others) == x.width and _order(shape) == _order(x.shape):
+                return replace(x, shape=_one_axis(shape))
+        raise NetworkError(f"makes {list(target)} of {_text(x.shape)}: axes may only be added, dropped or moved.")
+
+    def squeeze(self, x: Tensor, axes: Sequence[int] | None) -> Tensor:
+        """Without axes of length 1."""
+        if isinstance(x, State):
+            if axes is None or list(axes) not in ([0], [-3]) or len(x.layers) != 1 or x.flat:
+                raise NetworkError("drops axes of a state other than that of one layer.")
+            return replace(x, flat=True)
+        if axes is None:
+            axes = [place for place, size in enumerate(x.shape) if size == 1]
+        gone = {_axis(place, len(x.shape)) for place in axes}
+        if any(x.shape[place] != 1 for place in gone):
+            raise NetworkError(f"drops axes {sorted(gone)} of {_text(x.shape)}: they must have length 1.")
+        return _with_shape(x, tuple(size for place, size in enumerate(x.shape) if place not in gone))
+
+    def unsqueeze(self, x: Tensor, axes: Sequence[int]) -> Tensor:
+        """With axes of length 1 more."""
+        if isinstance(x, State):
+            if list(axes) not in ([0], [-3]) or not x.flat:
+                raise NetworkError("adds axes to a state other than that of one layer.")
+            return replace(x, flat=False)
+        shape = list(x.shape)
+        for place in sorted(_axis(place, len(shape) + len(axes)) for place in axes):
+            shape.insert(place, 1)
+        return _with_shape(x, tuple(shape))
+
+    def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
+        """Axes in another order."""
+        order = [_axis(place, len(order)) for place in order]
+        size = 2 if isinstance(x, State) and x.flat else 3 if isinstance(x, State) else len(x.shape)
+        if sorted(order) != list(range(size)):
+            raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
+        if isinstance(x, np.ndarray):
+            return x.transpose(order)
+        if isinstance(x, State):
+            if order != sorted(order):
+                raise NetworkError("puts the axes of a state in another order.")
+            return x
+        return replace(x, shape=tuple(x.shape[place] for place in order))
+
+    def slice(self, x: Tensor, axis: int, start: int, stop: int, step: int = 1) -> Tensor:
+        """Numbers `start … stop - 1` along an axis."""
+        if step != 1:
+            raise NetworkError(f"takes every {step} number: must take numbers side by side.")
+        axis, size = self._along(x, axis)
+        start, stop, _ = slice(start, stop).indices(size)
+        if start >= stop:
+            raise NetworkError(f"takes {start} … {stop} of {size} numbers: must take one at least.")
+        if isinstance(x, np.ndarray):
+            return x.take(range(start, stop), axis)
+        if (start, stop) == (0, size):
+            return x
+        if isinstance(x, State):
+            return replace(x, layers=x.layers[start:stop])
+        shape = (*x.shape[:axis], stop - start, *x.shape[axis + 1 :])
+        return self.add(Slice(x.source, start, stop), shape)
+
+    def select(self, x: Tensor, axis: int, index: int) -> Tensor:
+        """One number along an axis, which is dropped."""
+        axis, size = self._along(x, axis)
+        start = _axis(index, size)
+        return self.squeeze(self.slice(x, axis, start, start + 1), [axis])
+
+    def take(self, x: Tensor, axis: int, indices: Sequence[int]) -> Tensor:
+        """Numbers along an axis, in any order."""
+        axis, size = self._along(x, axis)
+        starts = [_axis(index, size) for index in indices]
+        if starts and starts == list(range(starts[0], starts[0] + len(starts))):
+            return self.slice(x, axis, starts[0], starts[0] + len(starts))
+        return self.concatenate([self.slice(x, axis, start, start + 1) for start in starts], axis)
+
+    def split(self, x: Tensor, axis: int, sizes: Sequence[int]) -> list[Tensor]:
+        """Parts of these sizes along an axis."""
+        axis, size = self._along(x, axis)
+        if sum(sizes) != size or min(sizes, default=0) < 1:
+            raise NetworkError(f"splits {size} numbers into {list(sizes)[:20]}: the parts must be the whole.")
+        ends = np.cumsum(sizes).tolist()
+        return [self.slice(x, axis, end - part, end) for part, end in zip(sizes, ends, strict=True)]
+
+    def _along(self, x: Tensor, axis: int) -> tuple[int, int]:
+        """An axis that is not that of rows, counted from the front, and its length."""
+        if isinstance(x, State):
+            if x.flat or axis not in (0, -3):
+                raise NetworkError("takes part of a state other than whole layers.")
+            return 0, len(x.layers)
+        axis = _axis(axis, len(x.shape))
+        size = x.shape[axis]
+        if size is ROWS:
+            raise NetworkError("goes along the rows: every actuator must be computed by itself.")
+        return axis, size
+
+    # several tensors
+
+    def concatenate(self, parts: Sequence[Tensor], axis: int) -> Tensor:
+        """Tensors side by side along an axis."""
+        if not parts:
+            raise NetworkError("puts nothing side by side.")
+        if all(isinstance(part, np.ndarray) for part in parts):
+            return _folded(np.concatenate, list(parts), axis)
+        if len(parts) == 1:
+            return parts[0]
+        if axis in (0, -3) and (states := [self.state_after(part) for part in parts]) and all(states):
+            first = states[0]
+            assert first is not None
+            layers = tuple(layer for one in states if one for layer in one.layers)
+            if all(one and (one.which, one.name, one.flat) == (first.which, first.name, False) for one in states):
+                return replace(first, layers=layers)
+        values = [self.value(part) for part in parts]
+        first = values[0].shape
+        axis = _axis(axis, len(first))
+        if first[axis] is ROWS or any(
+            len(one.shape) != len(first) or one.shape[:axis] + one.shape[axis + 1 :] != first[:axis] + first[axis + 1 :]
+            for one in values
+        ):
+            raise NetworkError(f"puts {', '.join(_text(one.shape) for one in values)} side by side along axis {axis}.")
+        total = sum(one.shape[axis] or 0 for one in values)
+        shape = _one_axis((*first[:axis], total, *first[axis + 1 :]))
+        return self.add(Concatenate(tuple(one.source for one in values)), shape)
+
+    def binary(self, function: str, first: Tensor, second: Tensor) -> Tensor:
+        """An elementwise function of two tensors, see `network.BINARY`."""
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            folds: dict[str, Callable[..., np.ndarray]] = {
+                **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
+                **{"minimum": np.minimum, "maximum": np.maximum},
+            }
+            return _folded(folds[function], first, second)
+        first = first if isinstance(first, np.ndarray) else self.value(first)
+        second = second if isinstance(second, np.ndarray) else self.value(second)
+        size = max(len(first.shape), len(second.shape))
+        shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
+        shape: list[int | None] = []
+        for one, other in zip(*shapes, strict=True):
+            # two values have their rows at the same place; a constant has one for all of them
+            both = isinstance(first, Value) and isinstance(second, Value)
+            if one != other and (1 not in (one, other) or (ROWS in (one, other) and both)):
+                raise NetworkError(f"computes with {_text(first.shape)} and {_text(second.shape)}: they must fit.")
+            shape.append(other if one == 1 else one)
+        result = _one_axis(tuple(shape))
+        if function == "add":
+            for product, bias in ((first, second), (second, first)):
+                if isinstance(product, Value) and isinstance(bias, np.ndarray) and result == product.shape:
+                    if product.source in self._bare:
+                        linear = self.operations[product.source - 1]
+                        assert isinstance(linear, Linear)
+                        values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
+                        return self.add(replace(linear, bias=values), result)
+        sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
+        return self.add(Binary(function, *sources), result)
+
+    def _constant(self, values: np.ndarray) -> int:
+        if values.size > MOST_NUMBERS:
+            raise NetworkError(f"has {values.size} numbers.")
+        self.operations.append(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)))
+        return len(self.operations)
+
+    def matmul(self, x: Tensor, weight: Tensor) -> Tensor:
+        """`x @ weight`, where weight `(in, out)` is a constant."""
+        if not isinstance(weight, np.ndarray) or weight.ndim != 2:
+            raise NetworkError("multiplies two tensors of which the second is no constant matrix.")
+        if isinstance(x, np.ndarray):
+            raise NetworkError("multiplies two constants. Multiply them before the network is saved.")
+        x = self.value(x)
+        if len(x.shape) < 2 or x.shape[-1] != weight.shape[0]:
+            raise NetworkError(f"multiplies {_text(x.shape)} by {weight.shape}: the numbers of a row must be as many as the matrix is high.")
+        bias = np.zeros(weight.shape[1], np.float32)
+        result = self.add(Linear(x.source, _float32(weight.T), bias), _one_axis((*x.shape[:-1], weight.shape[1])))
+        self._bare.add(result.source)
+        return result
+
+    # recurrent layers
+
+    def lstm(self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray) -> list[Tensor]:
+        """One layer, gates i, f, g, o: its output as wide as the hidden state, then hidden and cell state after it."""
+        layer = self._layer({"h": hidden, "c": cell})
+        value = self.add(LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1]))
+        self.cells.append(value.source)
+        return [value, State("h", "", (layer,), r.shape[-1]), State("c", "", (layer,), r.shape[-1])]
+
+    def gru(self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray) -> list[Tensor]:
+        """One layer, gates r, z, n: its output, which is the hidden state, and the hidden state after it."""
+        layer = self._layer({"h": hidden})
+        cell = GRUCell(x.source, layer, _float32(w), _float32(r), _float32(bias_ih), _float32(bias_hh))
+        value = self.add(cell, self._wide(x, r.shape[-1]))
+        self.cells.append(value.source)
+        return [value, State("h", "", (layer,), r.shape[-1])]
+
+    @staticmethod
+    def _wide(x: Value, width: int) -> Shape:
+        if len(x.shape) != 3 or x.shape[2] is ROWS:
+            raise NetworkError(f"a recurrent layer takes {_text(x.shape)}: must be one step of time, rows and numbers.")
+        return (*x.shape[:2], width)
+
+    def _layer(self, states: dict[str, Tensor]) -> int:
+        """The number of the next layer, which takes these states."""
+        taken: dict[str, tuple[str, int]] = {}
+        for which, state in states.items():
+            if not isinstance(state, State) or len(state.layers) != 1 or not state.name:
+                raise NetworkError(
+                    "a recurrent layer begins with something else than its state: hidden and cell state must be inputs "
+                    "of the network and outputs of it. Export a network that is called as net(x, (h, c)) or net(x, h)."
+                )
+            taken[which] = state.name, state.layers[0]
+        self.taken.append(taken)
+        return len(self.taken) - 1
+
+    def state_after(self, x: Tensor) -> State | None:
+        """What a tensor is as state after the step: an output of a layer is its hidden state too."""
+        if isinstance(x, State):
+            return x if not x.name else None
+        operation = self.operations[x.source - 1] if isinstance(x, Value) and x.source else None
+        if isinstance(operation, LSTMCell | GRUCell) and isinstance(x, Value) and len(x.shape) == 3 and x.shape[0] == 1:
+            return State("h", "", (operation.layer,), x.width)
+        return None
+
+    # the end
+
+    def finish(self, output: Tensor, states: Sequence[tuple[str, int, Tensor]]) -> Network:
+        """The network.
+
+        Args:
+            output: Its effort.
+            states: Input, number of layers in it, and the tensor that is that state after the step.
+
+        Raises:
+            NetworkError: A state is returned that is not what the layer made of it, or a layer has no influence.
+        """
+        for name, count, after in states:
+            state = self.state_after(after)
+            places = {place: (which, layer) for layer, one in enumerate(self.taken) for which, (at, place) in one.items() if at == name}
+            wanted = [places.get(place) for place in range(count)]
+            if state is None or wanted != [(state.which, layer) for layer in state.layers]:
+                raise NetworkError(
+                    f"state {name!r:.100}: must be taken by a recurrent layer each, and be returned as that layer left "
+                    "it. Export a network that returns effort and states in the order in which it takes them."
+                )
+        used = [(at, place) for one in self.taken for at, place in one.values()]
+        if sorted(used) != sorted((name, place) for name, count, _ in states for place in range(count)):
+            raise NetworkError("every state must belong to one recurrent layer, and be returned.")
+        if output is None or not isinstance(output, Value):
+            raise NetworkError("effort does not depend on the input.")
+        return self._without_the_rest(output.source)
+
+    def _without_the_rest(self, output: int) -> Network:
+        """Operations that the output needs, counted anew."""
+        needed, waiting = {0}, [output]
+        while waiting:
+            number = waiting.pop()
+            if number not in needed:
+                needed.add(number)
+                waiting += sources_of(self.operations[number - 1])
+        cells = [number for number, one in enumerate(self.operations, 1) if isinstance(one, LSTMCell | GRUCell)]
+        if not needed.issuperset(cells):
+            raise NetworkError("a recurrent layer has no influence on the effort.")
+        kept = sorted(needed)
+        place = {number: new for new, number in enumerate(kept)}
+        operations = [_renumbered(self.operations[number - 1], place) for number in kept if number]
+        if not output:
+            # the effort is the input as it came
+            operations = [Slice(0, 0, self.inputs)]
+        return Network(self.inputs, tuple(operations))
+
+
+def sources_of(operation: Operation) -> list[int]:
+    """Numbers of the values that an operation takes."""
+    match operation:
+        case Constant():
+            return []
+        case Binary(_, first, second):
+            return [first, second]
+        case Concatenate(sources):
+            return list(sources)
+        case _:
+            return [operation.source]
+
+
+def _renumbered(operation: Operation, place: dict[int, int]) -> Operation:
+    match operation:
+        case Constant():
+            return operation
+        case Binary(function, first, second):
+            return Binary(function, place[first], place[second])
+        case Concatenate(sources):
+            return Concatenate(tuple(place[source] for source in sources))
+        case _:
+            return replace(operation, source=place[operation.source])
+
+
+def _axis(place: Any, size: int) -> int:
+    """An axis or index counted from the front."""
+    if not isinstance(place, int | np.integer) or not -size <= place < size:
+        raise NetworkError(f"goes to {place!r:.50} of {size}.")
+    return int(place) % size
+
+
+def _order(shape: Shape) -> list[int | None]:
+    """Axes that are not of length 1."""
+    return [size for size in shape if size != 1]
+
+
+def _one_axis(shape: Shape) -> Shape:
+    """A shape in which one axis beside that of rows has a length other than 1."""
+    if shape.count(ROWS) != 1 or len(_order(shape)) > 2 or len(shape) > 8:
+        raise NetworkError(f"makes {_text(shape)}: must have rows, and the numbers of a row along one axis.")
+    return shape
+
+
+def _with_shape(x: Value | np.ndarray, shape: Shape) -> Value | np.ndarray:
+    if isinstance(x, np.ndarray):
+        return x.reshape([size for size in shape if size is not ROWS])
+    return replace(x, shape=shape)
+
+
+def _text(shape: Sequence[Any]) -> str:
+    return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
+
+
+def _float32(values: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(values, np.float32)
+
+
+def _folded(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
+    """What becomes of constants, if it is not too large."""
+    try:
+        arrays = [one for one in arguments if isinstance(one, np.ndarray)]
+        if arrays and math.prod(np.broadcast_shapes(*(one.shape for one in arrays))) > MOST_NUMBERS:
+            raise NetworkError("makes a constant of too many numbers.")
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arguments))
+    except (ValueError, TypeError) as error:
+        raise NetworkError(f"{error}") from None
