@@ -20,7 +20,7 @@ import warp as wp
 
 from ..errors import NetworkError
 from ..networks.checkpoint import Checkpoint
-from ..networks.evaluator import Evaluator
+from ..networks.evaluator import Evaluator, make_evaluator
 from ..networks.load import load_checkpoint
 from ..networks.metadata import check_metadata
 from ..networks.network import Kind
@@ -82,7 +82,8 @@ class ControllerNeural(Controller):
     def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
         self.model_path = model_path
         self.checkpoint = model_path if isinstance(model_path, Checkpoint) else load_checkpoint(model_path)
-        self.network, self._num_actuators, self._evaluator = self.checkpoint.network, 0, None
+        self.network, self._num_actuators = self.checkpoint.network, 0
+        self._evaluator: Evaluator | None = None
         if self.network.kind != self.KIND:
             raise ValueError(
                 f"{self._subject}: the network is of kind {self.network.kind}, must be {self.KIND}. Use the controller "
@@ -113,7 +114,7 @@ class ControllerNeural(Controller):
         self._num_actuators = num_actuators
         self._inputs = wp.zeros((num_actuators, self.network.inputs), dtype=wp.float32, device=device)
         self._outputs = wp.zeros(num_actuators, dtype=wp.float32, device=device)
-        self._evaluator = Evaluator(self.network, num_actuators, device)
+        self._evaluator = make_evaluator(self.network, num_actuators, device)
         wp.get_module(__name__).load(wp.get_device(device))
 
     # for subclasses

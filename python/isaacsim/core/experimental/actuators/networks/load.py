@@ -87,14 +87,17 @@ def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
     # a pipe would wait for its other end
     flags = ["O_RDONLY", "O_NONBLOCK", "O_BINARY", *([] if follow else ["O_NOFOLLOW"])]
     descriptor = os.open(path, sum(getattr(os, flag, 0) for flag in flags))
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError(f"{Path(path)}: must be a regular file. Give the path of a network file.")
         require_size(status.st_size, str(path))
-        data = file.read(LARGEST_FILE + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(LARGEST_FILE + 1)
         require_size(len(data), str(path))
         return data
+    finally:
+        os.close(descriptor)
 
 
 def require_size(size: int, name: str) -> None:
