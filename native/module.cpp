@@ -1,4 +1,5 @@
 // Names for Python, and nothing else.
+#include "bound_network.h"
 #include "bound_plan.h"
 #include "calls.h"
 #include "laws_alone.h"
@@ -88,6 +89,20 @@ PYBIND11_MODULE(core, m) {
         .def("add_states", &Calls::add_states, py::arg("now"), py::arg("after"), py::arg("bound_now"),
              py::arg("bound_after"), py::arg("watched"))
         .def("is_current", &Calls::is_current);
+    py::class_<BoundNetwork>(m, "Network")
+        .def(py::init<int64_t, int64_t, int64_t, int64_t, int64_t, int, const std::vector<BoundNetwork::Line>&,
+                      const py::array_t<float, py::array::c_style>&>(),
+             py::arg("inputs"), py::arg("columns"), py::arg("output"), py::arg("layers"), py::arg("hidden"),
+             py::arg("states"), py::arg("instructions"), py::arg("numbers"))
+        .def(
+            "bind",
+            [](const py::object& self, const py::object& x, const py::object& y, const std::vector<py::object>& now,
+               const std::vector<py::object>& after) {
+                return std::make_unique<BoundEvaluation>(self, x, y, now, after);
+            },
+            py::arg("x"), py::arg("y"), py::arg("now"), py::arg("after"))
+        .def_property_readonly("variant", &BoundNetwork::variant);
+    py::class_<BoundEvaluation>(m, "Evaluation").def("run", &BoundEvaluation::run);
     m.def("unchanged", &unchanged, py::arg("watched"));
     py::class_<Transfer>(m, "Transfer")
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))

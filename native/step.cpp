@@ -345,6 +345,11 @@ bool available() {
 
 }  // namespace ACTUATORS_VARIANT
 
+namespace ACTUATORS_VARIANT {
+// in network.cpp
+void evaluate(const Network& network, const NetworkRows& rows, float* columns);
+}  // namespace ACTUATORS_VARIANT
+
 namespace actuators {
 const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::available,
@@ -353,5 +358,6 @@ const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::choose,
                                ACTUATORS_VARIANT::prepare,
                                ACTUATORS_VARIANT::step_blocks,
-                               ACTUATORS_VARIANT::stream};
+                               ACTUATORS_VARIANT::stream,
+                               ACTUATORS_VARIANT::evaluate};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "network.h"
 #include "problem.h"
 
 namespace actuators {
@@ -35,6 +36,8 @@ struct Variant {
     void (*step_blocks)(const Problem&, int64_t first, int64_t last, float* scratch);
     // bytes moved at the machine's own speed: reads `count` arrays and writes one, for the benchmarks
     void (*stream)(const float* const* inputs, int count, float* output, int64_t size);
+    // evaluates a network on all rows; `columns` is memory for a block, `kBatch` numbers per column
+    void (*evaluate)(const Network& network, const NetworkRows& rows, float* columns);
 };
 
 extern const Variant kBaseline;

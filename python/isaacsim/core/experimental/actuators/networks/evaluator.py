@@ -1,0 +1,98 @@
+"""A network evaluated on arrays: in C++ on the CPU where the core was built, else in Warp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from typing import Any, Protocol
+
+import numpy as np
+
+from .. import native
+from .calls import Calls
+from .network import Network
+from .program import Program
+from .warp_evaluator import WarpEvaluator
+
+
+class Evaluator(Protocol):
+    """What evaluates a network.
+
+    A row whose input, output or new state is not finite gets NaN and keeps its state. Results of a row depend neither
+    on the others nor on their number.
+    """
+
+    name: str
+    """What computes: "native" with its instruction set, or "warp"."""
+
+    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+        """Compute the outputs of all rows.
+
+        Args:
+            x: Inputs, float32 `(rows, inputs)`, contiguous within a row.
+            y: Where outputs go, float32 `(rows,)`.
+            state_in: Recurrent state that is read, float32 `(num_layers, rows, hidden_size)` each: hidden and cell state
+                of an LSTM, hidden state of a GRU, none without recurrent layers.
+            state_out: Where the new state goes, alike; the same arrays as `state_in` update it in place.
+
+        Raises:
+            ValueError: By name: type, shape, layout or device of an array does not fit.
+        """
+        ...
+
+
+def make_evaluator(network: Network, rows: int, device: Any = "cpu") -> Evaluator:
+    """Lay a network out for evaluation.
+
+    Args:
+        network: What to compute.
+        rows: Number of actuators.
+        device: Warp device of the arrays; NumPy arrays do on the CPU.
+    """
+    program = Program(network)
+    if native.core is not None and str(device) == "cpu":
+        return NativeEvaluator(program, rows)
+    return WarpEvaluator(program, rows, device)
+
+
+class NativeEvaluator:
+    """Evaluates in C++.
+
+    Args:
+        program: What to compute.
+        rows: Number of actuators.
+
+    `ACTUATORS_ISA` forces an instruction set: avx512, avx2 or baseline.
+    """
+
+    def __init__(self, program: Program, rows: int) -> None:
+        self._calls = Calls(program, rows, "cpu", self._bind)
+        self.core = native.core.Network(
+            program.inputs,
+            program.columns,
+            program.output,
+            program.num_layers,
+            program.hidden_size,
+            program.num_states,
+            [astuple(instruction) for instruction in program.instructions],
+            program.numbers,
+        )
+        """The compiled network."""
+
+    @property
+    def name(self) -> str:
+        """Which instruction set runs."""
+        return f"native {self.core.variant}"
+
+    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+        """Compute the outputs of all rows, see `Evaluator`."""
+        self._calls.find(x, y, state_in, state_out)()
+
+    def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
+        now, after = ([_as_numpy(array) for array in states] for states in (state_in, state_out))
+        return self.core.bind(_as_numpy(x), _as_numpy(y), now, after).run
+
+
+def _as_numpy(array: Any) -> np.ndarray:
+    """The same memory as a NumPy array."""
+    return array if isinstance(array, np.ndarray) else array.numpy()

@@ -1,0 +1,299 @@
+"""A network evaluated in Warp: one kernel for all networks, a thread per row, that walks through the instructions."""
+
+# Warp kernels are no Python types
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .calls import Calls
+from .program import CODES, Program
+
+# numbers of an instruction besides its code
+_FIELDS = ("out", "width", "first", "first_width", "second", "second_width", "numbers", "layer")
+_CODE = {code: wp.constant(number) for number, code in enumerate(CODES)}
+
+CONSTANT, COPY, LINEAR, LSTM, GRU = (_CODE[code] for code in ("constant", "copy", "linear", "lstm", "gru"))
+ADD, SUB, MUL, DIV, MINIMUM, MAXIMUM, POW = (
+    _CODE[code] for code in ("add", "sub", "mul", "div", "minimum", "maximum", "pow")
+)
+ABS, CLAMP, ELU, ERF, EXP, LEAKY_RELU, LOG, NEG = (
+    _CODE[code] for code in ("abs", "clamp", "elu", "erf", "exp", "leaky_relu", "log", "neg")
+)
+RECIPROCAL, RELU, SIGMOID, SOFTPLUS, SOFTSIGN, SQRT, TANH = (
+    _CODE[code] for code in ("reciprocal", "relu", "sigmoid", "softplus", "softsign", "sqrt", "tanh")
+)
+
+
+@wp.func
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + e^-x)."""
+    return 1.0 / (1.0 + wp.exp(-x))
+
+
+@wp.func
+def least(x: float, y: float) -> float:
+    """Return the smaller number, NaN if either is."""
+    if wp.isnan(x) or x < y:
+        return x
+    return y
+
+
+@wp.func
+def most(x: float, y: float) -> float:
+    """Return the larger number, NaN if either is."""
+    if wp.isnan(x) or x > y:
+        return x
+    return y
+
+
+@wp.func
+def unary(code: int, x: float, a: float, b: float) -> float:
+    """Return an elementwise function of one number with its parameters."""
+    y = x
+    if code == ABS:
+        y = wp.abs(x)
+    elif code == CLAMP:
+        y = least(most(x, a), b)
+    elif code == ELU:
+        if x <= 0.0:
+            # e^x - 1 without cancellation
+            t = wp.tanh(0.5 * x)
+            y = a * 2.0 * t / (1.0 - t)
+    elif code == ERF:
+        y = wp.erf(x)
+    elif code == EXP:
+        y = wp.exp(x)
+    elif code == LEAKY_RELU:
+        if x <= 0.0:
+            y = a * x
+    elif code == LOG:
+        y = wp.log(x)
+    elif code == NEG:
+        y = -x
+    elif code == RECIPROCAL:
+        y = 1.0 / x
+    elif code == RELU:
+        y = most(x, 0.0)
+    elif code == SIGMOID:
+        y = sigmoid(x)
+    elif code == SOFTPLUS:
+        y = (most(a * x, 0.0) + wp.log(1.0 + wp.exp(-wp.abs(a * x)))) / a
+    elif code == SOFTSIGN:
+        y = x / (1.0 + wp.abs(x))
+    elif code == SQRT:
+        y = wp.sqrt(x)
+    elif code == TANH:
+        y = wp.tanh(x)
+    return y
+
+
+@wp.func
+def binary(code: int, x: float, y: float) -> float:
+    """Return an elementwise function of two numbers."""
+    z = x
+    if code == ADD:
+        z = x + y
+    elif code == SUB:
+        z = x - y
+    elif code == MUL:
+        z = x * y
+    elif code == DIV:
+        z = x / y
+    elif code == MINIMUM:
+        z = least(x, y)
+    elif code == MAXIMUM:
+        z = most(x, y)
+    elif code == POW:
+        z = wp.pow(x, y)
+    return z
+
+
+@wp.func
+def products(
+    columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int
+) -> float:
+    """Return the sum of weights times columns."""
+    total = float(0.0)
+    for k in range(width):
+        total += numbers[weights + k] * columns[first + k, row]
+    return total
+
+
+@wp.kernel(enable_backward=False)
+def evaluate_kernel(
+    # Params:
+    code: wp.array2d[int],
+    numbers: wp.array[float],
+    inputs: int,
+    output: int,
+    layers: int,
+    hidden: int,
+    states: int,
+    # In:
+    x: wp.array2d[float],
+    hidden_in: wp.array3d[float],
+    cell_in: wp.array3d[float],
+    # Work:
+    columns: wp.array2d[float],
+    # Out:
+    hidden_out: wp.array3d[float],
+    cell_out: wp.array3d[float],
+    y: wp.array[float],
+):
+    """Evaluate a row of a network."""
+    row = wp.tid()
+    good = int(1)
+    size = layers * hidden
+
+    # in
+    for k in range(inputs):
+        columns[k, row] = x[row, k]
+        if not wp.isfinite(x[row, k]):
+            good = int(0)
+    for k in range(size):
+        columns[inputs + k, row] = hidden_in[k / hidden, row, k % hidden]
+        if states == 2:
+            columns[inputs + size + k, row] = cell_in[k / hidden, row, k % hidden]
+
+    # instructions
+    for i in range(code.shape[0]):
+        what = code[i, 0]
+        out = code[i, 1]
+        width = code[i, 2]
+        first = code[i, 3]
+        first_width = code[i, 4]
+        second = code[i, 5]
+        second_width = code[i, 6]
+        start = code[i, 7]
+        before = inputs + code[i, 8] * hidden
+        after = before + states * size
+        if what == CONSTANT:
+            for k in range(width):
+                columns[out + k, row] = numbers[start + k]
+        elif what == LINEAR:
+            bias = start + width * first_width
+            for k in range(width):
+                columns[out + k, row] = numbers[bias + k] + products(
+                    columns, row, first, first_width, numbers, start + k * first_width
+                )
+        elif what == LSTM:
+            weights_hh = start + 4 * width * first_width
+            bias = weights_hh + 4 * width * width
+            for k in range(4 * width):
+                gate = numbers[bias + k] + products(columns, row, first, first_width, numbers, start + k * first_width)
+                columns[second + k, row] = gate + products(columns, row, before, width, numbers, weights_hh + k * width)
+            for k in range(width):
+                i_gate = sigmoid(columns[second + k, row])
+                f_gate = sigmoid(columns[second + width + k, row])
+                change = wp.tanh(columns[second + 2 * width + k, row])
+                o_gate = sigmoid(columns[second + 3 * width + k, row])
+                cell = f_gate * columns[before + size + k, row] + i_gate * change
+                columns[after + size + k, row] = cell
+                columns[after + k, row] = o_gate * wp.tanh(cell)
+        elif what == GRU:
+            weights_hh = start + 3 * width * first_width
+            bias_ih = weights_hh + 3 * width * width
+            bias_hh = bias_ih + 3 * width
+            for k in range(width):
+                r_k = k
+                z_k = width + k
+                n_k = 2 * width + k
+                r = sigmoid(
+                    numbers[bias_ih + r_k]
+                    + numbers[bias_hh + r_k]
+                    + products(columns, row, first, first_width, numbers, start + r_k * first_width)
+                    + products(columns, row, before, width, numbers, weights_hh + r_k * width)
+                )
+                z = sigmoid(
+                    numbers[bias_ih + z_k]
+                    + numbers[bias_hh + z_k]
+                    + products(columns, row, first, first_width, numbers, start + z_k * first_width)
+                    + products(columns, row, before, width, numbers, weights_hh + z_k * width)
+                )
+                of_input = numbers[bias_ih + n_k] + products(
+                    columns, row, first, first_width, numbers, start + n_k * first_width
+                )
+                of_hidden = numbers[bias_hh + n_k] + products(
+                    columns, row, before, width, numbers, weights_hh + n_k * width
+                )
+                n = wp.tanh(of_input + r * of_hidden)
+                columns[after + k, row] = (1.0 - z) * n + z * columns[before + k, row]
+        elif what >= ADD and what <= POW:
+            # a source that is one number wide serves all
+            first_step = wp.where(first_width > 1, 1, 0)
+            second_step = wp.where(second_width > 1, 1, 0)
+            for k in range(width):
+                columns[out + k, row] = binary(
+                    what, columns[first + first_step * k, row], columns[second + second_step * k, row]
+                )
+        else:
+            a = float(0.0)
+            b = float(0.0)
+            if what == CLAMP:
+                b = numbers[start + 1]
+            if what == CLAMP or what == ELU or what == LEAKY_RELU or what == SOFTPLUS:
+                a = numbers[start]
+            for k in range(width):
+                columns[out + k, row] = unary(what, columns[first + k, row], a, b)
+
+    # out, if all of it is good
+    new = inputs + states * size
+    for k in range(states * size):
+        if not wp.isfinite(columns[new + k, row]):
+            good = int(0)
+    effort = columns[output, row]
+    if good == 0 or not wp.isfinite(effort):
+        good = int(0)
+        effort = wp.float32(wp.nan)
+    y[row] = effort
+    for k in range(size):
+        hidden_out[k / hidden, row, k % hidden] = wp.where(good == 1, columns[new + k, row], columns[inputs + k, row])
+        if states == 2:
+            cell_out[k / hidden, row, k % hidden] = wp.where(
+                good == 1, columns[new + size + k, row], columns[inputs + size + k, row]
+            )
+
+
+class WarpEvaluator:
+    """Evaluates in Warp; after the first call with given arrays nothing is allocated.
+
+    Args:
+        program: What to compute.
+        rows: Number of actuators.
+        device: Warp device.
+    """
+
+    name = "warp"
+
+    def __init__(self, program: Program, rows: int, device: Any) -> None:
+        self._rows, self._program, self._device = rows, program, wp.get_device(device)
+        self._calls = Calls(program, rows, device, self._bind)
+        lines = [[CODES.index(one.code), *(getattr(one, field) for field in _FIELDS)] for one in program.instructions]
+        code = np.array(lines, np.int32).reshape(-1, 1 + len(_FIELDS))
+        self._code = wp.array(code, dtype=wp.int32, device=device)
+        # none of it is never read, and may not be empty
+        self._numbers = wp.array(np.append(program.numbers, np.float32(0)), dtype=wp.float32, device=device)
+        self._columns = wp.zeros((program.columns, rows), dtype=wp.float32, device=device)
+        self._none = wp.zeros((0, rows, 0), dtype=wp.float32, device=device)
+
+    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+        """Compute the outputs of all rows, see `Evaluator`."""
+        self._calls.find(x, y, state_in, state_out)()
+
+    def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
+        program = self._program
+        now, after = ([*map(_as_warp, states), self._none, self._none][:2] for states in (state_in, state_out))
+        sizes = program.inputs, program.output, program.num_layers, program.hidden_size, program.num_states
+        inputs = [self._code, self._numbers, *sizes, _as_warp(x), *now, self._columns, *after, _as_warp(y)]
+        return wp.launch(evaluate_kernel, self._rows, inputs, device=self._device, record_cmd=True).launch
+
+
+def _as_warp(array: Any) -> wp.array:
+    """The same memory as a Warp array."""
+    return array if isinstance(array, wp.array) else wp.array(array, dtype=wp.float32, device="cpu", copy=False)
