@@ -25,6 +25,7 @@ from .neural import ControllerNeural, NetworkState
 
 wp.set_module_options({"enable_backward": False})
 
+
 @wp.kernel
 def _features_kernel(
     positions: wp.array[float],

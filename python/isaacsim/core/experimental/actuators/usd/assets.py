@@ -100,10 +100,11 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
     return Asset(real, inner)
 
 
-def read_network(prim: Usd.Prim, issues: list[str], roots: Sequence[str | os.PathLike[str]] = ()) -> Checkpoint | None:
-    """Return the network that a prim names, its metadata checked; what is wrong is appended to `issues`."""
-    attribute = prim.GetAttribute(MODEL_PATH)
-    path, layer = attribute.Get(Usd.TimeCode.Default()).path, opinion(attribute).layer
+def read_network(
+    prim: Usd.Prim, path: str, issues: list[str], roots: Sequence[str | os.PathLike[str]] = ()
+) -> Checkpoint | None:
+    """Return the network at the path that a prim names, its metadata checked; what is wrong goes to `issues`."""
+    layer = opinion(prim.GetAttribute(MODEL_PATH)).layer
     try:
         asset = allowed(layer, path, roots)
         found = checkpoint_of(asset.read(), os.path.basename(path), _sidecar(layer, path, roots))

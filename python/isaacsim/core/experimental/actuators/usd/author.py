@@ -15,7 +15,6 @@ from .assets import note_authored
 from .schema import ACTUATOR_TYPE, TARGETS
 
 
-
 def asset_text(path: str | PurePath) -> str:
     """The path of a file as USD writes it."""
     return path.as_posix() if isinstance(path, PurePath) else path

@@ -185,7 +185,7 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str], files: b
         controller=controller,
         clamping=tuple(configs["clamping"]),
         delay=next(iter(configs["delay"]), None),
-        checkpoint=read_network(prim, issues) if files and neural else None,
+        checkpoint=read_network(prim, str(controller.model_path), issues) if files and neural else None,
     )
 
 
