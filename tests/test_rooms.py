@@ -29,6 +29,7 @@ OWNERS = {
         *("networks", "nodes", "omnigraph", "pipeline", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
+    "onnx": ["networks"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],

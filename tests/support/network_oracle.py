@@ -1,9 +1,8 @@
-"""What a network computes, in NumPy's float64, written from the formulas in the docstrings and not from an evaluator."""
+"""What a network computes, in NumPy's float64, from the formulas in the docstrings and not from an evaluator."""
 
 from __future__ import annotations
 
 import numpy as np
-
 from isaacsim.core.experimental.actuators.networks.network import (
     Binary,
     Concatenate,

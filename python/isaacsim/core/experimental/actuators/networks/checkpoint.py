@@ -14,7 +14,7 @@ class Checkpoint:
 
     Args:
         network: What it computes.
-        metadata: What the file says besides, as JSON has it: `model_type`, `input_order`, `input_idx`, scales and so on.
+        metadata: What the file says besides, as JSON has it: `model_type`, `input_order`, `input_idx`, scales, …
         format: "onnx", "safetensors", "torchscript", "pt2" or "state dict".
         digest: SHA-256 of the file, hexadecimal.
     """

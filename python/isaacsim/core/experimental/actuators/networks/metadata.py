@@ -63,7 +63,7 @@ def check_metadata(metadata: Mapping[str, Any], network: Network) -> Metadata:
         if key in metadata:
             has = getattr(network, key)
             _must(_is_int(metadata[key]) and metadata[key] == has, key, metadata[key], f"be {has} as in the network")
-    scales = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
+    scales: dict[str, Any] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
     key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
     scales["effort_scale"] = _scale(key, metadata.get(key, 1.0))
     sample_dt = None
@@ -88,7 +88,12 @@ def check_metadata(metadata: Mapping[str, Any], network: Network) -> Metadata:
     rule = f"be a list of different ones of {', '.join(COLUMNS)}"
     _must(isinstance(columns, list | tuple) and all(one in COLUMNS for one in columns), "input_columns", columns, rule)
     _must(len(set(columns)) == len(columns), "input_columns", columns, rule)
-    _must(len(columns) == network.inputs, "input_columns", columns, f"be as many as the network's inputs, {network.inputs}")
+    _must(
+        len(columns) == network.inputs,
+        "input_columns",
+        columns,
+        f"be as many as the network's inputs, {network.inputs}",
+    )
     _must(not metadata.get("custom_inputs"), "custom_inputs", metadata.get("custom_inputs"), "be empty")
     inputs, effort = _normalization(metadata.get("normalization", {}), columns)
     return Metadata(
@@ -186,6 +191,23 @@ def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         raise NetworkError(f"{what} is a {type(metadata).__name__}: must be a JSON object. Write the file again.")
     return metadata
+
+
+def read_properties(properties: Mapping[str, str]) -> dict[str, Any]:
+    """Metadata of a file that holds texts by name: `metadata` as JSON, or without it each as JSON or as it is.
+
+    Raises:
+        NetworkError: `metadata` is no JSON object.
+    """
+    if "metadata" in properties:
+        return read_sidecar(properties["metadata"], "metadata")
+    result: dict[str, Any] = {}
+    for key, text in properties.items():
+        try:
+            result[key] = read_json(text, key)
+        except NetworkError:
+            result[key] = text
+    return result
 
 
 def write_json(metadata: Mapping[str, Any]) -> str:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..errors import NetworkError
-from .metadata import read_json, read_sidecar, write_json
+from .metadata import read_properties, write_json
 from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Slice, Unary
 from .tracer import ROWS, State, Tensor, Tracer, Value
 
@@ -31,6 +32,14 @@ BINARY = {
     **{"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow", "Min": "minimum", "Max": "maximum"},
 }
 REMEDY = "Export the network without it, or convert it to safetensors where it was made."
+
+
+@dataclass(frozen=True)
+class Above:
+    """Whether value `source` is above a threshold: the exporter of PyTorch asks this beside a softplus."""
+
+    source: int
+    threshold: float
 
 
 def _library() -> Any:
@@ -60,7 +69,10 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
     # the error of the parser belongs to another package
     except Exception as error:
         raise NetworkError(f"{error}: must be a whole ONNX file. Copy the file again.") from None
-    metadata = _metadata(model)
+    properties = {one.key: one.value for one in model.metadata_props}
+    if len(properties) != len(model.metadata_props):
+        raise NetworkError("metadata: a property comes twice. Write the file again.")
+    metadata = read_properties(properties)
     opset = {one.domain: one.version for one in model.opset_import}.get("", 0)
     if opset < OLDEST:
         raise NetworkError(f"opset {opset}: must be {OLDEST} or newer. Export the network with opset 17.")
@@ -93,22 +105,6 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         except NetworkError as error:
             problem = error
     raise problem
-
-
-def _metadata(model: Any) -> dict[str, Any]:
-    """Property `metadata` as JSON; where it is missing each property, as JSON or as it is."""
-    properties = {one.key: one.value for one in model.metadata_props}
-    if len(properties) != len(model.metadata_props):
-        raise NetworkError("metadata: a property comes twice. Write the file again.")
-    if "metadata" in properties:
-        return read_sidecar(properties["metadata"], "metadata")
-    result: dict[str, Any] = {}
-    for key, text in properties.items():
-        try:
-            result[key] = read_json(text, key)
-        except NetworkError:
-            result[key] = text
-    return result
 
 
 def _shape(one: Any) -> tuple[int | None, ...]:
@@ -147,17 +143,19 @@ class _Reader:
     def __init__(self, graph: Any, constants: Mapping[str, np.ndarray], opset: int) -> None:
         self.graph = graph
         self.opset = opset
-        self.tensors: dict[str, Tensor] = dict(constants)
+        self.tensors: dict[str, Any] = dict(constants)
         self.unused = set(constants)
 
-    def read(
-        self, inputs: list[Any], shape: tuple[int | None, ...], place: int, names: Mapping[str, str]
-    ) -> Network:
+    def read(self, inputs: list[Any], shape: tuple[int | None, ...], place: int, names: Mapping[str, str]) -> Network:
         """The network; `shape` is that of its first input, whose axis `place` are the rows."""
         width = shape[-1]
         # a step of time may be open too, and is one
-        if width is None or width < 1 or any(size not in (1, None) for size in shape[:-1][:place] + shape[:-1][place + 1 :]):
-            raise NetworkError(f"input {inputs[0].name!r:.100} of shape {list(shape)}: must be rows × 1 × numbers.")
+        if (
+            width is None
+            or width < 1
+            or any(size not in (1, None) for size in shape[:-1][:place] + shape[:-1][place + 1 :])
+        ):
+            raise NetworkError(f"input {inputs[0].name!r:.100} of shape {list(shape)}: must be rows x 1 x numbers.")
         self.to = Tracer(width, shape[place])
         x = tuple(ROWS if number == place else size or 1 for number, size in enumerate(shape[:-1]))
         self.tensors[inputs[0].name] = Value(0, (*x, width))
@@ -167,7 +165,7 @@ class _Reader:
             flat = len(sizes) == 2
             count = 1 if flat else sizes[0] if len(sizes) == 3 else None
             if not count or count > 64 or not sizes[-1]:
-                raise NetworkError(f"input {one.name!r:.100} of shape {list(sizes)}: must be layers × rows × numbers.")
+                raise NetworkError(f"input {one.name!r:.100} of shape {list(sizes)}: must be layers x rows x numbers.")
             counts[one.name] = count
             self.tensors[one.name] = State("", one.name, tuple(range(count)), sizes[-1], flat)
         for number, node in enumerate(self.graph.node):
@@ -203,13 +201,13 @@ class _Reader:
             after = {name: pairs[name] for name in counts}
         return self.to.finish(self._get(effort), [(name, counts[name], self._get(after[name])) for name in counts])
 
-    def _get(self, name: str) -> Tensor:
+    def _get(self, name: str) -> Any:
         if name not in self.tensors:
             raise NetworkError(f"value {name!r:.100} is not there yet: nodes must come in the order of computation.")
         self.unused.discard(name)
         return self.tensors[name]
 
-    def _node(self, node: Any) -> list[Tensor]:
+    def _node(self, node: Any) -> list[Any]:
         """The tensors that a node makes."""
         if node.domain not in ("", "ai.onnx"):
             raise NetworkError(f"domain {node.domain!r:.100} is unknown.")
@@ -224,10 +222,10 @@ class _Reader:
             raise NetworkError(f"attributes {', '.join(said)[:200]} are unknown.")
         return results
 
-    def _results(self, kind: str, given: list[Tensor | None], said: dict[str, Any], outputs: int) -> list[Tensor]:
+    def _results(self, kind: str, given: list[Any], said: dict[str, Any], outputs: int) -> list[Any]:
         to = self.to
 
-        def at(place: int) -> Tensor:
+        def at(place: int) -> Any:
             if place >= len(given) or (tensor := given[place]) is None:
                 raise NetworkError(f"input {place} is missing.")
             return tensor
@@ -252,7 +250,7 @@ class _Reader:
                 raise NetworkError(f"{name} is no constant number.")
             return float(tensor.reshape(-1)[0])
 
-        most = {"Concat": 10000, "Clip": 3, "LSTM": 7, "GRU": 6, "Gemm": 3, "Slice": 5, "Min": 8, "Max": 8}
+        most = {"Concat": 10000, "Clip": 3, "LSTM": 7, "GRU": 6, "Gemm": 3, "Slice": 5, "Min": 8, "Max": 8, "Where": 3}
         if len(given) > most.get(kind, 0 if kind == "Constant" else 1 if kind in UNARY else 2):
             raise NetworkError(f"has {len(given)} inputs.")
         match kind:
@@ -284,12 +282,33 @@ class _Reader:
                     x = to.binary("minimum", x, np.array(upper, np.float32))
                 return [x]
             case "HardSigmoid":
-                alpha, beta = (np.array(said.pop(name, default), np.float32) for name, default in (("alpha", 0.2), ("beta", 0.5)))
+                alpha, beta = (
+                    np.array(said.pop(name, default), np.float32) for name, default in (("alpha", 0.2), ("beta", 0.5))
+                )
                 return [to.unary("clamp", to.binary("add", to.binary("mul", at(0), alpha), beta), 0.0, 1.0)]
             case "HardSwish":
                 sixth, half = np.array(1 / 6, np.float32), np.array(0.5, np.float32)
                 gate = to.unary("clamp", to.binary("add", to.binary("mul", at(0), sixth), half), 0.0, 1.0)
                 return [to.binary("mul", at(0), gate)]
+            case "Gelu":
+                return [to.gelu(at(0), said.pop("approximate", "none"))]
+            case "Mish":
+                x = at(0)
+                return [to.binary("mul", x, to.unary("tanh", to.unary("softplus", x, 1.0)))]
+            case "Greater":
+                return [Above(to.value(at(0)).source, scalar(1, "threshold") or 0.0)]
+            case "Where":
+                return [self._softplus(at(0), to.value(at(1)), to.value(at(2)))]
+            case "Swish":
+                x = at(0)
+                scaled = to.binary("mul", x, np.array(said.pop("alpha", 1.0), np.float32))
+                return [to.binary("mul", x, to.unary("sigmoid", scaled))]
+            case "Selu":
+                alpha, gamma = (
+                    said.pop("alpha", 1.67326319217681884765625),
+                    said.pop("gamma", 1.05070102214813232421875),
+                )
+                return [to.binary("mul", to.unary("elu", at(0), alpha), np.array(gamma, np.float32))]
             case "Min" | "Max":
                 x = at(0)
                 for place in range(1, len(given)):
@@ -315,7 +334,12 @@ class _Reader:
             case "Concat":
                 return [to.concatenate([at(place) for place in range(len(given))], said.pop("axis"))]
             case "Slice":
-                return [self._slice(at(0), *(numbers(place, name) for place, name in enumerate(("starts", "ends", "axes", "steps"), 1)))]
+                return [
+                    self._slice(
+                        at(0),
+                        *(numbers(place, name) for place, name in enumerate(("starts", "ends", "axes", "steps"), 1)),
+                    )
+                ]
             case "Split":
                 axis, parts = said.pop("axis", 0), said.pop("num_outputs", outputs)
                 sizes = numbers(1, "split")
@@ -334,10 +358,8 @@ class _Reader:
                     return [to.take(at(0), axis, indices.tolist())]
                 return [to.select(at(0), axis, indices.item())]
             case "Shape":
-                x = at(0)
-                if not isinstance(x, Value) or said:
-                    raise NetworkError("of something else than what depends on the input.")
-                return [np.array(x.shape, dtype=object)]
+                shape = to.shape(at(0))[said.pop("start", 0) : said.pop("end", None)]
+                return [np.array(shape, dtype=object)]
             case "Squeeze":
                 return [to.squeeze(at(0), numbers(1, "axes"))]
             case "Unsqueeze":
@@ -347,9 +369,10 @@ class _Reader:
             case "Reshape":
                 x, target = at(0), numbers(1, "shape") or []
                 if said.pop("allowzero", 0) == 0 and 0 in target:
-                    if not isinstance(x, Value) or len(target) > len(x.shape) and 0 in target[len(x.shape) :]:
+                    shape = to.shape(x)
+                    if 0 in target[len(shape) :]:
                         raise NetworkError("copies a length that is not there.")
-                    target = [x.shape[place] if size == 0 else size for place, size in enumerate(target)]
+                    target = [shape[place] if size == 0 else size for place, size in enumerate(target)]
                 return [to.reshape(x, target)]
             case "Flatten":
                 x, axis = to.value(at(0)), said.pop("axis", 1)
@@ -357,14 +380,24 @@ class _Reader:
                 if not 0 <= axis <= len(x.shape):
                     raise NetworkError(f"axis {axis} of {len(x.shape)}.")
                 halves = [x.shape[:axis], x.shape[axis:]]
-                return [to.reshape(x, [ROWS if ROWS in half else math.prod(size or 1 for size in half) for half in halves])]
+                return [
+                    to.reshape(x, [ROWS if ROWS in half else math.prod(size or 1 for size in half) for half in halves])
+                ]
             case "Transpose":
                 x = at(0)
-                size = len(x.shape) if isinstance(x, Value | np.ndarray) else 2 if x.flat else 3
-                return [to.transpose(x, said.pop("perm", list(reversed(range(size)))))]
+                return [to.transpose(x, said.pop("perm", list(reversed(range(len(to.shape(x)))))))]
             case "LSTM" | "GRU":
                 return self._recurrent(kind, [*given, *[None] * (8 - len(given))], said)
         raise NetworkError("is not one of those that a network here is made of.")
+
+    def _softplus(self, condition: Tensor | Above, x: Value, curve: Value) -> Tensor:
+        """PyTorch's softplus: beyond a threshold of 20 it is its argument, from which it differs by 2e-9 there."""
+        function = self.to.operations[curve.source - 1] if curve.source else None
+        if not isinstance(condition, Above) or condition != Above(x.source, max(condition.threshold, 20.0)):
+            raise NetworkError("chooses by something else than the threshold of a softplus.")
+        if function != Unary("softplus", x.source, (1.0,)) or x.shape != curve.shape:
+            raise NetworkError("chooses between something else than a softplus and its argument.")
+        return curve
 
     def _gemm(self, x: Tensor, weight: Tensor, bias: Tensor | None, said: dict[str, Any]) -> Tensor:
         alpha, beta = said.pop("alpha", 1.0), said.pop("beta", 1.0)
@@ -408,7 +441,11 @@ class _Reader:
         x = self.to.value(x) if x is not None else x
         if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
             raise NetworkError(f"{what}: must take one step of time, rows and numbers.")
-        shapes = {"W": (w, (1, gates * size, x.width)), "R": (r, (1, gates * size, size)), "B": (b, (1, 2 * gates * size))}
+        shapes = {
+            "W": (w, (1, gates * size, x.width)),
+            "R": (r, (1, gates * size, size)),
+            "B": (b, (1, 2 * gates * size)),
+        }
         if b is None:
             b = np.zeros((1, 2 * gates * size), np.float32) if 0 < size <= 2**16 else b
             shapes.pop("B")
@@ -494,12 +531,15 @@ def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
     else:
         split = len(cells) > 1
         before = {one: [f"{one}_in_{layer}" if split else f"{one}_in" for layer in range(len(cells))] for one in states}
-        after = {one: [f"{one}_out_{layer}" if split else f"{one}_out" for layer in range(len(cells))] for one in states}
+        after = {
+            one: [f"{one}_out_{layer}" if split else f"{one}_out" for layer in range(len(cells))] for one in states
+        }
         ports = [(f"{one}_in", f"{one}_out", len(cells)) for one in states]
         if split:
             parts = constant("layers", np.ones(len(cells), np.int64))
             for one in states:
                 node("Split", [f"{one}_in", parts], before[one], axis=0)
+    zero = pair = ""
     if recurrent:
         zero = constant("axis_0", np.array([0], np.int64))
         pair = constant("axes_0_1", np.array([0, 1], np.int64))
@@ -513,7 +553,9 @@ def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
                 sources = [values[source], constant(f"{name}_weight", weight), constant(f"{name}_bias", bias)]
                 node("Gemm", sources, name, transB=1)
             case Unary("clamp", source, numbers):
-                bounds = [constant(f"{name}_{at}", np.array(one, np.float32)) for at, one in zip("ab", numbers, strict=True)]
+                bounds = [
+                    constant(f"{name}_{at}", np.array(one, np.float32)) for at, one in zip("ab", numbers, strict=True)
+                ]
                 node("Clip", [values[source], *bounds], name)
             case Unary("softplus", source, (beta,)) if beta != 1:
                 factor = constant(f"{name}_beta", np.array(beta, np.float32))
@@ -522,14 +564,22 @@ def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
                 node("Div", [f"{name}_plus", factor], name)
             case Unary(function, source, numbers):
                 kind = next(kind for kind, known in UNARY.items() if known == function)
-                node(kind, [values[source]], name, **({"alpha": numbers[0]} if numbers and function != "softplus" else {}))
+                node(
+                    kind,
+                    [values[source]],
+                    name,
+                    **({"alpha": numbers[0]} if numbers and function != "softplus" else {}),
+                )
             case Binary(function, first, second):
                 kind = next(kind for kind, known in BINARY.items() if known == function)
                 node(kind, [values[first], values[second]], name)
             case Concatenate(sources):
                 node("Concat", [values[source] for source in sources], name, axis=1)
             case Slice(source, start, stop):
-                bounds = [constant(f"{name}_{at}", np.array([one], np.int64)) for at, one in (("start", start), ("stop", stop), ("axis", 1))]
+                bounds = [
+                    constant(f"{name}_{at}", np.array([one], np.int64))
+                    for at, one in (("start", start), ("stop", stop), ("axis", 1))
+                ]
                 node("Slice", [values[source], *bounds], name)
             case LSTMCell() | GRUCell():
                 lstm = isinstance(operation, LSTMCell)
@@ -538,7 +588,9 @@ def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
                 def gates(numbers: np.ndarray, order: tuple[int, ...] = order) -> np.ndarray:
                     return np.concatenate([numbers[gate * size : (gate + 1) * size] for gate in order])
 
-                biases = (operation.bias, np.zeros_like(operation.bias)) if lstm else (operation.bias_ih, operation.bias_hh)
+                biases = (
+                    (operation.bias, np.zeros_like(operation.bias)) if lstm else (operation.bias_ih, operation.bias_hh)
+                )
                 node("Unsqueeze", [values[operation.source], zero], f"{name}_step")
                 sources = [
                     f"{name}_step",

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import NetworkError
-from .metadata import read_json, write_json
+from .metadata import read_json, read_properties, write_json
 from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Operation, Slice, Unary
+from .state_dict import network_of
 
 FORMAT, VERSION = "actuator network", 1
 OPERATIONS: dict[str, type] = {
@@ -31,30 +32,36 @@ def matches(data: bytes) -> bool:
     return data[8:9] == b"{" and int.from_bytes(data[:8], "little") <= LONGEST_HEADER
 
 
-def read(data: bytes) -> tuple[Network, dict[str, Any]]:
-    """The network of a file that `write` made, and its metadata.
+def read(data: bytes, metadata: Mapping[str, Any] | None = None) -> tuple[Network, dict[str, Any]]:
+    """The network of a file and its metadata.
+
+    A file that `write` made lists its operations. Any other holds tensors by name, and is read as a state dict is.
+
+    Args:
+        data: Bytes of the file.
+        metadata: What to add to the file's own.
 
     Raises:
-        NetworkError: The file is damaged, or holds tensors by name only, see `read_tensors`.
+        NetworkError: The file is damaged, or its tensors do not tell their network.
     """
     tensors, about = read_tensors(data)
     if about.get("format") != FORMAT:
-        raise NetworkError(
-            f"tensors {', '.join(sorted(tensors)[:5])} … come without operations: must be a file with metadata "
-            f'"format": "{FORMAT}". Convert the checkpoint it was made of.'
-        )
+        told = {**read_properties(about), **(metadata or {})}
+        return network_of(tensors, told), told
     if about.get("version") != str(VERSION):
-        raise NetworkError(f"version {about.get('version')!r:.100}: must be {VERSION}. Use a newer release of this package.")
+        raise NetworkError(
+            f"version {about.get('version')!r:.100}: must be {VERSION}. Use a newer release of this package."
+        )
     used: set[str] = set()
     listed = read_json(about.get("network", ""), "header")
     inputs = read_json(about.get("inputs", ""), "header")
-    metadata = read_json(about.get("metadata", "{}"), "header")
-    if not isinstance(listed, list) or not isinstance(metadata, dict) or type(inputs) is not int or inputs < 1:
+    own = read_properties({"metadata": about.get("metadata", "{}")})
+    if not isinstance(listed, list) or type(inputs) is not int or inputs < 1:
         raise NetworkError("header: must list operations, inputs and metadata. Convert the network again.")
     operations = tuple(_operation(number, one, tensors, used) for number, one in enumerate(listed, 1))
     if left := sorted(set(tensors) - used):
         raise NetworkError(f"tensors {', '.join(left)[:200]}: must be used by an operation. Convert the network again.")
-    return Network(inputs, operations), metadata
+    return Network(inputs, operations), own
 
 
 def _operation(number: int, said: Any, tensors: Mapping[str, np.ndarray], used: set[str]) -> Operation:
@@ -104,6 +111,9 @@ def read_tensors(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     for name, said in header.items():
         what = f"tensor {name!r:.100}"
         said = said if isinstance(said, dict) else {}
+        dtype: Any
+        shape: Any
+        span: Any
         dtype, shape, span = said.get("dtype"), said.get("shape"), said.get("data_offsets")
         if dtype not in DTYPES:
             raise NetworkError(f"{what} has dtype {dtype!r:.100}: must be {', '.join(DTYPES)}. Save it as float32.")
@@ -162,4 +172,6 @@ def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
     text = json.dumps(header).encode()
     # numbers begin at a multiple of eight
     text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + b"".join(values.astype("<f4").tobytes() for values in tensors.values())
+    return (
+        len(text).to_bytes(8, "little") + text + b"".join(values.astype("<f4").tobytes() for values in tensors.values())
+    )

@@ -18,7 +18,7 @@ from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, N
 
 # the axis of rows, in a shape
 ROWS = None
-Shape = tuple[int | None, ...]
+Shape = tuple[Any, ...]
 # constants are folded up to this size
 MOST_NUMBERS = 2**24
 
@@ -94,6 +94,25 @@ class Tracer:
             return Value(self.cells[x.layers[0]], shape)
         raise NetworkError("takes a state or a constant where it should take what depends on the input.")
 
+    def gelu(self, x: Tensor, approximate: str) -> Tensor:
+        """Gaussian error linear unit; "none" is exact, "tanh" is what that stands for. Source: `torch.nn.GELU`."""
+        if approximate == "tanh":
+            cube = self.binary("mul", self.binary("mul", x, x), x)
+            inner = self.binary("add", x, self.binary("mul", cube, _number(0.044715)))
+            gate = self.unary("tanh", self.binary("mul", inner, _number(math.sqrt(2 / math.pi))))
+        elif approximate == "none":
+            gate = self.unary("erf", self.binary("mul", x, _number(math.sqrt(0.5))))
+        else:
+            raise NetworkError(f"approximate {approximate!r:.50} is neither none nor tanh.")
+        return self.binary("mul", self.binary("mul", x, _number(0.5)), self.binary("add", gate, _number(1.0)))
+
+    @staticmethod
+    def shape(x: Tensor) -> Shape:
+        """Lengths of the axes."""
+        if isinstance(x, State):
+            return (ROWS, x.width) if x.flat else (len(x.layers), ROWS, x.width)
+        return tuple(x.shape)
+
     def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
         """Other axes of length 1; -1 stands for one length, `ROWS` for the number of rows."""
         if isinstance(x, np.ndarray):
@@ -151,7 +170,7 @@ class Tracer:
     def transpose(self, x: Tensor, order: Sequence[int]) -> Tensor:
         """Axes in another order."""
         order = [_axis(place, len(order)) for place in order]
-        size = 2 if isinstance(x, State) and x.flat else 3 if isinstance(x, State) else len(x.shape)
+        size = len(self.shape(x))
         if sorted(order) != list(range(size)):
             raise NetworkError(f"puts axes in the order {order}: must be those of {size}.")
         if isinstance(x, np.ndarray):
@@ -253,7 +272,7 @@ class Tracer:
         second = second if isinstance(second, np.ndarray) else self.value(second)
         size = max(len(first.shape), len(second.shape))
         shapes = [(1,) * (size - len(one.shape)) + tuple(one.shape) for one in (first, second)]
-        shape: list[int | None] = []
+        shape: list[Any] = []
         for one, other in zip(*shapes, strict=True):
             # two values have their rows at the same place; a constant has one for all of them
             both = isinstance(first, Value) and isinstance(second, Value)
@@ -270,7 +289,18 @@ class Tracer:
                         values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
                         return self.add(replace(linear, bias=values), result)
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
+        if function == "div" and self._is_softsign(*sources):
+            return self.add(Unary("softsign", sources[0]), result)
         return self.add(Binary(function, *sources), result)
+
+    def _is_softsign(self, x: int, divisor: int) -> bool:
+        """Whether `x / divisor` is x / (1 + |x|), as exporters write it."""
+        match self.operations[divisor - 1] if divisor else None:
+            case Binary("add", first, second):
+                pair = [self.operations[one - 1] for one in (first, second) if one]
+                numbers = [one.values.tolist() for one in pair if isinstance(one, Constant)]
+                return Unary("abs", x) in [one for one in pair if isinstance(one, Unary)] and numbers == [[1.0]]
+        return False
 
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
@@ -286,7 +316,9 @@ class Tracer:
             raise NetworkError("multiplies two constants. Multiply them before the network is saved.")
         x = self.value(x)
         if len(x.shape) < 2 or x.shape[-1] != weight.shape[0]:
-            raise NetworkError(f"multiplies {_text(x.shape)} by {weight.shape}: the numbers of a row must be as many as the matrix is high.")
+            raise NetworkError(
+                f"multiplies {_text(x.shape)} by {weight.shape}: as many numbers as the matrix has rows are needed."
+            )
         bias = np.zeros(weight.shape[1], np.float32)
         result = self.add(Linear(x.source, _float32(weight.T), bias), _one_axis((*x.shape[:-1], weight.shape[1])))
         self._bare.add(result.source)
@@ -294,14 +326,20 @@ class Tracer:
 
     # recurrent layers
 
-    def lstm(self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray) -> list[Tensor]:
+    def lstm(
+        self, x: Value, hidden: Tensor, cell: Tensor, w: np.ndarray, r: np.ndarray, bias: np.ndarray
+    ) -> list[Tensor]:
         """One layer, gates i, f, g, o: its output as wide as the hidden state, then hidden and cell state after it."""
         layer = self._layer({"h": hidden, "c": cell})
-        value = self.add(LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1]))
+        value = self.add(
+            LSTMCell(x.source, layer, _float32(w), _float32(r), _float32(bias)), self._wide(x, r.shape[-1])
+        )
         self.cells.append(value.source)
         return [value, State("h", "", (layer,), r.shape[-1]), State("c", "", (layer,), r.shape[-1])]
 
-    def gru(self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray) -> list[Tensor]:
+    def gru(
+        self, x: Value, hidden: Tensor, w: np.ndarray, r: np.ndarray, bias_ih: np.ndarray, bias_hh: np.ndarray
+    ) -> list[Tensor]:
         """One layer, gates r, z, n: its output, which is the hidden state, and the hidden state after it."""
         layer = self._layer({"h": hidden})
         cell = GRUCell(x.source, layer, _float32(w), _float32(r), _float32(bias_ih), _float32(bias_hh))
@@ -351,7 +389,12 @@ class Tracer:
         """
         for name, count, after in states:
             state = self.state_after(after)
-            places = {place: (which, layer) for layer, one in enumerate(self.taken) for which, (at, place) in one.items() if at == name}
+            places = {
+                place: (which, layer)
+                for layer, one in enumerate(self.taken)
+                for which, (at, place) in one.items()
+                if at == name
+            }
             wanted = [places.get(place) for place in range(count)]
             if state is None or wanted != [(state.which, layer) for layer in state.layers]:
                 raise NetworkError(
@@ -417,7 +460,7 @@ def _axis(place: Any, size: int) -> int:
     return int(place) % size
 
 
-def _order(shape: Shape) -> list[int | None]:
+def _order(shape: Shape) -> list[Any]:
     """Axes that are not of length 1."""
     return [size for size in shape if size != 1]
 
@@ -437,6 +480,10 @@ def _with_shape(x: Value | np.ndarray, shape: Shape) -> Value | np.ndarray:
 
 def _text(shape: Sequence[Any]) -> str:
     return f"({', '.join('rows' if size is ROWS else str(size) for size in shape)})"
+
+
+def _number(value: float) -> np.ndarray:
+    return np.array(value, np.float32)
 
 
 def _float32(values: np.ndarray) -> np.ndarray:

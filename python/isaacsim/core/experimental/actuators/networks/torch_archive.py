@@ -1,0 +1,100 @@
+"""The zip file that PyTorch writes, opened within bounds: what it holds is read, nothing is unpacked to disk."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+
+from ..errors import NetworkError
+
+# a checkpoint of an actuator is kilobytes; these bounds are what a hostile one may cost
+MAX_BYTES = 64 << 20
+MAX_ENTRIES = 4096
+MAX_RATIO = 1000
+
+ENCRYPTED = 0x1 | 0x40 | 0x2000
+
+
+class Archive:
+    """The entries of a PyTorch archive by name, without its top folder.
+
+    Args:
+        data: Bytes of the file.
+        max_bytes: What all entries together may hold.
+
+    Raises:
+        NetworkError: It is no zip file, is truncated, something stands before it, an entry is encrypted, compressed in
+            an unusual way, named twice or outside the top folder, or the entries are too many or too large.
+    """
+
+    def __init__(self, data: bytes, max_bytes: int = MAX_BYTES) -> None:
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(data))
+        except Exception as error:  # zipfile raises what it meets
+            raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+        entries = self._zip.infolist()
+        if not 0 < len(entries) <= MAX_ENTRIES:
+            raise NetworkError(f"archive has {len(entries)} entries: must be 1 … {MAX_ENTRIES}. Save it anew.")
+        if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
+            raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
+        total = sum(entry.file_size for entry in entries)
+        if total > max_bytes:
+            raise NetworkError(f"archive holds {total} bytes: must be at most {max_bytes}. Use a smaller network.")
+        tops = {entry.filename.partition("/")[0] for entry in entries}
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in entries:
+            self._check(entry)
+            name = entry.filename.partition("/")[2]
+            if name in self._entries:
+                raise NetworkError(f"entry {entry.filename!r} is there twice: must be once. Save the file anew.")
+            self._entries[name] = entry
+        if len(tops) != 1:
+            raise NetworkError(f"archive has {len(tops)} top folders: must be one. Save it anew with PyTorch.")
+        if "byteorder" in self and self.read("byteorder") != b"little":
+            raise NetworkError("archive is of another byte order: must be little. Save it on another machine.")
+
+    @staticmethod
+    def _check(entry: zipfile.ZipInfo) -> None:
+        name, parts = entry.filename, entry.filename.split("/")
+        if "\\" in name or ":" in name or len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
+            raise NetworkError(f"entry {name!r}: must be a file inside the archive's folder. Save it anew.")
+        if entry.flag_bits & ENCRYPTED or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise NetworkError(f"entry {name!r} is encrypted or oddly compressed: must be stored or deflated.")
+        if entry.file_size > max(MAX_RATIO * entry.compress_size, 1 << 16):
+            raise NetworkError(f"entry {name!r} swells {entry.compress_size} bytes to {entry.file_size}: too much.")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._entries
+
+    def names(self) -> list[str]:
+        """All names of entries, without the top folder."""
+        return list(self._entries)
+
+    def read(self, name: str) -> bytes:
+        """Bytes of an entry.
+
+        Raises:
+            NetworkError: It is not there, or damaged.
+        """
+        if name not in self:
+            raise NetworkError(f"archive has no {name!r}: must have. Save it anew with PyTorch.")
+        entry = self._entries[name]
+        try:
+            with self._zip.open(entry) as file:
+                content = file.read(entry.file_size)
+        except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+            raise NetworkError(f"entry {name!r} is damaged ({error}): must be whole. Copy the file again.") from error
+        if len(content) != entry.file_size:
+            raise NetworkError(f"entry {name!r} is shorter than it says: must be whole. Copy the file again.")
+        return content
+
+
+def entry_names(data: bytes) -> list[str]:
+    """Names in a zip file without their top folder, for telling formats apart; none if it is not one."""
+    if not data.startswith(b"PK\3\4"):
+        return []
+    try:
+        return [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(data)).namelist()]
+    except Exception:  # whatever is wrong with it is said by who reads it
+        return []

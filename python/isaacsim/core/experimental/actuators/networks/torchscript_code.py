@@ -1,0 +1,354 @@
+"""The code of a TorchScript archive, walked over step by step: its text is parsed, never compiled or executed."""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import NetworkError
+from .torch_archive import Archive
+from .torch_pickle import Record
+from .torchscript_operations import perform
+from .torchscript_values import Builder, refuse
+
+MAX_TEXT = 1 << 20
+MAX_STEPS = 50_000
+MAX_CALLS = 32
+MAX_NESTING = 150
+
+
+@dataclass(frozen=True)
+class Name:
+    """A dotted name that is looked up when it is called: `torch.add`, `__torch__.torch.nn.functional.relu`."""
+
+    path: str
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A function of the archive, bound to an object where it is a method."""
+
+    where: str
+    code: ast.FunctionDef
+    bound: tuple[Any, ...] = ()
+
+
+class _PlacedError(NetworkError):
+    """An error whose message says where in the code it happened."""
+
+
+class _Return(Exception):
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+ROOTS = ("torch", "ops", "__torch__")
+
+
+class Code:
+    """The classes and functions of an archive, read when they are asked for.
+
+    Args:
+        archive: The archive.
+        constants: What its code calls `CONSTANTS.c0`, `CONSTANTS.c1` and so on.
+    """
+
+    def __init__(self, archive: Archive, constants: tuple[Any, ...]) -> None:
+        self._archive = archive
+        self.constants = constants
+        self._files: dict[str, dict[str, ast.stmt]] = {}
+        self._left = MAX_TEXT
+
+    def find(self, path: str) -> ast.ClassDef | ast.FunctionDef:
+        """Definition of a qualified name.
+
+        Raises:
+            NetworkError: It is not in the archive, or the text is none that PyTorch writes.
+        """
+        module, _, name = path.rpartition(".")
+        found = self._file(f"code/{module.replace('.', '/')}.py").get(name)
+        if not isinstance(found, ast.ClassDef | ast.FunctionDef):
+            raise NetworkError(f"archive has no code of {path[:200]}: must have. Save it anew with PyTorch.")
+        return found
+
+    def _file(self, entry: str) -> dict[str, ast.stmt]:
+        if entry not in self._files:
+            content = self._archive.read(entry)
+            self._left -= len(content)
+            if self._left < 0:
+                raise NetworkError(f"archive has more than {MAX_TEXT} bytes of code: must have fewer.")
+            self._files[entry] = {
+                item.name: item
+                for item in parse(content, entry).body
+                if isinstance(item, ast.ClassDef | ast.FunctionDef)
+            }
+        return self._files[entry]
+
+    def member(self, record: Record, name: str) -> Any:
+        """An attribute of an object, a constant of its class or a method."""
+        if name in record.attributes:
+            return record.attributes[name]
+        kind = self.find(record.type)
+        for item in kind.body if isinstance(kind, ast.ClassDef) else []:
+            match item:
+                case ast.FunctionDef(name=own) if own == name:
+                    return Method(record.type, item, (record,))
+                case ast.AnnAssign(target=ast.Name(id=own), value=ast.expr() as value) if own == name:
+                    return literal(value)
+        raise NetworkError(f"{record.type} has no {name[:100]}: must have. Save the network anew.")
+
+
+def parse(content: bytes, entry: str) -> ast.Module:
+    """The tree of a text.
+
+    Raises:
+        NetworkError: It is none, or too deeply nested.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(content.decode("utf-8"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise NetworkError(f"{entry} is no code that PyTorch writes ({error}): must be. Save it anew.") from error
+
+
+def literal(node: ast.expr) -> Any:
+    """A number, text or list that stands in the code."""
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() | None as value):
+            if type(value) is int and value.bit_length() > 64:
+                raise NetworkError("a whole number in the code has more than 64 bits: must have fewer.")
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Name(id="inf"):
+            return math.inf
+        case ast.List(elts=items):
+            return [literal(item) for item in items]
+        case ast.Tuple(elts=items):
+            return tuple(literal(item) for item in items)
+    raise refuse(f"{ast.unparse(node)[:100]} as a constant")
+
+
+class Interpreter:
+    """Walks over functions of an archive and collects what they do to tensors.
+
+    Args:
+        code: The code of the archive.
+        builder: Where operations go.
+    """
+
+    def __init__(self, code: Code, builder: Builder) -> None:
+        self._code = code
+        self._builder = builder
+        self.steps = 0
+        self._depth = 0
+        self._nesting = 0
+
+    def call(self, method: Method, arguments: list[Any], named: dict[str, Any]) -> Any:
+        """What a function returns.
+
+        Raises:
+            NetworkError: It does something outside the closed list; the message names function, line and operation.
+        """
+        self._depth += 1
+        if self._depth > MAX_CALLS:
+            raise NetworkError(f"functions of the code call each other more than {MAX_CALLS} deep: must not.")
+        values = self._arguments(method, [*method.bound, *arguments], named)
+        try:
+            self._block(method, method.code.body, values)
+        except _Return as result:
+            return result.value
+        finally:
+            self._depth -= 1
+        return None
+
+    def _arguments(self, method: Method, given: list[Any], named: dict[str, Any]) -> dict[str, Any]:
+        spec = method.code.args
+        names = [one.arg for one in spec.args]
+        if spec.vararg or spec.kwarg or spec.posonlyargs or spec.kwonlyargs or len(given) > len(names):
+            raise refuse(f"a call of {method.code.name} with {len(given)} values")
+        defaults = dict(zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=True))
+        values = dict(zip(names, given, strict=False)) | named
+        for name in names:
+            if name not in values:
+                if name not in defaults:
+                    raise refuse(f"a call of {method.code.name} without {name}")
+                values[name] = literal(defaults[name])
+        if set(values) != set(names):
+            raise refuse(f"a call of {method.code.name} with other names")
+        return values
+
+    def _block(self, method: Method, body: list[ast.stmt], values: dict[str, Any]) -> None:
+        for statement in body:
+            try:
+                self._statement(method, statement, values)
+            except _PlacedError:
+                raise
+            except NetworkError as error:
+                place = f"{method.where}.{method.code.name}, line {statement.lineno}"
+                raise _PlacedError(f"{place}: {error}") from error
+
+    def _statement(self, method: Method, statement: ast.stmt, values: dict[str, Any]) -> None:
+        self._count()
+        match statement:
+            case ast.Assign(targets=[target], value=value):
+                self._assign(target, self._value(value, values), values)
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                values[name] = self._value(value, values)
+            case ast.Expr(value=value):
+                self._value(value, values)
+            case ast.Return(value=value):
+                raise _Return(None if value is None else self._value(value, values))
+            case ast.If(test=test, body=body, orelse=other):
+                chosen = self._value(test, values)
+                if not isinstance(chosen, bool):
+                    raise refuse(f"if {ast.unparse(test)[:100]}, which differs from row to row,")
+                self._nest(lambda: self._block(method, body if chosen else other, values))
+            case ast.Pass():
+                pass
+            case _:
+                raise refuse(f"statement {type(statement).__name__.lower()}")
+
+    def _nest(self, action: Any) -> Any:
+        self._nesting += 1
+        if self._nesting > MAX_NESTING:
+            raise NetworkError(f"code is nested deeper than {MAX_NESTING}: must be flatter. Save the network anew.")
+        try:
+            return action()
+        finally:
+            self._nesting -= 1
+
+    def _count(self) -> None:
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            raise NetworkError(f"code takes more than {MAX_STEPS} steps: must take fewer. Use a smaller network.")
+
+    def _assign(self, target: ast.expr, value: Any, values: dict[str, Any]) -> None:
+        match target:
+            case ast.Name(id=name):
+                values[name] = value
+            case ast.Tuple(elts=parts) | ast.List(elts=parts):
+                if not isinstance(value, list | tuple) or len(value) != len(parts):
+                    raise refuse(f"taking {len(parts)} values from one {type(value).__name__}")
+                for part, one in zip(parts, value, strict=True):
+                    self._assign(part, one, values)
+            case _:
+                raise refuse(f"an assignment to {ast.unparse(target)[:100]}")
+
+    def _value(self, node: ast.expr, values: dict[str, Any]) -> Any:
+        return self._nest(lambda: self._expression(node, values))
+
+    def _expression(self, node: ast.expr, values: dict[str, Any]) -> Any:
+        self._count()
+        match node:
+            case ast.Name(id=name) if name in values:
+                return values[name]
+            case ast.Name(id=name) if name in ROOTS:
+                return Name(name)
+            case ast.Attribute(value=ast.Name(id="CONSTANTS"), attr=name):
+                return self._constant(name)
+            case ast.Attribute(value=owner, attr=name):
+                return self._attribute(self._value(owner, values), name)
+            case ast.Subscript(value=owner, slice=index):
+                return self._item(self._value(owner, values), self._value(index, values))
+            case ast.List(elts=items):
+                return [self._value(item, values) for item in items]
+            case ast.Tuple(elts=items):
+                return tuple(self._value(item, values) for item in items)
+            case ast.Call():
+                return self._call(node, values)
+            case _:
+                return literal(node)
+
+    def _constant(self, name: str) -> Any:
+        number = int(name[1:]) if name[:1] == "c" and name[1:].isdecimal() and len(name) < 9 else -1
+        if not 0 <= number < len(self._code.constants):
+            raise NetworkError(f"archive has no constant {name[:100]}: must have. Save it anew with PyTorch.")
+        return self._code.constants[number]
+
+    def _attribute(self, owner: Any, name: str) -> Any:
+        if isinstance(owner, Name):
+            return Name(f"{owner.path}.{name}")
+        if isinstance(owner, Record):
+            return self._code.member(owner, name)
+        raise refuse(f"attribute {name[:100]} of {type(owner).__name__}")
+
+    def _item(self, owner: Any, index: Any) -> Any:
+        if isinstance(owner, list | tuple) and type(index) is int and -len(owner) <= index < len(owner):
+            return owner[index]
+        raise refuse(f"an item of {type(owner).__name__}")
+
+    def _call(self, node: ast.Call, values: dict[str, Any]) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id not in values:
+            return self._builtin(node.func.id, node, values)
+        function = self._value(node.func, values)
+        arguments = [self._value(one, values) for one in node.args]
+        if any(one.arg is None for one in node.keywords):
+            raise refuse("a call with **")
+        named = {str(one.arg): self._value(one.value, values) for one in node.keywords}
+        if isinstance(function, Method):
+            return self.call(function, arguments, named)
+        if not isinstance(function, Name):
+            raise refuse(f"a call of {type(function).__name__}")
+        root, _, rest = function.path.partition(".")
+        if root == "__torch__":
+            found = self._code.find(function.path)
+            if isinstance(found, ast.ClassDef):
+                raise refuse(f"making an object of {function.path[:100]}")
+            return self.call(Method(function.path.rpartition(".")[0], found), arguments, named)
+        return perform(self._builder, rest.removeprefix("aten."), arguments, named)
+
+    def _builtin(self, name: str, node: ast.Call, values: dict[str, Any]) -> Any:
+        arguments = node.args
+        if node.keywords:
+            raise refuse(f"{name[:100]} with named values")
+        match name, arguments:
+            case ("annotate" | "unchecked_cast", [_kind, value]):
+                return self._value(value, values)
+            case "uninitialized", [_kind]:
+                return None
+            case "getattr", [owner, ast.Constant(value=str() as attribute)]:
+                return self._attribute(self._value(owner, values), attribute)
+            case (("int" | "float" | "bool"), [value]):
+                return self._cast(name, self._value(value, values))
+        raise refuse(f"operation {name[:100]}")
+
+    def _cast(self, name: str, value: Any) -> Any:
+        if name == "float" and isinstance(value, str) and value in ("inf", "-inf", "nan"):
+            return float(value)
+        value = perform(self._builder, "item", [value], {})
+        if isinstance(value, bool | int | float):
+            return {"int": int, "float": float, "bool": bool}[name](value)
+        return value
+
+
+def arrays(root: Record) -> dict[str, np.ndarray]:
+    """All arrays of an object and what it holds, by the path of their attributes."""
+    found: dict[str, np.ndarray] = {}
+    seen: set[int] = set()
+    waiting: list[tuple[str, Any]] = [("", root)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, np.ndarray):
+            found.setdefault(path, value)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if path.count(".") > MAX_CALLS:
+            raise NetworkError(f"objects of the archive hold each other more than {MAX_CALLS} deep: must not.")
+        inner: Any = ()
+        match value:
+            case Record(attributes=attributes):
+                inner = attributes.items()
+            case dict():
+                inner = value.items()
+            case list() | tuple():
+                inner = enumerate(value)
+        waiting += [(f"{path}.{key}".strip("."), one) for key, one in inner]
+    return found
