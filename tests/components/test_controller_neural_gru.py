@@ -62,5 +62,5 @@ def test_what_cannot_be_used_is_refused(wrong: dict[str, Any], message: str, tmp
     """One error that names the file and the key."""
     metadata = metadata_of(["velocity", "position_error"]) | wrong
     path = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
-    with pytest.raises(ValueError, match=rf"ControllerNeuralGRU\(.*knee.safetensors\).*{message}"):
+    with pytest.raises(ValueError, match=rf"knee.safetensors.*{message}"):
         ControllerNeuralGRU(path)

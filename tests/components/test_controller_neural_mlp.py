@@ -96,7 +96,7 @@ def test_what_cannot_be_used_is_refused(
 ) -> None:
     """One error that names the file and the key."""
     path = write_network(tmp_path / "knee.safetensors", random_network(kind, inputs), metadata)
-    with pytest.raises(ValueError, match=rf"ControllerNeuralMLP\(.*knee.safetensors\).*{message}"):
+    with pytest.raises(ValueError, match=rf"knee.safetensors.*{message}"):
         ControllerNeuralMLP(path)
 
 

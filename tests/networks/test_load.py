@@ -37,7 +37,7 @@ def test_metadata_by_who_says_it(path: Path) -> None:
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
     """An error names it."""
     path.with_suffix(".json").write_text(text, "latin-1")
-    with pytest.raises(NetworkError, match="knee.safetensors: the JSON file beside it"):
+    with pytest.raises(NetworkError, match=r"knee\.safetensors: sidecar"):
         load_checkpoint(path)
 
 
@@ -63,8 +63,8 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="must be a regular file"):
             read_file(odd)
     with open(tmp_path / "large", "wb") as large:
-        large.truncate(load.LARGEST_FILE + 1)
-    with pytest.raises(ValueError, match=f"large has {load.LARGEST_FILE + 1} bytes: must be at most"):
+        large.truncate(load.LARGEST + 1)
+    with pytest.raises(ValueError, match=f"large has {load.LARGEST + 1} bytes: must be at most"):
         read_file(tmp_path / "large")
     with pytest.raises(FileNotFoundError):
         read_file(tmp_path / "none")

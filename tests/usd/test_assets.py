@@ -187,7 +187,7 @@ def test_other_files_are_refused(path: str, rule: str, asset: Path) -> None:
     """One issue with prim, attribute, value, layer, rule and remedy; nothing is read or waited for."""
     os.mkfifo(asset / "nets" / "pipe")
     with open(asset / "nets" / "large.onnx", "wb") as large:
-        large.truncate(load.LARGEST_FILE + 1)
+        large.truncate(load.LARGEST + 1)
     told = issue(robot_file(asset / "robot.usda", path))
     assert told.startswith(f"<{ACT}>.newton:modelPath = ") and "(layer robot.usda)" in told
     assert rule in told and told.rstrip(".").count(". ") >= 1

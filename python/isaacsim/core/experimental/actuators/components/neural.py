@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 
 import warp as wp
 
-from ..errors import NetworkError
 from ..networks.checkpoint import Checkpoint
 from ..networks.evaluator import Evaluator, make_evaluator
 from ..networks.load import load_checkpoint
@@ -89,10 +88,7 @@ class ControllerNeural(Controller):
                 f"{self._subject}: the network is of kind {self.network.kind}, must be {self.KIND}. Use the controller "
                 "of that kind."
             )
-        try:
-            self.metadata = check_metadata(self.checkpoint.metadata, self.network)
-        except NetworkError as error:
-            raise ValueError(f"{self._subject}: {error}") from error
+        self.metadata = check_metadata(self.checkpoint.metadata, self.network)
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

@@ -11,11 +11,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from .checkpoint import Checkpoint
-from .metadata import read_sidecar
-from .read import read_checkpoint
-
-LARGEST_FILE = 64 * 2**20
-"""Most bytes of a file that are read."""
+from .read import LARGEST, read_checkpoint
 
 # networks in use, by the bytes they were read from
 _known: WeakValueDictionary[tuple[str, str], Checkpoint] = WeakValueDictionary()
@@ -64,8 +60,7 @@ def checkpoint_of(
     key = tuple(hashlib.sha256(part or b"").hexdigest() for part in (data, sidecar))
     if not metadata and (known := _known.get(key)) is not None:
         return known
-    beside = read_sidecar(sidecar, f"{name}: the JSON file beside it") if sidecar is not None else {}
-    found = read_checkpoint(data, name, metadata=beside | dict(metadata or {}))
+    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar)
     if not metadata:
         _known[key] = found
     return found
@@ -81,7 +76,7 @@ def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
     """Read a regular file whole, of a symbolic link what it leads to only if asked to follow it.
 
     Raises:
-        ValueError: It is none, or larger than `LARGEST_FILE`.
+        ValueError: It is none, or larger than `LARGEST`.
         OSError: There is no such file, or it cannot be read.
     """
     # a pipe would wait for its other end
@@ -93,7 +88,7 @@ def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
             raise ValueError(f"{Path(path)}: must be a regular file. Give the path of a network file.")
         require_size(status.st_size, str(path))
         with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(LARGEST_FILE + 1)
+            data = file.read(LARGEST + 1)
         require_size(len(data), str(path))
         return data
     finally:
@@ -102,5 +97,5 @@ def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
 
 def require_size(size: int, name: str) -> None:
     """Raise a `ValueError` for a file of more bytes than may be read."""
-    if size > LARGEST_FILE:
-        raise ValueError(f"{name} has {size} bytes: must be at most {LARGEST_FILE}. Use a smaller network.")
+    if size > LARGEST:
+        raise ValueError(f"{name} has {size} bytes: must be at most {LARGEST}. Use a smaller network.")

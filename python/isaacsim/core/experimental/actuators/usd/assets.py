@@ -19,7 +19,6 @@ from pxr import Ar, Sdf, Usd
 from ..errors import NetworkError
 from ..networks.checkpoint import Checkpoint
 from ..networks.load import checkpoint_of, read_file, require_size, sidecar_of
-from ..networks.metadata import check_metadata
 from ..specs.configs import NeuralControlConfig
 from ..specs.fields import parameters_of
 from .schema import layer_name, opinion
@@ -103,16 +102,14 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
 def read_network(
     prim: Usd.Prim, path: str, issues: list[str], roots: Sequence[str | os.PathLike[str]] = ()
 ) -> Checkpoint | None:
-    """Return the network at the path that a prim names, its metadata checked; what is wrong goes to `issues`."""
+    """Return the network at the path that a prim names, or None; what is wrong goes to `issues`."""
     layer = opinion(prim.GetAttribute(MODEL_PATH)).layer
     try:
         asset = allowed(layer, path, roots)
-        found = checkpoint_of(asset.read(), os.path.basename(path), _sidecar(layer, path, roots))
-        check_metadata(found.metadata, found.network)
+        return checkpoint_of(asset.read(), os.path.basename(path), _sidecar(layer, path, roots))
     except (ValueError, OSError) as error:
         issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_told(error)}")
         return None
-    return found
 
 
 def _told(error: Exception) -> str:
