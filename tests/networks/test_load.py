@@ -33,12 +33,14 @@ def test_metadata_by_who_says_it(path: Path) -> None:
     assert load_metadata(path)["effort_scale"] == 5.0
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"a": 1, "a": 2}', "\xff"])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
 def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
-    """An error names it."""
+    """An error names it, whether or not the network is in use."""
+    known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
     with pytest.raises(NetworkError, match=r"knee\.safetensors: sidecar"):
         load_checkpoint(path)
+    assert known.metadata
 
 
 def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ Source: newton.actuators 1.8 DriveNeuralGRU.
 
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+# pyright: reportAssignmentType=false
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ not an error. Source: newton.actuators 1.8 DriveNeuralMLP, ControllerNeuralMLP o
 
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ class. They compute arrays, so they run between the two phases of a step.
 
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+# pyright: reportAssignmentType=false
 
 from __future__ import annotations
 

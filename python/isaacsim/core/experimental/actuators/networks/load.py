@@ -57,7 +57,7 @@ def checkpoint_of(
     Raises:
         NetworkError: They hold no network that can be computed here.
     """
-    key = tuple(hashlib.sha256(part or b"").hexdigest() for part in (data, sidecar))
+    key = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
     if not metadata and (known := _known.get(key)) is not None:
         return known
     found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar)

@@ -58,7 +58,9 @@ class Asset:
         """
         if not self.inner:
             return read_file(self.path, follow=False)
-        opened = Ar.GetResolver().OpenAsset(Ar.ResolvedPath(self.identifier))
+        # the stubs of USD do not know it
+        resolver: Any = Ar.GetResolver()
+        opened = resolver.OpenAsset(Ar.ResolvedPath(self.identifier))
         if not opened:
             raise FileNotFoundError(f"{self.identifier}: no such file in the package.")
         require_size(opened.GetSize(), self.identifier)
