@@ -335,20 +335,26 @@ def test_linear_network_drives_physics_as_the_pd_law_that_it_is(robots: Path, tm
     np.testing.assert_allclose(found[NeuralControlConfig], found[PDControlConfig], atol=1e-4)
 
 
-def test_agrees_with_newtons_own(tmp_path: Path, rng: np.random.Generator) -> None:
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_agrees_with_newtons_own(kind: str, tmp_path: Path, rng: np.random.Generator) -> None:
     """newton runs the same file: ONNX, which it evaluates with Warp-NN."""
     newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
     pytest.importorskip("warp_nn", reason="newton evaluates networks with Warp-NN, which is not installed")
     pytest.importorskip("onnx", reason="newton reads networks with onnx, which is not installed")
     from isaacsim.core.experimental.actuators.networks import onnx
 
-    network, metadata = NETWORKS["mlp"]
-    path = tmp_path / "mlp.onnx"
+    network, metadata = NETWORKS[kind]
+    if kind == "lstm":
+        # newton takes one layer
+        network = random_network("lstm", 2)
+        metadata = metadata | {"num_layers": 1, "hidden_size": network.hidden_size}
+    path = tmp_path / f"{kind}.onnx"
     path.write_bytes(onnx.write(network, metadata))
-    drive, count = newton.DriveNeuralMLP(str(path)), 4
+    drive, count = getattr(newton, f"DriveNeural{kind.upper()}")(str(path)), 4
     drive.finalize(wp.get_device("cpu"), count)
     states = [drive.state(count, wp.get_device("cpu")) for _ in range(2)]
-    ours = ControllerNeuralMLP(path)
+    ours = {"mlp": ControllerNeuralMLP, "lstm": ControllerNeuralLSTM, "gru": ControllerNeuralGRU}[kind](path)
     ours.finalize("cpu", count)
     own = [ours.state(count, "cpu") for _ in range(2)]
     at = wp.array(np.arange(count), dtype=wp.uint32, device="cpu")
