@@ -56,6 +56,9 @@ def read_checkpoint(
         check_metadata(merged, network)
     except NetworkError as error:
         raise NetworkError(f"{name}: {error}") from (error.__cause__ or error)
+    # whatever else a hostile file makes fail is one error too
+    except Exception as error:
+        raise NetworkError(f"{name}: {error!r:.200}: cannot be read. Save the network again.") from error
     return Checkpoint(network, merged, kind, hashlib.sha256(data).hexdigest())
 
 

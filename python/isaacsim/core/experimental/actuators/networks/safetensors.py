@@ -66,7 +66,7 @@ def read(data: bytes, metadata: Mapping[str, Any] | None = None) -> tuple[Networ
 
 def _operation(number: int, said: Any, tensors: Mapping[str, np.ndarray], used: set[str]) -> Operation:
     """One operation, of a JSON object with its name and fields; tensors are given by name."""
-    kind = OPERATIONS.get(said.get("operation", "")) if isinstance(said, dict) else None
+    kind = OPERATIONS.get(str(said.get("operation"))) if isinstance(said, dict) else None
     wrong = NetworkError(f"header: operation {number} is {said!r:.100}. Convert the network again.")
     if kind is None or set(said) != {"operation", *(field.name for field in dataclasses.fields(kind))}:
         raise wrong
@@ -115,7 +115,7 @@ def read_tensors(data: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
         shape: Any
         span: Any
         dtype, shape, span = said.get("dtype"), said.get("shape"), said.get("data_offsets")
-        if dtype not in DTYPES:
+        if not isinstance(dtype, str) or dtype not in DTYPES:
             raise NetworkError(f"{what} has dtype {dtype!r:.100}: must be {', '.join(DTYPES)}. Save it as float32.")
         if not (_sizes(shape) and _sizes(span) and len(span) == 2 and len(shape) <= 8):
             raise NetworkError(f"{what}: must have a shape and two offsets, whole numbers. Write the file again.")
