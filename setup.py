@@ -22,8 +22,8 @@ VARIANTS = {"baseline": []}
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 if X86:
     VARIANTS |= {
-        "avx2": ["-mavx2"],
-        "avx512": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mprefer-vector-width=512"],
+        "avx2": ["-mavx2", "-mfma"],
+        "avx512": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
     }
 
 

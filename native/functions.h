@@ -5,6 +5,12 @@
 
 #include "arithmetic.h"
 
+#if defined(__FMA__)
+#include <immintrin.h>
+#elif defined(__ARM_FEATURE_FMA) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 namespace ACTUATORS_VARIANT {
 
 #if defined(__GNUC__)
@@ -58,6 +64,22 @@ inline Floats polynomial(Floats x, const float (&c)[N]) {
     Floats sum = all(c[0]);
     for (int k = 1; k < N; ++k) sum = sum * x + all(c[k]);
     return sum;
+}
+
+// a b + c, rounded once everywhere; only where the processor has an instruction for it that is fast.
+inline Floats multiply_add(Floats a, Floats b, Floats c) {
+#if defined(__FMA__) && defined(__AVX512F__)
+    return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__) && defined(__AVX2__)
+    return _mm256_fmadd_ps(a, b, c);
+#elif defined(__ARM_FEATURE_FMA) && defined(__aarch64__) && defined(__GNUC__)
+    return vfmaq_f32(c, a, b);
+#elif defined(__GNUC__)
+    for (int lane = 0; lane < kLanes; ++lane) c[lane] = std::fma(a[lane], b[lane], c[lane]);
+    return c;
+#else
+    return std::fma(a, b, c);
+#endif
 }
 
 // added to a number of moderate size it leaves the nearest integer in the last bits

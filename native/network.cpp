@@ -51,7 +51,7 @@ inline void add_products(Floats (&sums)[OUTPUTS][kVectors], const float* from, i
         for (int o = 0; o < OUTPUTS; ++o) {
             const Floats weight = all(weights[o]);
             UNROLL
-            for (int v = 0; v < kVectors; ++v) sums[o][v] += weight * x[v];
+            for (int v = 0; v < kVectors; ++v) sums[o][v] = multiply_add(weight, x[v], sums[o][v]);
         }
     }
 }

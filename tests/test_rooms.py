@@ -74,6 +74,11 @@ TESTED_IN = {
     "pipeline.step.fault": "pipeline/test_not_finite.py",
     "pipeline.step.warp_functions": "pipeline/step/test_warp.py",
     "pipeline.step.warp_kernel": "pipeline/step/test_cuda_code.py",
+    "networks.calls": "networks/test_evaluator.py",
+    "networks.checkpoint": "networks/test_evaluator.py",
+    "networks.network": "networks/test_evaluator.py",
+    "networks.program": "networks/test_evaluator.py",
+    "networks.warp_evaluator": "networks/test_evaluator.py",
     "omnigraph.node_ports": "graphs/test_registry.py",
     "usd.schema": "usd/test_discover.py",
 }

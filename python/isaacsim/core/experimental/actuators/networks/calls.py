@@ -53,6 +53,9 @@ class Calls:
         of_x, of_y, of_state = self._shapes
         self._check("x", x, of_x)
         self._check("y", y, of_y)
+        for name, array in (("y", y), *(("state_out", array) for array in state_out)):
+            if isinstance(array, np.ndarray) and not array.flags.writeable:
+                raise ValueError(f"{name} must be writeable.")
         for name, states in (("state_in", state_in), ("state_out", state_out)):
             for array in states:
                 self._check(name, array, of_state)

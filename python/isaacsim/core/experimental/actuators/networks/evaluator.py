@@ -22,8 +22,10 @@ class Evaluator(Protocol):
     on the others nor on their number.
     """
 
-    name: str
-    """What computes: "native" with its instruction set, or "warp"."""
+    @property
+    def name(self) -> str:
+        """What computes: "native" with its instruction set, or "warp"."""
+        ...
 
     def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
         """Compute the outputs of all rows.
@@ -31,8 +33,8 @@ class Evaluator(Protocol):
         Args:
             x: Inputs, float32 `(rows, inputs)`, contiguous within a row.
             y: Where outputs go, float32 `(rows,)`.
-            state_in: Recurrent state that is read, float32 `(num_layers, rows, hidden_size)` each: hidden and cell state
-                of an LSTM, hidden state of a GRU, none without recurrent layers.
+            state_in: Recurrent state that is read, float32 `(num_layers, rows, hidden_size)` each: hidden and cell
+                state of an LSTM, hidden state of a GRU, none without recurrent layers.
             state_out: Where the new state goes, alike; the same arrays as `state_in` update it in place.
 
         Raises:

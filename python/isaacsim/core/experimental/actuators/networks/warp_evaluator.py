@@ -1,7 +1,9 @@
 """A network evaluated in Warp: one kernel for all networks, a thread per row, that walks through the instructions."""
 
 # Warp kernels are no Python types
-# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false
+# pyright: reportReturnType=false, reportArgumentType=false, reportCallIssue=false, reportOperatorIssue=false
+# pyright: reportOptionalMemberAccess=false
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ def products(
     columns: wp.array2d[float], row: int, first: int, width: int, numbers: wp.array[float], weights: int
 ) -> float:
     """Return the sum of weights times columns."""
-    total = float(0.0)
+    total = wp.float32(0.0)
     for k in range(width):
         total += numbers[weights + k] * columns[first + k, row]
     return total
@@ -148,14 +150,14 @@ def evaluate_kernel(
 ):
     """Evaluate a row of a network."""
     row = wp.tid()
-    good = int(1)
+    good = wp.int32(1)
     size = layers * hidden
 
     # in
     for k in range(inputs):
         columns[k, row] = x[row, k]
         if not wp.isfinite(x[row, k]):
-            good = int(0)
+            good = wp.int32(0)
     for k in range(size):
         columns[inputs + k, row] = hidden_in[k / hidden, row, k % hidden]
         if states == 2:
@@ -233,8 +235,8 @@ def evaluate_kernel(
                     what, columns[first + first_step * k, row], columns[second + second_step * k, row]
                 )
         else:
-            a = float(0.0)
-            b = float(0.0)
+            a = wp.float32(0.0)
+            b = wp.float32(0.0)
             if what == CLAMP:
                 b = numbers[start + 1]
             if what == CLAMP or what == ELU or what == LEAKY_RELU or what == SOFTPLUS:
@@ -246,10 +248,10 @@ def evaluate_kernel(
     new = inputs + states * size
     for k in range(states * size):
         if not wp.isfinite(columns[new + k, row]):
-            good = int(0)
+            good = wp.int32(0)
     effort = columns[output, row]
     if good == 0 or not wp.isfinite(effort):
-        good = int(0)
+        good = wp.int32(0)
         effort = wp.float32(wp.nan)
     y[row] = effort
     for k in range(size):
