@@ -16,7 +16,6 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
-    NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
@@ -25,7 +24,6 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
-from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from peers import newton_actuator
 from pxr import Usd, UsdPhysics
@@ -161,13 +159,6 @@ def test_infinite_saturation_warns_and_switches_the_curve_off() -> None:
         host.step(DT)
         assert host.arrays().efforts[0] == 5.0
         wrapper.close()
-
-
-def test_network_is_refused_by_name_and_comes_later() -> None:
-    """Authoring works, driving says it does not yet."""
-    host = ArraysHost(["knee"], path=ROOT, stage=stage_with({"knee": (NeuralControlConfig("knee.onnx"), [], None)}))
-    with use_host(host), pytest.raises(ActuatorParseError, match=r"</Robot/Actuators/knee>.*comes later"):
-        ArticulationActuators(ROOT)
 
 
 def test_pid_removes_the_sag_that_pd_leaves(robots: Path) -> None:

@@ -42,7 +42,7 @@ def page(text: str) -> str:
     """
     parts = {
         "configs": [config.__name__ for config in CONFIGS],
-        "components": [law.name or "" for law in catalogue.laws()],
+        "components": [name for law in catalogue.LAWS for name in (law.name, *law.by_network.values()) if name],
     }
     for part, names in parts.items():
         summary = "\n".join(f"   {name}" for name in names)
@@ -60,7 +60,7 @@ def overview(text: str) -> str:
     """
     rows = ["| stage | does | today | USD schema |", "|---|---|---|---|"]
     for stage, does in STAGES.items():
-        configs = [law.config for law in catalogue.LAWS if law.name and law.kind == stage]
+        configs = [law.config for law in catalogue.LAWS if (law.name or law.by_network) and law.kind == stage]
         names = ", ".join(f"`{config.__name__}`" for config in configs)
         schemas = ", ".join(f"`{config.SCHEMA}`" for config in configs)
         rows.append(f"| {stage} | {does} | {names} | {schemas} |")

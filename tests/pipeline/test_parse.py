@@ -111,10 +111,10 @@ def test_every_problem_is_reported_at_once(stage: Usd.Stage) -> None:
     assert len(error.value.issues) == 3
 
 
-def test_network_is_refused(stage: Usd.Stage) -> None:
-    """It is read, but nothing carries it out yet."""
+def test_network_that_is_not_there_is_refused(stage: Usd.Stage) -> None:
+    """Its file is read with the prim; see `test_neural_actuators` for one that is there."""
     prim = add_actuator(ROOT, "knee", "act", NeuralControlConfig("knee.onnx"), stage=stage)
-    with pytest.raises(ActuatorParseError, match=r"<.*/act>: .*comes later"):
+    with pytest.raises(ActuatorParseError, match=r"<.*/act>.newton:modelPath = 'knee.onnx' .*no such file"):
         parse_actuator_prim(prim)
 
 

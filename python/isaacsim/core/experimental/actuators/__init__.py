@@ -30,6 +30,7 @@ _OTHERS = {
     "SchemaNames": "pipeline.parse",
     "Simulation": "simulation",
     "add_actuator": "authoring",
+    "load_metadata": "networks.load",
     "parse_actuator_prim": "pipeline.parse",
     "register_actuator_component": "pipeline.parse",
     "use_host": "hosts.current",
@@ -40,12 +41,13 @@ _OTHERS = {
 @functools.cache
 def _home() -> dict[str, str]:
     """The module of each public name, `__init__.pyi` in a form that costs nothing before somebody asks."""
-    from .components.catalogue import laws
+    from .components.catalogue import LAWS, laws, snake_case
     from .specs.configs import CONFIGS
 
     configs = {config.__name__: "specs.configs" for config in CONFIGS}
     components = {law.name: f"components.{law.module}" for law in laws() if law.name}
-    return dict(sorted((_OTHERS | configs | components).items()))
+    neural = {name: f"components.{snake_case(name)}" for law in LAWS for name in law.by_network.values()}
+    return dict(sorted((_OTHERS | configs | components | neural).items()))
 
 
 def __getattr__(name: str) -> Any:

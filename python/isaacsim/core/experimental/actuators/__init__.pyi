@@ -7,6 +7,9 @@ from .components.base import Controller as Controller
 from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
 from .components.clamping_max_effort import ClampingMaxEffort as ClampingMaxEffort
 from .components.clamping_position_based import ClampingPositionBased as ClampingPositionBased
+from .components.controller_neural_gru import ControllerNeuralGRU as ControllerNeuralGRU
+from .components.controller_neural_lstm import ControllerNeuralLSTM as ControllerNeuralLSTM
+from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerNeuralMLP
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.delay import Delay as Delay
@@ -16,6 +19,7 @@ from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .networks.load import load_metadata as load_metadata
 from .pipeline.actuator import Actuator as Actuator
 from .pipeline.actuator_group import ActuatorGroup as ActuatorGroup
 from .pipeline.entry import ActuatorConfig as ActuatorConfig
@@ -47,6 +51,9 @@ __all__ = [
     "ClampingPositionBased",
     "ComponentKind",
     "Controller",
+    "ControllerNeuralGRU",
+    "ControllerNeuralLSTM",
+    "ControllerNeuralMLP",
     "ControllerPD",
     "ControllerPID",
     "DCMotorClampingConfig",
@@ -63,6 +70,7 @@ __all__ = [
     "SchemaNames",
     "Simulation",
     "add_actuator",
+    "load_metadata",
     "parse_actuator_prim",
     "register_actuator_component",
     "use_host",

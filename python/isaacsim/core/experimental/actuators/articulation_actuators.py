@@ -77,7 +77,7 @@ class ArticulationActuators:
         entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
-            specs = discover(host.stage, robots.prototype_path, robots.prototype_dof_paths)
+            specs = discover(host.stage, robots.prototype_path, robots.prototype_dof_paths, files=True)
             with quiet_warp():
                 entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
             axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]

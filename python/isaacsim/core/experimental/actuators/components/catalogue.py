@@ -11,7 +11,7 @@ import importlib
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..specs.configs import (
@@ -28,6 +28,7 @@ from ..specs.configs import (
 )
 
 if TYPE_CHECKING:
+    from ..networks.checkpoint import Checkpoint
     from .base import Component
 
 PACKAGE = __package__ or ""
@@ -40,10 +41,12 @@ class Law:
     Args:
         config: What a prim says.
         name: Class that carries it out, which stands in the file of that name; None where none of ours does.
+        by_network: Classes that carry it out, by the kind of network, where its file decides.
     """
 
     config: type[Config]
     name: str | None
+    by_network: dict[str, str] = field(default_factory=dict)
 
     @property
     def kind(self) -> Kind:
@@ -69,7 +72,7 @@ class Law:
         """
         if self.name is None:
             raise LookupError(f"{self.config.__name__} has no component class of its own. Ask for `name` first.")
-        return getattr(importlib.import_module(f"{PACKAGE}.{self.module}"), self.name)
+        return component_class(self.name)
 
     @property
     def number(self) -> int:
@@ -106,8 +109,12 @@ class Law:
 LAWS = (
     Law(PDControlConfig, "ControllerPD"),
     Law(PIDControlConfig, "ControllerPID"),
-    # a network can be authored and read, but not driven yet
-    Law(NeuralControlConfig, None),
+    # networks compute arrays, and have no law of numbers
+    Law(
+        NeuralControlConfig,
+        None,
+        {"mlp": "ControllerNeuralMLP", "lstm": "ControllerNeuralLSTM", "gru": "ControllerNeuralGRU"},
+    ),
     Law(DCMotorClampingConfig, "ClampingDCMotor"),
     Law(PositionBasedClampingConfig, "ClampingPositionBased"),
     # where clamps stand that the host program registered
@@ -125,6 +132,11 @@ _registered: dict[str, type[Component] | Resolver] = {}
 def snake_case(name: str) -> str:
     """`ClampingDCMotor` as `clamping_dc_motor`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def component_class(name: str) -> type[Component]:
+    """The built-in component class of that name, loaded on first use from the file of that name."""
+    return getattr(importlib.import_module(f"{PACKAGE}.{snake_case(name)}"), name)
 
 
 def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> list[Law]:
@@ -173,20 +185,28 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: Kind
     _registered[schema] = component_type
 
 
-def class_of(config: Config) -> type[Component]:
+def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Component]:
     """The component class that carries out a config.
 
+    Args:
+        config: What a prim says.
+        checkpoint: The network that it names, where there is one.
+
     Raises:
-        ValueError: Nothing carries the config out yet, or the host program's function refuses it.
+        ValueError: Nothing carries the config out, or the host program's function refuses it.
     """
     found = _line_of(type(config))
     if found is not None and found.name:
         return found.component
+    if found is not None and found.by_network:
+        if checkpoint is None:
+            raise ValueError(f"{config.SCHEMA}: the network was not read. Read it with the prim.")
+        return component_class(found.by_network[checkpoint.network.kind])
     registered = _registered.get(config.SCHEMA)
     if registered is None:
         raise ValueError(
-            f"{config.SCHEMA} can be authored and read, but this version cannot drive it; it comes later. "
-            "Deactivate the prim or apply another controller."
+            f"{config.SCHEMA}: nothing carries it out. Register a component for it, deactivate the prim or apply "
+            "another schema."
         )
     if isinstance(registered, type):
         return registered
@@ -200,15 +220,17 @@ def class_of(config: Config) -> type[Component]:
     return chosen
 
 
-def build(config: Config, num_actuators: int, device: Any) -> Any:
+def build(config: Config, num_actuators: int, device: Any, checkpoint: Checkpoint | None = None) -> Any:
     """Return the component of `config` with each value repeated for `num_actuators` actuators.
 
     Raises:
-        ValueError: Nothing carries the config out yet.
+        ValueError: Nothing carries the config out, or the network in `checkpoint` cannot be used.
     """
     from .base import repeated
 
-    component_type = class_of(config)
+    component_type: Any = class_of(config, checkpoint)
+    if checkpoint is not None:
+        return component_type(checkpoint)
     if not isinstance(config, ForeignConfig):
         return component_type.from_config(config, num_actuators, device)
     resolved = component_type.resolve_arguments(dict(config.values))

@@ -594,9 +594,12 @@ def write(network: Network, metadata: Mapping[str, Any]) -> bytes:
                 biases = (
                     (operation.bias, np.zeros_like(operation.bias)) if lstm else (operation.bias_ih, operation.bias_hh)
                 )
-                node("Unsqueeze", [values[operation.source], zero], f"{name}_step")
+                # the input is a step already, and newton knows no Unsqueeze
+                step = "input" if operation.source == 0 else f"{name}_step"
+                if operation.source != 0:
+                    node("Unsqueeze", [values[operation.source], zero], step)
                 sources = [
-                    f"{name}_step",
+                    step,
                     constant(f"{name}_w", gates(operation.weight_ih)[None]),
                     constant(f"{name}_r", gates(operation.weight_hh)[None]),
                     constant(f"{name}_b", np.concatenate([gates(bias) for bias in biases])[None]),

@@ -101,7 +101,7 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
     version has.
 
     Raises:
-        ActuatorParseError: Nothing carries out one of its configs yet.
+        ActuatorParseError: Nothing carries out one of its configs.
     """
     try:
         return _from_spec(spec, num_robots, device)
@@ -115,7 +115,7 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntr
     return ActuatorEntry(
         label=spec.path,
         dof_names=tuple(target.rsplit("/", 1)[1] for target in spec.targets),
-        controller=newton.dressed(catalogue.build(spec.controller, count, device)),
+        controller=newton.dressed(catalogue.build(spec.controller, count, device, spec.checkpoint)),
         clamping=[newton.dressed(catalogue.build(config, count, device)) for config in clamps],
         delay=newton.dressed(catalogue.build(spec.delay, count, device)) if spec.delay else None,
         shared=True,

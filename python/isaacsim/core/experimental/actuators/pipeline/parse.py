@@ -48,7 +48,7 @@ class ActuatorParsed:
 
     Args:
         controller_class: The control law.
-        controller_kwargs: Its scalar arguments, schema fallbacks filled in.
+        controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` holds the checkpoint read.
         component_specs: Class and scalar arguments of clamps, in authored order, and of the delay, last.
         target_path: Path of the first joint it drives.
         target_paths: Paths of all joints it drives.
@@ -70,13 +70,13 @@ def parse_actuator_prim(prim: Any) -> ActuatorParsed | None:
     Raises:
         ActuatorParseError: A `ValueError` that lists every problem of the prim, or what this version cannot drive.
     """
-    spec = parse_prim(prim)
+    spec = parse_prim(prim, files=True)
     if spec is None:
         return None
     others = [*spec.clamping, *([spec.delay] if spec.delay else [])]
     try:
         return ActuatorParsed(
-            *_class_and_arguments(spec.controller),
+            *_class_and_arguments(spec.controller, spec.checkpoint),
             component_specs=[_class_and_arguments(config) for config in others],
             target_path=spec.targets[0],
             target_paths=list(spec.targets),
@@ -113,8 +113,11 @@ def register_actuator_component(
     accept_schema(schema_name, name)
 
 
-def _class_and_arguments(config: Any) -> tuple[type[Component], dict[str, Any]]:
-    component_class = catalogue.class_of(config)
+def _class_and_arguments(config: Any, checkpoint: Any = None) -> tuple[type[Component], dict[str, Any]]:
+    component_class = catalogue.class_of(config, checkpoint)
+    if checkpoint is not None:
+        # what was read stays what was checked
+        return component_class, {"model_path": checkpoint}
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
     return component_class, dict(vars(config))

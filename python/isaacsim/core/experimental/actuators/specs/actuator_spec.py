@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from .configs import ClampingConfig, ControlConfig, DelayConfig
 
@@ -17,6 +18,7 @@ class ActuatorSpec:
         controller: The control law.
         clamping: Effort limits in authored order.
         delay: Command delay, or None.
+        checkpoint: The network of a neural controller, where its file was read.
     """
 
     path: str
@@ -24,3 +26,4 @@ class ActuatorSpec:
     controller: ControlConfig
     clamping: tuple[ClampingConfig, ...] = ()
     delay: DelayConfig | None = None
+    checkpoint: Any = field(default=None, compare=False, repr=False)

@@ -83,7 +83,7 @@ class PIDControlConfig(ControlConfig):
 
 @dataclass
 class NeuralControlConfig(ControlConfig):
-    """A neural network as control law, stored in a model file. Can be authored; it cannot be driven yet."""
+    """A neural network as control law, stored in a file; the `model_type` in it chooses the controller."""
 
     SCHEMA: ClassVar[str] = "NewtonNeuralControlAPI"
 

@@ -8,10 +8,17 @@ from typing import Any
 
 from pxr import Sdf, Usd, Vt
 
-from ..specs.configs import CONFIGS
+from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
 from .articulation import is_single_axis_joint, joints_by_name
+from .assets import note_authored
 from .schema import ACTUATOR_TYPE, TARGETS
+
+
+def asset_text(path: str | PurePath) -> str:
+    """The path of a file as USD writes it."""
+    return path.as_posix() if isinstance(path, PurePath) else path
+
 
 # USD value type of each kind of parameter, and what makes its value of ours
 _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
@@ -20,7 +27,7 @@ _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "float[]": (Sdf.ValueTypeNames.FloatArray, lambda table: Vt.FloatArray([float(value) for value in table])),
     "asset": (
         Sdf.ValueTypeNames.Asset,
-        lambda path: Sdf.AssetPath(path.as_posix() if isinstance(path, PurePath) else path),
+        lambda path: Sdf.AssetPath(asset_text(path)),
     ),
 }
 _KIND_WORDS = {"controller": "a control config", "clamping": "a clamping config", "delay": "a DelayConfig"}
@@ -47,6 +54,8 @@ def author_actuator(
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
     _write(stage, path, configs, targets)
+    if isinstance(controller, NeuralControlConfig):
+        note_authored(stage.GetEditTarget().GetLayer(), asset_text(controller.model_path))
     return stage.GetPrimAtPath(path)
 
 

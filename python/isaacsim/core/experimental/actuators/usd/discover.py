@@ -11,8 +11,9 @@ from pxr import Sdf, Tf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import DCMotorClampingConfig
+from ..specs.configs import DCMotorClampingConfig, NeuralControlConfig
 from .articulation import every_prim, is_single_axis_joint, on_stage
+from .assets import read_network
 from .ownership import Ownership
 from .schema import (
     CONFIG_BY_SCHEMA,
@@ -32,7 +33,7 @@ def actuator_paths(stage: Usd.Stage) -> list[str]:
     return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
 
 
-def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[ActuatorSpec]:
+def discover(stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool = False) -> list[ActuatorSpec]:
     """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
     Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded.
@@ -41,6 +42,7 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
         stage: Where to look.
         root: Path of the articulation root prim.
         joints: Paths of the articulation's joints that an actuator can drive.
+        files: Whether to read the files of networks too.
 
     Raises:
         ActuatorParseError: Listing every problem of every prim at once.
@@ -65,7 +67,7 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
         if whose != "ours":
             continue
         issues += _target_issues(prim, targets, owned, root, driven_by)
-        spec = _parse(prim, tuple(targets), issues)
+        spec = _parse(prim, tuple(targets), issues, files)
         if spec is not None:
             specs.append(spec)
     if issues:
@@ -73,8 +75,8 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str]) -> list[Actuato
     return specs
 
 
-def parse_prim(prim: Usd.Prim) -> ActuatorSpec | None:
-    """The spec of one prim, or None when it is no `NewtonActuator`.
+def parse_prim(prim: Usd.Prim, *, files: bool = False) -> ActuatorSpec | None:
+    """The spec of one prim, or None when it is no `NewtonActuator`; with the network in its file if asked for.
 
     Raises:
         ActuatorParseError: Listing every problem of the prim.
@@ -86,7 +88,7 @@ def parse_prim(prim: Usd.Prim) -> ActuatorSpec | None:
         return None
     targets = _targets_of(prim)
     issues = _target_issues(prim, targets, set(targets), "", {})
-    spec = _parse(prim, tuple(targets), issues)
+    spec = _parse(prim, tuple(targets), issues, files)
     if spec is None and not issues:
         issues.append(
             f"<{prim.GetPath()}> has schemas {applied_schemas(prim)}: must have a controller schema that this version "
@@ -142,7 +144,7 @@ def _target_issues(
     return issues
 
 
-def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> ActuatorSpec | None:
+def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str], files: bool) -> ActuatorSpec | None:
     """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`.
 
     A controller whose schema this version does not know is none: the joint keeps its own drive, with a warning.
@@ -175,12 +177,15 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str]) -> Actua
             )
         return None
     _warn_of_idle_limits(path, configs["clamping"])
+    controller = configs["controller"][0]
+    neural = isinstance(controller, NeuralControlConfig) and bool(controller.model_path)
     return ActuatorSpec(
         path=path,
         targets=targets,
-        controller=configs["controller"][0],
+        controller=controller,
         clamping=tuple(configs["clamping"]),
         delay=next(iter(configs["delay"]), None),
+        checkpoint=read_network(prim, str(controller.model_path), issues) if files and neural else None,
     )
 
 

@@ -126,7 +126,7 @@ def opinion_of_other_kind(prim: Usd.Prim, name: str, kind: type[Sdf.PropertySpec
     # with the schema plugin, the property itself is always of the right kind
     found = prim.GetProperty(name)
     stack = found.GetPropertyStack(Usd.TimeCode.Default()) if found else []
-    return next((_layer_name(spec) for spec in stack if not isinstance(spec, kind)), None)
+    return next((layer_name(spec.layer) for spec in stack if not isinstance(spec, kind)), None)
 
 
 def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
@@ -155,7 +155,7 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
         return described.fallback
     value = attribute.Get(Usd.TimeCode.Default())
     # likewise for a path expression where a number is due
-    if isinstance(authored := _origin(attribute).default, Sdf.PathExpression):
+    if isinstance(authored := opinion(attribute).default, Sdf.PathExpression):
         value = authored
     if described.type == "asset" and isinstance(value, Sdf.AssetPath):
         value = value.path
@@ -176,14 +176,15 @@ def _shown(value: Any) -> str:
 
 
 def _layer_of(found: Usd.Property) -> str:
-    return _layer_name(_origin(found))
+    return layer_name(opinion(found).layer)
 
 
-def _origin(found: Usd.Property) -> Sdf.PropertySpec:
+def opinion(found: Usd.Property) -> Sdf.PropertySpec:
     """The opinion the value comes from, or else the strongest one on the property."""
     stack = found.GetPropertyStack(Usd.TimeCode.Default())
     return next((spec for spec in stack if spec.HasDefaultValue()), stack[0])
 
 
-def _layer_name(spec: Sdf.Spec) -> str:
-    return f"layer {spec.layer.GetDisplayName()}"
+def layer_name(layer: Sdf.Layer) -> str:
+    """What messages call a layer."""
+    return f"layer {layer.GetDisplayName()}"

@@ -1,0 +1,101 @@
+"""From a file to a checkpoint: bounded reading, metadata beside the file, and one copy of the numbers in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from .checkpoint import Checkpoint
+from .read import LARGEST, read_checkpoint
+
+# networks in use, by the bytes they were read from
+_known: WeakValueDictionary[tuple[str, str], Checkpoint] = WeakValueDictionary()
+
+
+def load_checkpoint(path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None) -> Checkpoint:
+    """Read the file of a network as data; nothing in it runs.
+
+    Args:
+        path: Any format, decided by content; 64 MB at most.
+        metadata: Goes before what the file says; a JSON object in `NAME.json` beside `NAME.onnx` does too.
+
+    Raises:
+        NetworkError: A `ValueError`; the file holds no network that can be computed here.
+        OSError: There is no such file, or it cannot be read.
+    """
+    beside = sidecar_of(os.fspath(path))
+    sidecar = read_file(beside) if beside and os.path.lexists(beside) else None
+    return checkpoint_of(read_file(path), str(path), sidecar, metadata)
+
+
+def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the file of a network says about it, with what a JSON file beside it adds.
+
+    Raises:
+        NetworkError: A `ValueError`; the file holds no network that can be computed here.
+        OSError: There is no such file, or it cannot be read.
+    """
+    return dict(load_checkpoint(path).metadata)
+
+
+def checkpoint_of(
+    data: bytes, name: str, sidecar: bytes | None = None, metadata: Mapping[str, Any] | None = None
+) -> Checkpoint:
+    """Return the checkpoint in the bytes of a file; the same bytes give the same one as long as it is in use.
+
+    Args:
+        data: The bytes.
+        name: What errors call them.
+        sidecar: Bytes of the JSON file beside it, if any.
+        metadata: Goes before either.
+
+    Raises:
+        NetworkError: They hold no network that can be computed here.
+    """
+    key = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
+    if not metadata and (known := _known.get(key)) is not None:
+        return known
+    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar)
+    if not metadata:
+        _known[key] = found
+    return found
+
+
+def sidecar_of(name: str) -> str | None:
+    """Where metadata stand beside a file: `knee.json` for `knee.onnx`; None for a file that is called so itself."""
+    stem, extension = os.path.splitext(name)
+    return None if extension.lower() == ".json" else f"{stem}.json"
+
+
+def read_file(path: str | os.PathLike[str], *, follow: bool = True) -> bytes:
+    """Read a regular file whole, of a symbolic link what it leads to only if asked to follow it.
+
+    Raises:
+        ValueError: It is none, or larger than `LARGEST`.
+        OSError: There is no such file, or it cannot be read.
+    """
+    # a pipe would wait for its other end
+    flags = ["O_RDONLY", "O_NONBLOCK", "O_BINARY", *([] if follow else ["O_NOFOLLOW"])]
+    descriptor = os.open(path, sum(getattr(os, flag, 0) for flag in flags))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{Path(path)}: must be a regular file. Give the path of a network file.")
+        require_size(status.st_size, str(path))
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+        require_size(len(data), str(path))
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def require_size(size: int, name: str) -> None:
+    """Raise a `ValueError` for a file of more bytes than may be read."""
+    if size > LARGEST:
+        raise ValueError(f"{name} has {size} bytes: must be at most {LARGEST}. Use a smaller network.")

@@ -1,0 +1,86 @@
+"""From a file to a checkpoint: bounds, metadata beside the file, one copy of the numbers."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators.errors import NetworkError
+from isaacsim.core.experimental.actuators.networks import load
+from isaacsim.core.experimental.actuators.networks.load import checkpoint_of, load_checkpoint, load_metadata, read_file
+from neural_twin import random_network, write_network
+
+NETWORK = random_network("mlp", 2)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A network that says something of itself."""
+    return write_network(tmp_path / "knee.safetensors", NETWORK, {"pos_scale": 2.0, "vel_scale": 3.0})
+
+
+def test_metadata_by_who_says_it(path: Path) -> None:
+    """The argument goes before the JSON file beside it, and that before the file."""
+    assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 3.0}
+    path.with_suffix(".json").write_text('{"vel_scale": 4.0, "effort_scale": 5.0}')
+    assert load_metadata(path) == {"pos_scale": 2.0, "vel_scale": 4.0, "effort_scale": 5.0}
+    given = load_checkpoint(path, {"effort_scale": 6.0})
+    assert given.metadata == {"pos_scale": 2.0, "vel_scale": 4.0, "effort_scale": 6.0}
+    # and is nobody else's
+    assert load_metadata(path)["effort_scale"] == 5.0
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1, "a": 2}', "\xff"])
+def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
+    """An error names it, whether or not the network is in use."""
+    known = load_checkpoint(path)
+    path.with_suffix(".json").write_text(text, "latin-1")
+    with pytest.raises(NetworkError, match=r"knee\.safetensors: sidecar"):
+        load_checkpoint(path)
+    assert known.metadata
+
+
+def test_same_bytes_are_one_checkpoint_while_it_is_used(path: Path, tmp_path: Path) -> None:
+    """Wherever they lie; what nobody uses is forgotten."""
+    copy = tmp_path / "copy.safetensors"
+    copy.write_bytes(path.read_bytes())
+    first = load_checkpoint(path)
+    assert load_checkpoint(copy) is first
+    copy.with_suffix(".json").write_text('{"pos_scale": 9.0}')
+    assert load_checkpoint(copy) is not first and load_checkpoint(path) is first
+    before = len(load._known)
+    del first
+    gc.collect()
+    assert len(load._known) < before or before == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
+def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
+    """A pipe is not waited for, a device not read, a large file not taken in."""
+    os.mkfifo(tmp_path / "pipe")
+    for odd in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(ValueError, match="must be a regular file"):
+            read_file(odd)
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(load.LARGEST + 1)
+    with pytest.raises(ValueError, match=f"large has {load.LARGEST + 1} bytes: must be at most"):
+        read_file(tmp_path / "large")
+    with pytest.raises(FileNotFoundError):
+        read_file(tmp_path / "none")
+
+
+def test_link_is_followed_only_if_asked(path: Path, tmp_path: Path) -> None:
+    """The program's own may be links."""
+    (tmp_path / "link").symlink_to(path)
+    assert read_file(tmp_path / "link") == path.read_bytes()
+    with pytest.raises(OSError):
+        read_file(tmp_path / "link", follow=False)
+
+
+def test_bytes_that_are_no_network(tmp_path: Path) -> None:
+    """A `ValueError` that names them."""
+    with pytest.raises(NetworkError, match="knee"):
+        checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
