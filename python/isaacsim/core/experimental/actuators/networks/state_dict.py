@@ -38,8 +38,8 @@ def read(data: bytes, metadata: dict[str, Any] | None = None) -> tuple[Network, 
     """The network of a state dict, and its metadata.
 
     The file holds tensors by name, or a dict of `"model"` or `"state_dict"`, these tensors, and `"metadata"`. Layers
-    are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU (`lstm.weight_ih_l0` …) where
-    there is one. What stands between linear layers no tensor tells: `activation` of the metadata does, and
+    are a sequence of linear ones (`0.weight`, `0.bias`, `2.weight` …), after an LSTM or GRU (`lstm.weight_ih_l0` …)
+    where there is one. What stands between linear layers no tensor tells: `activation` of the metadata does, and
     `output_activation`, "identity" by default, what comes after the last one.
 
     Args:

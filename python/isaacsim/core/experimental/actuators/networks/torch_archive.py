@@ -29,13 +29,10 @@ class Archive:
     """
 
     def __init__(self, data: bytes, max_bytes: int = MAX_BYTES) -> None:
-        try:
-            self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except Exception as error:  # zipfile raises what it meets
-            raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+        self._zip = _opened(data)
         entries = self._zip.infolist()
-        if not 0 < len(entries) <= MAX_ENTRIES:
-            raise NetworkError(f"archive has {len(entries)} entries: must be 1 … {MAX_ENTRIES}. Save it anew.")
+        if not entries:
+            raise NetworkError("archive is empty: must hold a network. Save it anew.")
         if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
             raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
         total = sum(entry.file_size for entry in entries)
@@ -90,11 +87,21 @@ class Archive:
         return content
 
 
+def _opened(data: bytes) -> zipfile.ZipFile:
+    # counted by the signature of a directory entry, before anything is made of them
+    if (count := data.count(b"PK\1\2")) > MAX_ENTRIES:
+        raise NetworkError(f"archive has {count} entries: must be at most {MAX_ENTRIES}. Save it anew.")
+    try:
+        return zipfile.ZipFile(io.BytesIO(data))
+    except Exception as error:  # zipfile raises what it meets
+        raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+
+
 def entry_names(data: bytes) -> list[str]:
     """Names in a zip file without their top folder, for telling formats apart; none if it is not one."""
     if not data.startswith(b"PK\3\4"):
         return []
     try:
-        return [name.partition("/")[2] for name in zipfile.ZipFile(io.BytesIO(data)).namelist()]
-    except Exception:  # whatever is wrong with it is said by who reads it
+        return [name.partition("/")[2] for name in _opened(data).namelist()]
+    except NetworkError:  # whatever is wrong with it is said by who reads it
         return []

@@ -117,8 +117,8 @@ def find_class(module: str, name: str) -> Any:
     """What a name in a pickle stands for.
 
     Raises:
-        NetworkError: It is not in the closed list: rebuilding tensors, storages, `OrderedDict`, typed lists, and classes of
-            the archive's own code, which become records.
+        NetworkError: It is not in the closed list: rebuilding tensors, storages, `OrderedDict`, typed lists, and
+            classes of the archive's own code, which become records.
     """
     if not isinstance(module, str) or not isinstance(name, str):
         raise NetworkError("pickle names something that is no text: must be a class or function. Save it anew.")

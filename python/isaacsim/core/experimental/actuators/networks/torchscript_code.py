@@ -17,7 +17,7 @@ from .torchscript_operations import perform
 from .torchscript_values import Builder, refuse
 
 MAX_TEXT = 1 << 20
-MAX_STEPS = 50_000
+MAX_STEPS = 20_000
 MAX_CALLS = 32
 MAX_NESTING = 150
 

@@ -435,10 +435,10 @@ def _flatten(b: Builder, x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
         raise refuse(f"flatten of rows and width together, shape {shape}")
     one = ROWS if ROWS in merged else math.prod(merged)
     target = (*shape[:start], one, *shape[end + 1 :])
-    return np.reshape(x, target) if isinstance(x, np.ndarray) else viewed(x, x.node, target)
+    return np.reshape(x, ints(target)) if isinstance(x, np.ndarray) else viewed(x, x.node, target)
 
 
-@operation("unsqueeze", "unsqueeze_")
+@operation("unsqueeze")
 def _unsqueeze(b: Builder, x: Any, dim: int) -> Any:
     if isinstance(x, np.ndarray):
         return np.expand_dims(x, dim)
@@ -447,7 +447,7 @@ def _unsqueeze(b: Builder, x: Any, dim: int) -> Any:
     return viewed(x, x.node, tuple(shape))
 
 
-@operation("squeeze", "squeeze_")
+@operation("squeeze")
 def _squeeze(b: Builder, x: Any, dim: Any = None) -> Any:
     if isinstance(x, State):
         return _select(b, x, 0, 0) if dim == 0 and x.layers == 1 else _no_state(x, "squeeze")
@@ -492,7 +492,7 @@ def _no_state(x: Any, what: str) -> Any:
 def _select(b: Builder, x: Any, dim: int, index: int) -> Any:
     place = axis_of(dim, len(x.shape))
     if isinstance(x, np.ndarray):
-        return np.take(x, index, place)
+        return np.asarray(np.take(x, index, place))
     if isinstance(x, State):
         if place != 0 or x.nodes is None or x.name != "h":
             raise refuse("a part of the hidden state")
@@ -749,20 +749,31 @@ def perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) 
             for array in one if isinstance(one, list | tuple) else [one]:
                 if isinstance(array, np.ndarray):
                     b.use_of(array)
-    target = arguments[0] if arguments else None
-    in_place = name.endswith("_") and not name.endswith("__")
-    if in_place and not (isinstance(target, Tensor) and not target.shared):
-        raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")
+    if name.endswith("_") and not name.endswith("__"):
+        return _in_place(b, name, arguments, named)
+    return _perform(b, name, arguments, named)
+
+
+def _perform(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Any:
     try:
         result = OPERATIONS[name](b, *arguments, **named)
+        if isinstance(result, np.ndarray):
+            b.count(result)
+        return result
     except NetworkError:
         raise
     except (TypeError, AttributeError, ValueError, IndexError, ArithmeticError, KeyError) as error:
         raise refuse(f"operation {name} with these arguments ({str(error)[:200]})") from error
-    if in_place and result is not target:
-        if not isinstance(result, Tensor) or (result.shape != target.shape and "squeeze" not in name):
+
+
+def _in_place(b: Builder, name: str, arguments: list[Any], named: dict[str, Any]) -> Tensor:
+    """An operation that writes into its first value, which all its names see."""
+    target = arguments[0] if arguments else None
+    if not isinstance(target, Tensor) or target.shared:
+        raise refuse(f"operation {name}, which writes into a value that is used elsewhere,")
+    result = _perform(b, name, arguments, named)
+    if result is not target:
+        if not isinstance(result, Tensor) or result.shape != target.shape:
             raise refuse(f"operation {name}, which changes the shape of its value in place,")
-        target.node, target.shape = result.node, result.shape  # type: ignore[union-attr]
-        target.shared = False  # type: ignore[union-attr]
-        return target
-    return result
+        target.node = result.node
+    return target

@@ -31,6 +31,7 @@ REMEDY = "Convert the checkpoint to ONNX or safetensors, or trust the file (trus
 MAX_OPERATIONS = 10_000
 MAX_WIDTH = 1 << 16
 MAX_NUMBERS = 1 << 24
+MAX_WORK = 1 << 26
 
 
 class Rows:
@@ -152,6 +153,7 @@ class Builder:
         self.operations: list[Operation] = []
         self.inputs = inputs
         self.used: set[tuple[Any, ...]] = set()
+        self.work = 0
         self.recurrent = False
 
     def add(self, operation: Operation) -> int:
@@ -172,6 +174,13 @@ class Builder:
     def use_of(self, array: np.ndarray) -> None:
         """Note that an array was consumed."""
         self.used.add(identity(array))
+        self.count(array)
+
+    def count(self, array: np.ndarray) -> None:
+        """Bound what is computed on the spot."""
+        self.work += array.size
+        if self.work > MAX_WORK:
+            raise NetworkError(f"code computes more than {MAX_WORK} numbers: must be fewer. Use a smaller network.")
 
     def constant(self, array: Any) -> int:
         """Index of a constant value."""
