@@ -271,7 +271,7 @@ def test_states_by_name_may_stand_in_any_order() -> None:
     made = recurrent(outputs=swapped, metadata=f'{{{names}, "input_name": "x", "output_name": "y", "pos_scale": 2}}')
     network, metadata = reader.read(made.SerializeToString())
     assert network.kind == "lstm" and metadata == {"pos_scale": 2}
-    with pytest.raises(NetworkError, match="state|effort"):
+    with pytest.raises(NetworkError, match=r"state|effort"):
         read(recurrent(outputs=swapped))
 
 
