@@ -59,13 +59,6 @@ inline Floats absolute(Floats x) {
     return number(bits(x) & all_ints(0x7fffffff));
 }
 
-template <int N>
-inline Floats polynomial(Floats x, const float (&c)[N]) {
-    Floats sum = all(c[0]);
-    for (int k = 1; k < N; ++k) sum = sum * x + all(c[k]);
-    return sum;
-}
-
 // a b + c, rounded once everywhere; only where the processor has an instruction for it that is fast.
 inline Floats multiply_add(Floats a, Floats b, Floats c) {
 #if defined(__FMA__) && defined(__AVX512F__)
@@ -82,6 +75,13 @@ inline Floats multiply_add(Floats a, Floats b, Floats c) {
 #endif
 }
 
+template <int N>
+inline Floats polynomial(Floats x, const float (&c)[N]) {
+    Floats sum = all(c[0]);
+    for (int k = 1; k < N; ++k) sum = multiply_add(sum, x, all(c[k]));
+    return sum;
+}
+
 // added to a number of moderate size it leaves the nearest integer in the last bits
 constexpr float kRounder = 12582912.0f;
 
@@ -96,12 +96,12 @@ struct Reduced {
     Floats rest;
 };
 inline Reduced reduced(Floats x) {
-    const Floats shifted = x * all(1.44269504088896341f) + all(kRounder);
+    const Floats shifted = multiply_add(x, all(1.44269504088896341f), all(kRounder));
     const Floats n = shifted - all(kRounder);
-    const Floats r = x - n * all(0.693359375f) - n * all(-2.12194440e-4f);
+    const Floats r = multiply_add(n, all(2.12194440e-4f), multiply_add(n, all(-0.693359375f), x));
     const Floats p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                                     1.6666665459e-1f, 5.0000001201e-1f});
-    return {bits(shifted) - bits(all(kRounder)), r + r * r * p};
+    return {bits(shifted) - bits(all(kRounder)), multiply_add(r * r, p, r)};
 }
 
 // e^x, x from -87 to 88
@@ -113,7 +113,7 @@ inline Floats exp_within(Floats x) {
 inline Floats expm1_within(Floats x) {
     const Reduced r = reduced(x);
     const Floats scale = power_of_two(r.n);
-    return scale * r.rest + (scale - all(1.0f));
+    return multiply_add(scale, r.rest, scale - all(1.0f));
 }
 
 inline Floats exp_of(Floats x) {

@@ -8,6 +8,10 @@
 
 #include "functions.h"
 
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
 namespace ACTUATORS_VARIANT {
 
 using namespace actuators;
@@ -257,17 +261,45 @@ void run(const Network& n, const Instruction& i, int lanes, float* columns) {
 
 // ---- rows in and out
 
+#if defined(__SSE__)
+// Four numbers of four rows into four columns, or the other way round.
+inline void turn(const float* from, int64_t from_pitch, float* to, int64_t to_pitch) {
+    __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_pitch), c = _mm_loadu_ps(from + 2 * from_pitch),
+           d = _mm_loadu_ps(from + 3 * from_pitch);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + to_pitch, b);
+    _mm_storeu_ps(to + 2 * to_pitch, c);
+    _mm_storeu_ps(to + 3 * to_pitch, d);
+}
+constexpr int64_t kTurned = 4;
+#else
+inline void turn(const float* from, int64_t, float* to, int64_t) {
+    *to = *from;
+}
+constexpr int64_t kTurned = 1;
+#endif
+
+// A matrix turned over, by squares as far as they fit.
+void transpose(const float* from, int64_t from_pitch, int64_t rows, int64_t width, float* to, int64_t to_pitch) {
+    const int64_t even_rows = rows / kTurned * kTurned, even_width = width / kTurned * kTurned;
+    for (int64_t row = 0; row < even_rows; row += kTurned)
+        for (int64_t k = 0; k < even_width; k += kTurned)
+            turn(from + row * from_pitch + k, from_pitch, to + k * to_pitch + row, to_pitch);
+    for (int64_t row = 0; row < rows; ++row)
+        for (int64_t k = row < even_rows ? even_width : 0; k < width; ++k)
+            to[k * to_pitch + row] = from[row * from_pitch + k];
+}
+
 // Numbers of rows side by side into columns; rows that are not there are zero.
 void rows_in(const float* rows, int64_t pitch, int64_t count, int64_t width, int lanes, float* columns) {
-    for (int64_t k = 0; k < width; ++k, columns += kBatch) {
-        for (int64_t row = 0; row < count; ++row) columns[row] = rows[row * pitch + k];
-        for (int64_t row = count; row < lanes; ++row) columns[row] = 0.0f;
-    }
+    transpose(rows, pitch, count, width, columns, kBatch);
+    for (int64_t k = 0; k < width && count < lanes; ++k)
+        std::fill(columns + k * kBatch + count, columns + k * kBatch + lanes, 0.0f);
 }
 
 void rows_out(const float* columns, int64_t count, int64_t width, float* rows, int64_t pitch) {
-    for (int64_t row = 0; row < count; ++row)
-        for (int64_t k = 0; k < width; ++k) rows[row * pitch + k] = columns[k * kBatch + row];
+    transpose(columns, kBatch, width, count, rows, pitch);
 }
 
 void block(const Network& n, const NetworkRows& rows, int64_t first, float* columns) {

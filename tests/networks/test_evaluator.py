@@ -124,6 +124,12 @@ def between_layers() -> Network:
     return Network(3, (draw.linear(0, 3, 5), first, Unary("tanh", 2), Concatenate((3, 0)), second, *tail))
 
 
+def by_a_part_of_itself() -> Network:
+    """A value that is read whole and in part for the last time by one operation."""
+    draw = Draw()
+    return Network(6, (draw.linear(0, 6, 4), Slice(1, 2, 3), Binary("mul", 1, 2), draw.linear(3, 4, 1)))
+
+
 NETWORKS: dict[str, Network] = {
     **{function: of_unary(function) for function in UNARY},
     **{function: of_binary(function) for function in BINARY},
@@ -132,6 +138,7 @@ NETWORKS: dict[str, Network] = {
     **{f"{kind} {sizes}": recurrent(kind, *sizes) for kind in ("lstm", "gru") for sizes in ((2, 8, 2), (6, 3, 1))},
     "lstm deep": recurrent("lstm", 4, 5, 3),
     "between": between_layers(),
+    "by a part of itself": by_a_part_of_itself(),
     "only the input": Network(1, (Slice(0, 0, 1),)),
 }
 
