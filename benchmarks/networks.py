@@ -5,6 +5,9 @@
 Every candidate is compared with float64 first, over some steps; what is wrong is not timed. One thread.
 """
 
+# the peers are extras of their own
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import argparse

@@ -123,6 +123,16 @@ TESTED = {
         "a delay above its largest": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
     },
+    "Networks": {
+        "reading a file": ("networks/test_read.py", "reading_runs_opens_and_sends_nothing"),
+        "velocity that goes in": ("components/test_controller_neural_lstm.py", "agrees_with_the_oracle"),
+        "an operation that is not known": (
+            "networks/test_torchscript.py",
+            "what_cannot_be_said_is_refused_and_named states_that_are_not_kept_as_they_are_refused",
+        ),
+        "`modelPath` of a stage": ("usd/test_assets.py", "other_files_are_refused program_may_name_any_file"),
+        "`model_path` in `ActuatorParsed`": ("test_neural_actuators.py", "model_type_chooses_the_class"),
+    },
     "Kept, though one might prefer otherwise": {
         "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),
         "Overlapping wrappers are allowed": ("test_drives.py", "last_owner_restores"),

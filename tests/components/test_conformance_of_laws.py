@@ -81,6 +81,7 @@ def missing() -> list[str]:
     page = (REPOSITORY / "docs" / "api.rst").read_text("utf-8")
     lines = {law.config for law in catalogue.LAWS}
     files = {law.module for law in catalogue.laws()}
+    files |= {catalogue.snake_case(name) for line in catalogue.LAWS for name in line.by_network.values()}
     found = [f"{config.__name__}: add a line to components/catalogue.py" for config in CONFIGS if config not in lines]
     found += [
         f"components/{path.name}: add a line to components/catalogue.py"

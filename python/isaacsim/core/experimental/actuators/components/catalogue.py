@@ -46,7 +46,7 @@ class Law:
 
     config: type[Config]
     name: str | None
-    by_network: dict[str, str] = field(default_factory=dict)
+    by_network: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def kind(self) -> Kind:

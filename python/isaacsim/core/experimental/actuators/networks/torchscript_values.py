@@ -26,7 +26,7 @@ from .network import (
     Unary,
 )
 
-REMEDY = "Convert the checkpoint to ONNX or safetensors, or trust the file (trusted=True) to run it through Torch."
+REMEDY = "Convert the checkpoint to ONNX, torch.onnx.export(...), or use a network of other operations."
 
 MAX_OPERATIONS = 10_000
 MAX_WIDTH = 1 << 16
