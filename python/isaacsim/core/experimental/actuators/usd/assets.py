@@ -92,10 +92,7 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
     if not _may(layer, real, inner, roots):
         tree = "its package" if _in_package(layer) else "the folder of the layer"
         where = "a layer in memory has no folder" if layer.anonymous else f"must lie in {tree}, links resolved"
-        raise ValueError(
-            f"leads to {real}: {where}. Move the file beside the layer, author it with add_actuator, or let the "
-            "program list its folder."
-        )
+        raise ValueError(f"leads to {real}: {where}. Move the file beside the layer, or author it with add_actuator.")
     if not os.path.lexists(real):
         raise ValueError(f"no such file, {real}. Correct the path or deactivate the prim.")
     return Asset(real, inner)
