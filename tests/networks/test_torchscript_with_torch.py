@@ -319,7 +319,7 @@ class Unused(Looped):
 def test_anything_else_is_refused_by_name(kind: Any, told: str) -> None:
     with pytest.raises(torchscript.NetworkError, match=told) as error:
         read(torch.jit.script(kind().eval()))
-    assert "ONNX or safetensors" in str(error.value)
+    assert "Convert the checkpoint to ONNX" in str(error.value)
 
 
 def test_dropout_of_training_is_refused() -> None:
