@@ -13,18 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import NetworkError
-from .metadata import read_json, read_sidecar
+from .metadata import read_json
 from .network import Network
-from .torch_archive import Archive, entry_names
+from .torch_archive import Archive, entry_names, metadata_of
 from .torchscript_operations import perform
-from .torchscript_values import MAX_NUMBERS, ROWS, Builder, State, Tensor, identity, refuse, sources
+from .torchscript_values import MAX_NUMBERS, ROWS, Builder, State, Tensor, refuse
 
-METADATA = "extra/metadata.json"
 # numbers of types in the graph; they are one higher than those that operations take
 DTYPES = {4: "<i4", 5: "<i8", 6: "<f2", 7: "<f4", 8: "<f8"}
 STRIDED = 7
-# counts steps of training, and no forward pass reads it
-IDLE = "num_batches_tracked"
 SAME = {"sym_size": "size", "_to_copy": "to", "lift_fresh_copy": "clone"}
 
 
@@ -59,7 +56,7 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
     names = [name for name in archive.names() if name.startswith("models/")]
     if len(names) != 1 or archive.read("archive_format") != b"pt2":
         raise NetworkError(f"archive holds {len(names)} graphs: must be pt2 with one. Save it with torch.export.save.")
-    metadata = read_sidecar(archive.read(METADATA), METADATA) if METADATA in archive else {}
+    metadata = metadata_of(archive)
     model = names[0].removeprefix("models/").removesuffix(".json")
     held: dict[str, np.ndarray] = {}
     for kind in ("weights", "constants"):
@@ -176,15 +173,9 @@ def _network(module: Mapping[str, Any], held: Mapping[str, np.ndarray], sizes: l
         raise refuse(
             f"a forward pass that takes {len(taken)} states and does not return its output and these, in order"
         )
-    network = builder.network(outputs[0])
-    if not any(0 in sources(operation) for operation in network.operations):
-        raise NetworkError("output does not depend on the input: must. Save a network that uses it.")
     if taken and not builder.recurrent:
         raise NetworkError("states are taken by no recurrent layer: must. Save a network that uses them.")
-    idle = [name for name, one in held.items() if identity(one) not in builder.used and not name.endswith(IDLE)]
-    if idle:
-        raise refuse(f"a network that does not use its tensor {idle[0]!r:.100}")
-    return network
+    return builder.network(outputs[0], held)
 
 
 def _node(builder: Builder, target: str, node: Mapping[str, Any], values: dict[str, Any]) -> None:

@@ -178,7 +178,7 @@ def read_json(text: bytes | str, what: str) -> Any:
             raise ValueError(f"{len(text)} bytes are more than {LONGEST_JSON}")
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise NetworkError(f"{what}: {error}: must be JSON. Write the file again.") from None
+        raise NetworkError(f"{what}: no JSON ({error}): must be JSON. Write the file again.") from None
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:

@@ -6,7 +6,8 @@ operation `i` makes value `i + 1`. Nothing else can be said, so that reading a c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -171,6 +172,52 @@ class Network:
     def hidden_size(self) -> int:
         """Width of the hidden state of each recurrent layer, 0 without one."""
         return self.cells[0].weight_hh.shape[1] if self.cells else 0
+
+
+def sources_of(operation: Operation) -> tuple[int, ...]:
+    """Numbers of the values that an operation takes."""
+    match operation:
+        case Constant():
+            return ()
+        case Binary(_, first, second):
+            return first, second
+        case Concatenate(sources):
+            return sources
+        case _:
+            return (operation.source,)
+
+
+def needed_for(output: int, operations: Sequence[Operation]) -> list[Operation]:
+    """The operations that value `output` needs, itself included, counted anew."""
+    needed = {0, output}
+    for number in range(output, 0, -1):
+        if number in needed:
+            needed.update(sources_of(operations[number - 1]))
+    place = {number: new for new, number in enumerate(sorted(needed))}
+    return [_moved(operations[number - 1], place) for number in place if number]
+
+
+def is_one_plus_abs(operations: Sequence[Operation], x: int, value: int) -> bool:
+    """Whether a value is 1 + |x|, by which x is divided where softsign is written out."""
+    match operations[value - 1] if value else None:
+        case Binary("add", first, second):
+            pair = [operations[one - 1] for one in (first, second) if one]
+            numbers = [one.values.tolist() for one in pair if isinstance(one, Constant)]
+            return Unary("abs", x) in [one for one in pair if isinstance(one, Unary)] and numbers == [[1.0]]
+    return False
+
+
+def _moved(operation: Operation, place: Mapping[int, int]) -> Operation:
+    """An operation with its sources at other places."""
+    match operation:
+        case Constant():
+            return operation
+        case Binary(function, first, second):
+            return Binary(function, place[first], place[second])
+        case Concatenate(sources):
+            return Concatenate(tuple(place[source] for source in sources))
+        case _:
+            return replace(operation, source=place[operation.source])
 
 
 def _width(operation: Operation, widths: list[int], number: int) -> int:

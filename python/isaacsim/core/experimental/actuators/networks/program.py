@@ -6,7 +6,6 @@ what it becomes. Behind them every value has its place from its making to its la
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +23,7 @@ from .network import (
     Operation,
     Slice,
     Unary,
+    sources_of,
 )
 
 CODES = ("constant", "copy", "linear", "lstm", "gru", *BINARY, *UNARY)
@@ -108,7 +108,7 @@ class Program:
                 place(number, out, -1)
             else:
                 out = -1
-                sources = list(_sources(operation)) if isinstance(operation, Unary | Binary) else []
+                sources = sources_of(operation) if isinstance(operation, Unary | Binary) else ()
                 for piece in (pieces[source] for source in sources):
                     # what ends here and is as wide is replaced, unless a part of it is read besides
                     whole = all(network.widths[source] == width for source in sources if pieces[source] == piece)
@@ -173,21 +173,11 @@ class Program:
                 raise AssertionError("a part of a value needs no instruction")
 
 
-def _sources(operation: Operation) -> Iterator[int]:
-    match operation:
-        case Linear() | Unary() | Slice() | LSTMCell() | GRUCell():
-            yield operation.source
-        case Binary():
-            yield from (operation.first, operation.second)
-        case Concatenate():
-            yield from operation.sources
-
-
 def _last_readings(network: Network) -> list[int]:
     """Number of the operation that reads each value last, and one more than all for the output."""
     last = list(range(len(network.widths)))
     for number, operation in enumerate(network.operations, 1):
-        for source in _sources(operation):
+        for source in sources_of(operation):
             last[source] = number
     last[-1] = len(network.operations) + 1
     return last

@@ -113,7 +113,7 @@ def network_of(named: Mapping[str, np.ndarray], told: Mapping[str, Any]) -> Netw
     for weight, bias in layers[:-1]:
         x = between(builder, builder.linear(x, weight, bias))
     x = _activation(told, "output_activation", "identity")(builder, builder.linear(x, *layers[-1]))
-    return builder.network(x)
+    return builder.network(x, {})
 
 
 def _activation(told: Mapping[str, Any], key: str, default: str | None) -> Callable[[Builder, Tensor], Tensor]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
+from typing import Any
 
 from ..errors import NetworkError
+from .metadata import read_sidecar
 
+METADATA = "extra/metadata.json"
 # a checkpoint of an actuator is kilobytes; these bounds are what a hostile one may cost
 MAX_BYTES = 64 << 20
 MAX_ENTRIES = 4096
@@ -95,6 +98,15 @@ def _opened(data: bytes) -> zipfile.ZipFile:
         return zipfile.ZipFile(io.BytesIO(data))
     except Exception as error:  # zipfile raises what it meets
         raise NetworkError(f"file is no complete zip archive ({error}): must be whole. Copy it again.") from error
+
+
+def metadata_of(archive: Archive) -> dict[str, Any]:
+    """What an archive says about its network, in a file of its own; nothing by default.
+
+    Raises:
+        NetworkError: It is no JSON object.
+    """
+    return read_sidecar(archive.read(METADATA), METADATA) if METADATA in archive else {}
 
 
 def entry_names(data: bytes) -> list[str]:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ast
-import json
 from typing import Any
 
 import numpy as np
 
 from ..errors import NetworkError
 from .network import Network
-from .torch_archive import Archive, entry_names
+from .torch_archive import Archive, entry_names, metadata_of
 from .torch_pickle import Record, load
 from .torchscript_code import MAX_STEPS, Code, Interpreter, Method, arrays
-from .torchscript_values import ROWS, Builder, State, Tensor, Unknown, identity, refuse, sources
-
-METADATA = "extra/metadata.json"
-# counts steps of training, and no forward pass reads it
-IDLE = "num_batches_tracked"
+from .torchscript_values import ROWS, Builder, State, Tensor, Unknown, refuse
 
 
 def matches(data: bytes) -> bool:
@@ -55,20 +50,7 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
     if not isinstance(root, Record) or not isinstance(constants, tuple):
         raise NetworkError("archive holds no module: must. Save it with torch.jit.save.")
     code = Code(archive, constants)
-    return _network(code, root), metadata(archive)
-
-
-def metadata(archive: Archive) -> dict[str, Any]:
-    """What the file says about its network, none by default."""
-    if METADATA not in archive:
-        return {}
-    try:
-        found = json.loads(archive.read(METADATA).decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise NetworkError(f"{METADATA} is no JSON ({error}): must be. Write it anew.") from error
-    if not isinstance(found, dict):
-        raise NetworkError(f"{METADATA} is {type(found).__name__}: must be an object. Write it anew.")
-    return found
+    return _network(code, root), metadata_of(archive)
 
 
 def _network(code: Code, root: Record) -> Network:
@@ -85,15 +67,7 @@ def _network(code: Code, root: Record) -> Network:
         try:
             output = _forward(code, root, interpreter, inputs)
             far = MAX_STEPS
-            network = builder.network(output)
-            if not any(0 in sources(operation) for operation in network.operations):
-                raise NetworkError("output does not depend on the input: must. Save a network that uses it.")
-            idle = [
-                name for name, array in held.items() if identity(array) not in builder.used and not name.endswith(IDLE)
-            ]
-            if idle:
-                raise refuse(f"a network that does not use its tensor {idle[0]}")
-            networks.append(network)
+            networks.append(builder.network(output, held))
         except NetworkError as error:
             far += interpreter.steps
             if deepest is None or far > deepest[0]:

@@ -7,7 +7,7 @@ Operations on tensors become operations of a network, all others are computed on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ import numpy as np
 from ..errors import NetworkError
 from .network import (
     Binary,
-    Concatenate,
     Constant,
     GRUCell,
     Linear,
@@ -24,9 +23,15 @@ from .network import (
     Network,
     Operation,
     Unary,
+    is_one_plus_abs,
+    needed_for,
+    sources_of,
 )
 
 REMEDY = "Convert the checkpoint to ONNX, torch.onnx.export(...), or use a network of other operations."
+
+# counts steps of training, and no forward pass reads it
+IDLE = "num_batches_tracked"
 
 MAX_OPERATIONS = 10_000
 MAX_WIDTH = 1 << 16
@@ -198,23 +203,9 @@ class Builder:
             if isinstance(one, Tensor) and one.shape.count(ROWS) != 1:
                 raise refuse("a value without rows")
         nodes = [one.node if isinstance(one, Tensor) else self.constant(one) for one in (first, second)]
-        if function == "div" and self._is_softsign(*nodes):
+        if function == "div" and is_one_plus_abs(self.operations, *nodes):
             return Tensor(self.add(Unary("softsign", nodes[0])), shape)
         return Tensor(self.add(Binary(function, *nodes)), shape)
-
-    def _is_softsign(self, x: int, divisor: int) -> bool:
-        match self.operations[divisor - 1] if divisor else None:
-            case Binary("add", first, second):
-                pair = [self.operations[one - 1] if one else None for one in (first, second)]
-                return any(
-                    isinstance(a, Unary)
-                    and (a.function, a.source) == ("abs", x)
-                    and isinstance(b, Constant)
-                    and bool((b.values == 1).all())
-                    and len(b.values) == 1
-                    for a, b in (pair, pair[::-1])
-                )
-        return False
 
     def linear(self, x: Tensor, weight: np.ndarray, bias: Any = None) -> Tensor:
         """`x @ weight.T + bias` along the last axis."""
@@ -274,46 +265,25 @@ class Builder:
         new = [State(name, layers, hidden, tuple(nodes)) for name in names]
         return (Tensor(node, (*shape[:2], hidden)), *new)  # type: ignore[return-value]
 
-    def network(self, output: Tensor) -> Network:
-        """What was collected, without what the output does not need."""
-        needed = {output.node}
-        for index in range(output.node, 0, -1):
-            if index in needed:
-                needed.update(sources(self.operations[index - 1]))
-        if self.recurrent and not any(
-            isinstance(self.operations[index - 1], LSTMCell | GRUCell) for index in needed if index
-        ):
+    def network(self, output: Tensor, held: Mapping[str, np.ndarray]) -> Network:
+        """What was collected, without what the output does not need.
+
+        Args:
+            output: Of the network.
+            held: Tensors of the checkpoint by name, all of which must have been consumed.
+
+        Raises:
+            NetworkError: Something of the checkpoint has no part in the output.
+        """
+        operations = needed_for(output.node, self.operations)
+        if self.recurrent and not any(isinstance(one, LSTMCell | GRUCell) for one in operations):
             raise NetworkError("output does not depend on the recurrent layer: must. Save a network that uses it.")
-        places = {old: new for new, old in enumerate(sorted(needed | {0}))}
-        kept = [moved(self.operations[old - 1], places) for old in places if old]
-        return Network(self.inputs, tuple(kept))
-
-
-def sources(operation: Operation) -> tuple[int, ...]:
-    """Values that an operation takes."""
-    match operation:
-        case Constant():
-            return ()
-        case Binary(_, first, second):
-            return (first, second)
-        case Concatenate(many):
-            return many
-        case _:
-            return (operation.source,)
-
-
-def moved(operation: Operation, places: dict[int, int]) -> Operation:
-    """An operation with its sources at other places."""
-    match operation:
-        case Constant():
-            return operation
-        case Binary(function, first, second):
-            return Binary(function, places[first], places[second])
-        case Concatenate(many):
-            return Concatenate(tuple(places[one] for one in many))
-        case _:
-            values = {**vars(operation), "source": places[operation.source]}
-            return type(operation)(**values)
+        network = Network(self.inputs, tuple(operations))
+        if not any(0 in sources_of(operation) for operation in operations):
+            raise NetworkError("output does not depend on the input: must. Save a network that uses it.")
+        if idle := [name for name, one in held.items() if identity(one) not in self.used and not name.endswith(IDLE)]:
+            raise refuse(f"a network that does not use its tensor {idle[0]:.100} (unused: {idle!s:.200})")
+        return network
 
 
 def identity(array: np.ndarray) -> tuple[Any, ...]:

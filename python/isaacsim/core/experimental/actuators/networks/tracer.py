@@ -14,7 +14,20 @@ from typing import Any
 import numpy as np
 
 from ..errors import NetworkError
-from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Operation, Slice, Unary
+from .network import (
+    Binary,
+    Concatenate,
+    Constant,
+    GRUCell,
+    Linear,
+    LSTMCell,
+    Network,
+    Operation,
+    Slice,
+    Unary,
+    is_one_plus_abs,
+    needed_for,
+)
 
 # the axis of rows, in a shape
 ROWS = None
@@ -289,18 +302,9 @@ class Tracer:
                         values = np.broadcast_to(bias.reshape(-1), linear.bias.shape).astype(np.float32)
                         return self.add(replace(linear, bias=values), result)
         sources = [one.source if isinstance(one, Value) else self._constant(one) for one in (first, second)]
-        if function == "div" and self._is_softsign(*sources):
+        if function == "div" and is_one_plus_abs(self.operations, *sources):
             return self.add(Unary("softsign", sources[0]), result)
         return self.add(Binary(function, *sources), result)
-
-    def _is_softsign(self, x: int, divisor: int) -> bool:
-        """Whether `x / divisor` is x / (1 + |x|), as exporters write it."""
-        match self.operations[divisor - 1] if divisor else None:
-            case Binary("add", first, second):
-                pair = [self.operations[one - 1] for one in (first, second) if one]
-                numbers = [one.values.tolist() for one in pair if isinstance(one, Constant)]
-                return Unary("abs", x) in [one for one in pair if isinstance(one, Unary)] and numbers == [[1.0]]
-        return False
 
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
@@ -410,47 +414,14 @@ class Tracer:
 
     def _without_the_rest(self, output: int) -> Network:
         """Operations that the output needs, counted anew."""
-        needed, waiting = {0}, [output]
-        while waiting:
-            number = waiting.pop()
-            if number not in needed:
-                needed.add(number)
-                waiting += sources_of(self.operations[number - 1])
-        cells = [number for number, one in enumerate(self.operations, 1) if isinstance(one, LSTMCell | GRUCell)]
-        if not needed.issuperset(cells):
+        operations = needed_for(output, self.operations)
+        cells = [one for one in self.operations if isinstance(one, LSTMCell | GRUCell)]
+        if sum(isinstance(one, LSTMCell | GRUCell) for one in operations) < len(cells):
             raise NetworkError("a recurrent layer has no influence on the effort.")
-        kept = sorted(needed)
-        place = {number: new for new, number in enumerate(kept)}
-        operations = [_renumbered(self.operations[number - 1], place) for number in kept if number]
         if not output:
             # the effort is the input as it came
             operations = [Slice(0, 0, self.inputs)]
         return Network(self.inputs, tuple(operations))
-
-
-def sources_of(operation: Operation) -> list[int]:
-    """Numbers of the values that an operation takes."""
-    match operation:
-        case Constant():
-            return []
-        case Binary(_, first, second):
-            return [first, second]
-        case Concatenate(sources):
-            return list(sources)
-        case _:
-            return [operation.source]
-
-
-def _renumbered(operation: Operation, place: dict[int, int]) -> Operation:
-    match operation:
-        case Constant():
-            return operation
-        case Binary(function, first, second):
-            return Binary(function, place[first], place[second])
-        case Concatenate(sources):
-            return Concatenate(tuple(place[source] for source in sources))
-        case _:
-            return replace(operation, source=place[operation.source])
 
 
 def _axis(place: Any, size: int) -> int:
