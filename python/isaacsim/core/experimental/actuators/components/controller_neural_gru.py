@@ -21,7 +21,7 @@ import warp as wp
 
 from ..networks.checkpoint import Checkpoint
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState
+from .neural import ControllerRecurrent, NetworkState
 
 wp.set_module_options({"enable_backward": False})
 
@@ -59,7 +59,7 @@ def _features_kernel(
     inputs[n, column] = (value - means[column]) / deviations[column]
 
 
-class ControllerNeuralGRU(ControllerNeural):
+class ControllerNeuralGRU(ControllerRecurrent):
     """GRU network for `N` actuators.
 
     Metadata of the file: `input_columns`, names of the inputs in order, default position_error and velocity;
@@ -94,44 +94,7 @@ class ControllerNeuralGRU(ControllerNeural):
         said = self.metadata
         tables = [[_FACTORS[name] for name in self.input_columns], said.input_mean, said.input_std]
         self._tables = [wp.array(table, dtype=wp.float32, device=device) for table in tables]
-        self._next = self.state(num_actuators, device)
 
-    def state(self, num_actuators: int, device: Any) -> State:
-        """Return a state that remembers nothing."""
-        shape = (self.network.num_layers, num_actuators, self.network.hidden_size)
-        return self.State(wp.zeros(shape, dtype=wp.float32, device=device))
-
-    def compute(
-        self,
-        positions: wp.array,
-        velocities: wp.array,
-        target_pos: wp.array,
-        target_vel: wp.array,
-        feedforward: wp.array | None,
-        pos_indices: wp.array,
-        vel_indices: wp.array,
-        target_pos_indices: wp.array,
-        target_vel_indices: wp.array,
-        forces: wp.array,
-        state: State,
-        dt: float | None,
-        device: Any = None,
-    ) -> None:
-        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
-
-        Raises:
-            ValueError: `dt` is not the step that the network was trained for.
-            RuntimeError: `finalize` was not called.
-        """
-        self._require_ready(dt)
-        device = device or forces.device
-        signals = [positions, velocities, target_pos, target_vel]
-        indices = [pos_indices, vel_indices, target_pos_indices, target_vel_indices]
+    def _take(self, signals: list[wp.array], indices: list[wp.array], state: State, device: Any) -> None:
         inputs = [*signals, *indices, *self._tables]
         wp.launch(_features_kernel, self._inputs.shape, inputs, [self._inputs], device=device)
-        self._evaluate((state.hidden,), (self._next.hidden,), self.effort_scale, self.effort_mean, forces, device)
-
-    def update_state(self, current_state: State, next_state: State | None) -> None:
-        """Write the hidden state after this step into `next_state`."""
-        if next_state is not None:
-            wp.copy(next_state.hidden, self._next.hidden)

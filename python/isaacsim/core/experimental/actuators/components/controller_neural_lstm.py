@@ -19,7 +19,7 @@ import warp as wp
 
 from ..networks.checkpoint import Checkpoint
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState
+from .neural import ControllerRecurrent, NetworkState
 
 wp.set_module_options({"enable_backward": False})
 
@@ -42,7 +42,7 @@ def _features_kernel(
     inputs[n, 1] = velocities[velocity_indices[n]] * velocity_scale
 
 
-class ControllerNeuralLSTM(ControllerNeural):
+class ControllerNeuralLSTM(ControllerRecurrent):
     """LSTM network for `N` actuators.
 
     Metadata of the file: `pos_scale`, `vel_scale` and `effort_scale`, formerly `torque_scale`, default 1; `num_layers`
@@ -70,48 +70,6 @@ class ControllerNeuralLSTM(ControllerNeural):
         said = self.metadata
         self.pos_scale, self.vel_scale, self.effort_scale = said.pos_scale, said.vel_scale, said.effort_scale
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate what a step needs, and compile it."""
-        super().finalize(device, num_actuators)
-        self._next = self.state(num_actuators, device)
-
-    def state(self, num_actuators: int, device: Any) -> State:
-        """Return a state that remembers nothing."""
-        shape = (self.network.num_layers, num_actuators, self.network.hidden_size)
-        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2)))
-
-    def compute(
-        self,
-        positions: wp.array,
-        velocities: wp.array,
-        target_pos: wp.array,
-        target_vel: wp.array,
-        feedforward: wp.array | None,
-        pos_indices: wp.array,
-        vel_indices: wp.array,
-        target_pos_indices: wp.array,
-        target_vel_indices: wp.array,
-        forces: wp.array,
-        state: State,
-        dt: float | None,
-        device: Any = None,
-    ) -> None:
-        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
-
-        Raises:
-            ValueError: `dt` is not the step that the network was trained for.
-            RuntimeError: `finalize` was not called.
-        """
-        self._require_ready(dt)
-        device = device or forces.device
-        signals = [positions, velocities, target_pos, pos_indices, vel_indices, target_pos_indices]
-        scales = [self.pos_scale, self.vel_scale]
-        wp.launch(_features_kernel, self._num_actuators, [*signals, *scales], [self._inputs], device=device)
-        before, after = (state.hidden, state.cell), (self._next.hidden, self._next.cell)
-        self._evaluate(before, after, self.effort_scale, 0.0, forces, device)
-
-    def update_state(self, current_state: State, next_state: State | None) -> None:
-        """Write hidden and cell state after this step into `next_state`."""
-        if next_state is not None:
-            wp.copy(next_state.hidden, self._next.hidden)
-            wp.copy(next_state.cell, self._next.cell)
+    def _take(self, signals: list[wp.array], indices: list[wp.array], state: State, device: Any) -> None:
+        inputs = [*signals[:3], *indices[:3], self.pos_scale, self.vel_scale]
+        wp.launch(_features_kernel, self._num_actuators, inputs, [self._inputs], device=device)

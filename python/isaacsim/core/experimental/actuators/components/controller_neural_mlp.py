@@ -114,38 +114,6 @@ class ControllerNeuralMLP(ControllerNeural):
         shape = (self.history_length, num_actuators)
         return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2)))
 
-    def compute(
-        self,
-        positions: wp.array,
-        velocities: wp.array,
-        target_pos: wp.array,
-        target_vel: wp.array,
-        feedforward: wp.array | None,
-        pos_indices: wp.array,
-        vel_indices: wp.array,
-        target_pos_indices: wp.array,
-        target_vel_indices: wp.array,
-        forces: wp.array,
-        state: State,
-        dt: float | None,
-        device: Any = None,
-    ) -> None:
-        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
-
-        Raises:
-            ValueError: `dt` is not the step that the network was trained for.
-            RuntimeError: `finalize` was not called.
-        """
-        self._require_ready(dt)
-        device, count = device or forces.device, len(self.input_idx)
-        first_position, first_velocity = (0, count) if self.input_order == "pos_vel" else (count, 0)
-        signals = [positions, velocities, target_pos, pos_indices, vel_indices, target_pos_indices]
-        histories = [state.pos_error_history, state.vel_history, self._back]
-        numbers = [self.pos_scale, self.vel_scale, first_position, first_velocity]
-        outputs = [self._errors, self._velocities, self._inputs]
-        wp.launch(_features_kernel, self._num_actuators, [*signals, *histories, *numbers], outputs, device=device)
-        self._evaluate((), (), self.effort_scale, 0.0, forces, device)
-
     def update_state(self, current_state: State, next_state: State | None) -> None:
         """Write the histories after this step into `next_state`."""
         if next_state is None:
@@ -154,3 +122,12 @@ class ControllerNeuralMLP(ControllerNeural):
         for name, newest in pairs:
             before, after = getattr(current_state, name), getattr(next_state, name)
             wp.launch(_roll_kernel, self._num_actuators, [before, newest], [after], device=after.device)
+
+    def _take(self, signals: list[wp.array], indices: list[wp.array], state: State, device: Any) -> None:
+        count = len(self.input_idx)
+        first_position, first_velocity = (0, count) if self.input_order == "pos_vel" else (count, 0)
+        histories = [state.pos_error_history, state.vel_history, self._back]
+        numbers = [self.pos_scale, self.vel_scale, first_position, first_velocity]
+        inputs = [*signals[:3], *indices[:3], *histories, *numbers]
+        outputs = [self._errors, self._velocities, self._inputs]
+        wp.launch(_features_kernel, self._num_actuators, inputs, outputs, device=device)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, ClassVar
 
 import warp as wp
@@ -78,6 +79,10 @@ class ControllerNeural(Controller):
     STATE_AXIS: ClassVar[int] = 1
     KIND: ClassVar[Kind]
     """Kind of network."""
+    effort_scale: float
+    """What the output of the network is multiplied with."""
+    effort_mean = 0.0
+    """What is added to it then [N·m or N]."""
 
     def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
         self.model_path = model_path
@@ -114,37 +119,97 @@ class ControllerNeural(Controller):
         self._evaluator = make_evaluator(self.network, num_actuators, device)
         wp.get_module(__name__).load(wp.get_device(device))
 
+    def compute(
+        self,
+        positions: wp.array,
+        velocities: wp.array,
+        target_pos: wp.array,
+        target_vel: wp.array,
+        feedforward: wp.array | None,
+        pos_indices: wp.array,
+        vel_indices: wp.array,
+        target_pos_indices: wp.array,
+        target_vel_indices: wp.array,
+        forces: wp.array,
+        state: Any,
+        dt: float | None,
+        device: Any = None,
+    ) -> None:
+        """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
+
+        Raises:
+            ValueError: `dt` is not the step that the network was trained for.
+            RuntimeError: `finalize` was not called.
+        """
+        evaluator, device = self._ready(dt), device or forces.device
+        signals = [positions, velocities, target_pos, target_vel]
+        indices = [pos_indices, vel_indices, target_pos_indices, target_vel_indices]
+        self._take(signals, indices, state, device)
+        evaluator.evaluate(self._inputs, self._outputs, *self._recurrent(state))
+        scaled = [self._outputs, self.effort_scale, self.effort_mean]
+        wp.launch(_scale_kernel, self._num_actuators, scaled, [forces], device=device)
+
     # for subclasses
 
-    def _evaluate(
-        self,
-        state_in: Sequence[wp.array],
-        state_out: Sequence[wp.array],
-        scale: float,
-        offset: float,
-        forces: wp.array,
-        device: Any,
-    ) -> None:
-        """Put the scaled output of the network for `self._inputs` into `forces`."""
-        assert self._evaluator is not None
-        self._evaluator.evaluate(self._inputs, self._outputs, state_in, state_out)
-        wp.launch(_scale_kernel, self._num_actuators, [self._outputs, scale, offset], [forces], device=device)
+    def _take(self, signals: list[wp.array], indices: list[wp.array], state: Any, device: Any) -> None:
+        """Put the features of this step into `self._inputs`.
 
-    def _require_ready(self, dt: float | None) -> None:
-        """Refuse a step before `finalize`, or one that the network was not trained for."""
+        Args:
+            signals: Positions, velocities, and their targets.
+            indices: Where each of them has the actuators.
+            state: What was remembered.
+            device: Warp device.
+        """
+        raise NotImplementedError
+
+    def _recurrent(self, state: Any) -> tuple[Sequence[wp.array], Sequence[wp.array]]:
+        """What the network itself remembers, before and after this step."""
+        return (), ()
+
+    # inside
+
+    def _ready(self, dt: float | None) -> Evaluator:
+        """What evaluates; refuses a step before `finalize`, or one that the network was not trained for."""
         if self._evaluator is None:
             raise RuntimeError(f"{self._subject}: compute comes after finalize. Call finalize(device, num_actuators).")
         trained_for = self.metadata.sample_dt
         if trained_for is None:
-            return
+            return self._evaluator
         if dt is None or not math.isclose(dt, trained_for, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):
             raise ValueError(
                 f"{self._subject}: dt = {dt} s: must be the step that the network was trained for, {trained_for} s. "
                 "Step physics so, or train the network for this step."
             )
+        return self._evaluator
 
     @property
     def _subject(self) -> str:
         """What errors are about."""
         whose = f"network {self.checkpoint.digest[:12]}" if self.model_path is self.checkpoint else self.model_path
         return f"{type(self).__name__}({whose})"
+
+
+class ControllerRecurrent(ControllerNeural):
+    """A network that remembers by itself; the arrays of its `State` are those of its evaluator."""
+
+    State: ClassVar[Any]
+
+    def finalize(self, device: Any, num_actuators: int) -> None:
+        """Allocate what a step needs, and compile it."""
+        super().finalize(device, num_actuators)
+        self._next = self.state(num_actuators, device)
+
+    def state(self, num_actuators: int, device: Any) -> Any:
+        """Return a state that remembers nothing."""
+        shape = (self.network.num_layers, num_actuators, self.network.hidden_size)
+        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in fields(self.State)))
+
+    def update_state(self, current_state: Any, next_state: Any) -> None:
+        """Write the recurrent state after this step into `next_state`, if it is not None."""
+        if next_state is not None:
+            for after, computed in zip(*self._recurrent(next_state), strict=True):
+                wp.copy(after, computed)
+
+    def _recurrent(self, state: Any) -> tuple[Sequence[wp.array], Sequence[wp.array]]:
+        names = [field.name for field in fields(self.State)]
+        return [getattr(state, name) for name in names], [getattr(self._next, name) for name in names]
