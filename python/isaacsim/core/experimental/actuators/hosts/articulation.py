@@ -5,7 +5,7 @@ Hosts keep the state of all joints in flat float32 arrays, robot after robot; an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
@@ -319,6 +319,14 @@ class ArrayArticulation(DofAccess):
         array = getattr(self._live(), name)
         at = self._index(indices, dof_indices)
         array[at] = broadcast(values, at.shape, name)
+
+    def _of_each(self, read: Callable[[Robot], np.ndarray], indices: Any) -> np.ndarray:
+        """What is read of each robot asked for, stacked; of none of them, an empty array of the same kind."""
+        self._live()
+        rows = resolve_indices(indices, len(self._robots), "robot")
+        if not len(rows):
+            return np.zeros((0, *read(self._robots[0]).shape))
+        return np.stack([read(self._robots[row]) for row in rows])
 
     def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
         self._backend.write_state(name, self._index(indices, dof_indices))

@@ -39,7 +39,7 @@ class BodyState(ArrayArticulation):
             HostError: A root link hangs on a joint that moves.
         """
         rows = self._rows(indices)
-        poses = np.array([self._backend.root_pose(self._robots[row]) for row in rows]).reshape(-1, 7)
+        poses = self._of_each(self._backend.root_pose, indices)
         if positions is not None:
             poses[:, :3] = broadcast(positions, (len(rows), 3), "positions")
         if orientations is not None:
@@ -71,7 +71,7 @@ class BodyState(ArrayArticulation):
             HostError: A base does not float.
         """
         rows = self._rows(indices)
-        velocities = np.array([self._root_velocity(self._robots[row]) for row in rows]).reshape(-1, 6)
+        velocities = self._of_each(self._root_velocity, indices)
         if linear_velocities is not None:
             velocities[:, :3] = broadcast(linear_velocities, (len(rows), 3), "linear_velocities")
         if angular_velocities is not None:
@@ -131,11 +131,8 @@ class BodyState(ArrayArticulation):
 
     def _collect(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> np.ndarray:
         """What is read of each robot asked for, and of these of the links asked for, stacked."""
-        rows = self._rows(indices)
         links = resolve_indices(link_indices, len(self._robots[0].links), "link") if link_indices is not None else ...
-        if len(rows) == 0:
-            return np.zeros((0, *read(self._robots[0])[links].shape))
-        return np.stack([read(self._robots[row])[links] for row in rows])
+        return self._of_each(lambda robot: read(robot)[links], indices)
 
     def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
         return wp.array(self._collect(read, indices, link_indices), dtype=wp.float32, device="cpu")

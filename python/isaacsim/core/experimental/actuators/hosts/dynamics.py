@@ -9,7 +9,6 @@ import numpy as np
 import warp as wp
 
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
-from .values import resolve_indices
 
 
 class Dynamics(ArrayArticulation):
@@ -50,13 +49,4 @@ class Dynamics(ArrayArticulation):
         return wp.array(compute()[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
 
     def _stack(self, compute: Callable[[Robot], np.ndarray], indices: Any) -> wp.array:
-        """One array of each robot asked for, stacked."""
-        self._live()
-        rows = resolve_indices(indices, len(self._robots), "robot")
-        return stacked([compute(self._robots[row]) for row in rows], lambda: compute(self._robots[0]))
-
-
-def stacked(arrays: list[np.ndarray], alike: Callable[[], np.ndarray]) -> wp.array:
-    """Arrays as one, float32; of none of them, an empty one of the shape of `alike()`."""
-    together = np.stack(arrays) if arrays else np.zeros((0, *alike().shape))
-    return wp.array(together, dtype=wp.float32, device="cpu")
+        return wp.array(self._of_each(compute, indices), dtype=wp.float32, device="cpu")
