@@ -5,6 +5,7 @@
 #include <map>
 
 #include "arguments.h"
+#include "bound_network.h"
 
 namespace actuators {
 
@@ -37,7 +38,7 @@ class BoundState {
         for (size_t k = 0; k < laws.size(); ++k) {
             const std::string name = "number " + std::to_string(k) + " that is remembered";
             const auto array = typed<float>(name, laws[k]);
-            state.laws.push_back(written<float>(name, laws[k], {array.size()}));
+            state.laws.push_back(written<float>(name, laws[k], {array.shape(), array.shape() + array.ndim()}));
             sizes.push_back(array.size());
         }
         kept = py::make_tuple(buffers, pushes, write_idx, laws);
@@ -53,9 +54,20 @@ class BoundPlan {
   public:
     using Members = std::vector<std::tuple<std::string, std::vector<int>, std::vector<int32_t>>>;
 
+    // network; column, steps back, history, offset and scale of each feature; columns of the histories and their steps;
+    // scale and offset of the output; slots
+    using Networks = std::vector<std::tuple<py::object, std::vector<std::tuple<int, int64_t, int64_t, float, float>>,
+                                            std::vector<int>, int64_t, float, float, std::vector<int32_t>>>;
+
     BoundPlan(const std::string& label, int64_t robots, int64_t slots, const std::vector<float>& neutral,
-              const Members& controllers, const Members& limits, const std::vector<int32_t>& delayed, int64_t depth)
-        : plan(label, robots, slots, neutral, members(controllers), members(limits), delayed, depth), label_(label) {}
+              const Members& controllers, const Members& limits, const std::vector<int32_t>& delayed, int64_t depth,
+              const Networks& networks)
+        : plan(label, robots, slots, neutral, members(controllers), members(limits), delayed, depth, members(networks)),
+          label_(label) {
+        py::list kept;
+        for (const auto& one : networks) kept.append(std::get<0>(one));
+        kept_["networks"] = kept;
+    }
 
     // ---- parameters
 
@@ -156,7 +168,9 @@ class BoundPlan {
                        std::to_string(one.size),
                    "one of this actuator, of depth " + std::to_string(plan.depth()) + " for " +
                        std::to_string(plan.robots() * plan.delayed()));
-        if (one.sizes != plan.remembered()) refuse(label_ + ": state of its laws", "one of this actuator");
+        std::vector<int64_t> sizes;
+        for (const Plan::Kept& kept : plan.remembered()) sizes.push_back(kept.pieces * kept.size);
+        if (one.sizes != sizes) refuse(label_ + ": state of its laws", "one of this actuator");
     }
 
     // Lay down five signals, fault codes of the inputs, and efforts before the next limits and before all, between the
@@ -258,6 +272,38 @@ class BoundPlan {
     static std::vector<Member> members(const Members& given) {
         std::vector<Member> all;
         for (const auto& [law, rows, slots] : given) all.push_back({law, rows, slots});
+        return all;
+    }
+
+    static std::vector<NetworkMember> members(const Networks& given) {
+        std::vector<NetworkMember> all;
+        for (const auto& [bound, features, history, steps, scale, offset, slots] : given) {
+            const Network& network = bound.cast<const BoundNetwork&>().network();
+            NetworkMember member;
+            NetworkUse& use = member.use;
+            use.network = &network;
+            use.scale = scale, use.offset = offset, use.steps = steps;
+            const auto column_of = [](int column) {
+                if (column < 0 || column >= kColumns) refuse("column of a network", "one that is known");
+                return static_cast<Column>(column);
+            };
+            for (const int column : history) use.history.push_back(column_of(column));
+            const auto kept = static_cast<int64_t>(history.size());
+            if (kept > kNetworkStates || (kept && network.states) || steps < 1)
+                refuse("histories of a network", "two at most, and none of a recurrent one");
+            for (const auto& [column, back, number, shift, factor] : features) {
+                if (back < 0 || back >= steps || (back && (number < 0 || number >= kept)))
+                    refuse("feature of a network", "one that is remembered");
+                use.features.push_back({column_of(column), back, number, shift, factor});
+            }
+            if (static_cast<int64_t>(features.size()) != network.inputs)
+                refuse("features of a network", "as many as its inputs");
+            member.slots = slots;
+            member.arrays = kept ? static_cast<int>(kept) : network.states;
+            member.pieces = kept ? steps : network.layers;
+            member.each = kept ? 1 : network.hidden;
+            all.push_back(std::move(member));
+        }
         return all;
     }
 

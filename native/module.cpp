@@ -1,5 +1,4 @@
 // Names for Python, and nothing else.
-#include "bound_network.h"
 #include "bound_plan.h"
 #include "calls.h"
 #include "laws_alone.h"
@@ -51,9 +50,9 @@ PYBIND11_MODULE(core, m) {
              py::arg("buffers"), py::arg("num_pushes"), py::arg("write_idx"), py::arg("laws"));
     py::class_<BoundPlan>(m, "Plan")
         .def(py::init<const std::string&, int64_t, int64_t, const std::vector<float>&, const BoundPlan::Members&,
-                      const BoundPlan::Members&, const std::vector<int32_t>&, int64_t>(),
+                      const BoundPlan::Members&, const std::vector<int32_t>&, int64_t, const BoundPlan::Networks&>(),
              py::arg("label"), py::arg("robots"), py::arg("slots"), py::arg("neutral"), py::arg("controllers"),
-             py::arg("limits"), py::arg("delayed"), py::arg("depth"))
+             py::arg("limits"), py::arg("delayed"), py::arg("depth"), py::arg("networks") = BoundPlan::Networks{})
         .def("share", &BoundPlan::share, py::arg("row"), py::arg("values"))
         .def("own", &BoundPlan::own, py::arg("row"), py::arg("values"))
         .def("share_lag", &BoundPlan::share_lag, py::arg("values"))

@@ -2,7 +2,7 @@
 //
 // Sums run over inputs in their order, the bias first, whatever the number of rows: the same bits for all of them. A
 // row whose input, output or state is not finite gets NaN and keeps its state.
-#include "network.h"
+#include "problem.h"
 
 #include <algorithm>
 
@@ -302,55 +302,151 @@ void rows_out(const float* columns, int64_t count, int64_t width, float* rows, i
     transpose(columns, kBatch, width, count, rows, pitch);
 }
 
-void block(const Network& n, const NetworkRows& rows, int64_t first, float* columns) {
-    const int64_t count = std::min<int64_t>(kBatch, rows.count - first), state_width = n.layers * n.hidden;
-    const int lanes = static_cast<int>((count + kTile - 1) / kTile * kTile);
-    rows_in(rows.x + first * rows.x_row, rows.x_row, count, n.inputs, lanes, columns);
-    for (int s = 0; s < n.states; ++s) {
-        const Remembered& state = rows.state[s];
-        for (int64_t layer = 0; layer < n.layers; ++layer)
-            rows_in(state.now + layer * state.now_layer + first * state.now_row, state.now_row, count, n.hidden, lanes,
-                    before(n, columns, s, layer));
-    }
-
-    // zero, or NaN where something is not finite
-    Floats guard[kBatch / kLanes] = {};
-    const auto watch = [&](const float* column, int64_t width) {
+// Zero for a row, or NaN where something of it is not finite.
+struct Guard {
+    Floats rows[kBatch / kLanes] = {};
+    void watch(const float* column, int64_t width, int lanes) {
         for (int64_t k = 0; k < width; ++k, column += kBatch)
             for (int v = 0; v < lanes / kLanes; ++v) {
                 const Floats x = at(column + v * kLanes);
-                guard[v] += x - x;
+                rows[v] += x - x;
             }
-    };
-    watch(columns, n.inputs);
-    for (const Instruction& instruction : n.instructions) run(n, instruction, lanes, columns);
-    float* const output = columns + n.output * kBatch;
-    watch(output, 1);
-    watch(becoming(n, columns, 0, 0), n.states * state_width);
+    }
+};
 
-    for (int s = 0; s < n.states; ++s) {
-        const Remembered& state = rows.state[s];
+int lanes_of(int64_t count) {
+    return static_cast<int>((count + kTile - 1) / kTile * kTile);
+}
+
+void states_in(const Network& n, const Remembered* states, int64_t first, int64_t count, float* columns) {
+    for (int s = 0; s < n.states; ++s)
+        for (int64_t layer = 0; layer < n.layers; ++layer)
+            rows_in(states[s].now + layer * states[s].now_layer + first * states[s].now_row, states[s].now_row, count,
+                    n.hidden, lanes_of(count), before(n, columns, s, layer));
+}
+
+// From inputs and states to output and new states.
+float* run_all(const Network& n, int lanes, float* columns, Guard& guard) {
+    for (const Instruction& instruction : n.instructions) run(n, instruction, lanes, columns);
+    guard.watch(becoming(n, columns, 0, 0), n.states * n.layers * n.hidden, lanes);
+    float* const output = columns + n.output * kBatch;
+    guard.watch(output, 1, lanes);
+    return output;
+}
+
+// The new states, or the old ones where something is not finite.
+void states_out(const Network& n, const Remembered* states, int64_t first, int64_t count, float* columns,
+                const Guard& guard) {
+    for (int s = 0; s < n.states; ++s)
         for (int64_t layer = 0; layer < n.layers; ++layer) {
             const float* const old = before(n, columns, s, layer);
             float* const fresh = becoming(n, columns, s, layer);
             for (int64_t k = 0; k < n.hidden * kBatch; k += kBatch)
-                for (int v = 0; v < lanes / kLanes; ++v) {
+                for (int v = 0; v < lanes_of(count) / kLanes; ++v) {
                     Floats& x = at(fresh + k + v * kLanes);
-                    x = guard[v] == guard[v] ? x : at(old + k + v * kLanes);
+                    x = guard.rows[v] == guard.rows[v] ? x : at(old + k + v * kLanes);
                 }
-            rows_out(fresh, count, n.hidden, state.after + layer * state.after_layer + first * state.after_row,
-                     state.after_row);
+            rows_out(fresh, count, n.hidden,
+                     states[s].after + layer * states[s].after_layer + first * states[s].after_row,
+                     states[s].after_row);
         }
-    }
-    float result[kBatch];
-    for (int v = 0; v < lanes / kLanes; ++v) {
-        const Floats y = at(output + v * kLanes) + guard[v];
-        std::memcpy(result + v * kLanes, &y, sizeof y);
-    }
+}
+
+void block(const Network& n, const NetworkRows& rows, int64_t first, float* columns) {
+    const int64_t count = std::min<int64_t>(kBatch, rows.count - first);
+    const int lanes = lanes_of(count);
+    rows_in(rows.x + first * rows.x_row, rows.x_row, count, n.inputs, lanes, columns);
+    states_in(n, rows.state, first, count, columns);
+    Guard guard;
+    guard.watch(columns, n.inputs, lanes);
+    const float* const output = run_all(n, lanes, columns, guard);
+    states_out(n, rows.state, first, count, columns, guard);
+    alignas(64) float result[kBatch];
+    for (int v = 0; v < lanes / kLanes; ++v) at(result + v * kLanes) = at(output + v * kLanes) + guard.rows[v];
     for (int64_t row = 0; row < count; ++row) rows.y[(first + row) * rows.y_row] = result[row];
 }
 
+// ---- in a step
+
+// Values of all columns for some elements of a block, zero where there are none; what of them is not finite spoils the
+// guard, feedforward too.
+struct Signals {
+    alignas(64) float columns[kColumns][kBatch];
+    void take(const Block& b, const int32_t* places, int64_t count, int lanes, Guard& guard) {
+        alignas(64) float found[kSignals][kBatch];
+        for (int s = 0; s < kSignals; ++s) {
+            for (int64_t row = 0; row < count; ++row) found[s][row] = b.input[s][places[row]];
+            std::fill(found[s] + count, found[s] + lanes, 0.0f);
+            guard.watch(found[s], 1, lanes);
+        }
+        for (int row = 0; row < lanes; row += kLanes) {
+            const Floats q = at(found[kPosition] + row), qd = at(found[kVelocity] + row);
+            const Floats q_target = at(found[kPositionTarget] + row), qd_target = at(found[kVelocityTarget] + row);
+            at(columns[kOfPosition] + row) = q;
+            at(columns[kOfTarget] + row) = q_target;
+            at(columns[kOfError] + row) = q_target - q;
+            at(columns[kOfVelocity] + row) = qd;
+            at(columns[kOfTargetVelocity] + row) = qd_target;
+            at(columns[kOfVelocityError] + row) = qd_target - qd;
+        }
+    }
+};
+
+// Values go down by a step, the newest in, where the guard is good.
+void roll(const NetworkUse& use, const Signals& signals, int64_t first, int64_t count, const Guard& guard) {
+    alignas(64) float good[kBatch];
+    std::memcpy(good, guard.rows, sizeof good);
+    for (size_t h = 0; h < use.history.size(); ++h) {
+        float* const rows = use.state[h] + first;
+        const float* const newest = signals.columns[use.history[h]];
+        for (int64_t step = use.steps - 1; step >= 0; --step) {
+            float* const after = rows + step * use.rows;
+            const float* const before = step ? after - use.rows : newest;
+            for (int64_t row = 0; row < count; ++row) after[row] = good[row] == 0.0f ? before[row] : after[row];
+        }
+    }
+}
+
 }  // namespace
+
+void network_by_places(const Block& b, const NetworkUse& use, float* efforts) {
+    const Network& n = *use.network;
+    const int64_t total = b.robots * use.slots, first_row = b.first_robot * use.slots;
+    Remembered states[kNetworkStates];
+    for (int s = 0; s < n.states; ++s)
+        states[s] = {use.state[s], use.state[s], use.rows * n.hidden, n.hidden, use.rows * n.hidden, n.hidden};
+    Signals signals;
+    for (int64_t start = 0; start < total; start += kBatch) {
+        const int32_t* const places = use.places + start;
+        const int64_t count = std::min<int64_t>(kBatch, total - start), first = first_row + start;
+        const int lanes = lanes_of(count);
+        Guard guard;
+        signals.take(b, places, count, lanes, guard);
+        float* column = b.columns;
+        for (const Feature& feature : use.features) {
+            alignas(64) float earlier[kBatch] = {};
+            const float* from = signals.columns[feature.column];
+            if (feature.back) {
+                std::copy_n(use.state[feature.history] + (feature.back - 1) * use.rows + first, count, earlier);
+                from = earlier;
+            }
+            for (int row = 0; row < lanes; row += kLanes)
+                at(column + row) = (at(from + row) - all(feature.offset)) * all(feature.scale);
+            column += kBatch;
+        }
+        states_in(n, states, first, count, b.columns);
+        guard.watch(b.columns, n.inputs, lanes);
+        const float* const output = run_all(n, lanes, b.columns, guard);
+        alignas(64) float result[kBatch];
+        for (int v = 0; v < lanes / kLanes; ++v)
+            at(result + v * kLanes) = at(output + v * kLanes) * all(use.scale) + all(use.offset);
+        guard.watch(result, 1, lanes);
+        for (int v = 0; v < lanes / kLanes; ++v) at(result + v * kLanes) += guard.rows[v];
+        states_out(n, states, first, count, b.columns, guard);
+        roll(use, signals, first, count, guard);
+        for (int64_t row = 0; row < count; ++row) efforts[places[row]] = result[row];
+    }
+}
 
 void evaluate(const Network& network, const NetworkRows& rows, float* columns) {
     for (int64_t first = 0; first < rows.count; first += kBatch) block(network, rows, first, columns);

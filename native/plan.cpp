@@ -40,9 +40,10 @@ void refuse(const std::string& subject, const std::string& rule) {
 
 Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
            const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
-           int64_t depth)
+           int64_t depth, std::vector<NetworkMember> networks)
     : label_(std::move(label)),
       depth_(depth),
+      networks_(std::move(networks)),
       delayed_slots_(std::move(delayed)),
       helped_(std::getenv("ACTUATORS_HELPER") && std::string(std::getenv("ACTUATORS_HELPER")) == "1") {
     if (robots < 1 || slots < 1)
@@ -56,6 +57,11 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     for (const float value : neutral) rows_.push_back({std::vector<float>(slots, value), nullptr, value});
     for (const Member& one : controllers) controllers_.push_back(member(one, true));
     for (const Member& one : limits) limits_.push_back(member(one, false));
+    for (NetworkMember& one : networks_) {
+        require_slots(one.slots, slots, "slots of a network");
+        one.use.slots = static_cast<int64_t>(one.slots.size());
+        one.use.rows = robots * one.use.slots;
+    }
     remembered_ = remembered().size();
     lag_.assign(slots, 0);
     latched_.assign((robots * slots + 63) / 64, 0);
@@ -79,12 +85,16 @@ Plan::MemberUse Plan::member(const Member& given, bool controller) const {
     refuse("law = " + given.law, controller ? "one of the core's controllers" : "one of the core's limits");
 }
 
-std::vector<int64_t> Plan::remembered() const {
-    std::vector<int64_t> sizes;
-    for (const auto* members : {&controllers_, &limits_})
-        for (const MemberUse& one : *members)
-            sizes.insert(sizes.end(), one.facts.states, p_.robots * static_cast<int64_t>(one.slots.size()));
-    return sizes;
+std::vector<Plan::Kept> Plan::remembered() const {
+    std::vector<Kept> all;
+    const auto add = [&](const std::vector<MemberUse>& members) {
+        for (const MemberUse& one : members)
+            all.insert(all.end(), one.facts.states, {1, p_.robots * static_cast<int64_t>(one.slots.size())});
+    };
+    add(controllers_);
+    for (const NetworkMember& one : networks_) all.insert(all.end(), one.arrays, {one.pieces, one.use.rows * one.each});
+    add(limits_);
+    return all;
 }
 
 void Plan::share(size_t row, const float* values) {
@@ -163,9 +173,12 @@ void Plan::let_go_states() {
 void Plan::point_at_state() {
     if (!in_use_) return;
     float* const* states = after_.laws.data();
-    for (std::vector<Use>* uses : {&p_.controllers, &p_.limits})
-        for (Use& use : *uses)
-            for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
+    for (Use& use : p_.controllers)
+        for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
+    for (size_t n = 0; n < p_.networks.size(); ++n)
+        for (int k = 0; k < networks_[n].arrays; ++k) p_.networks[n].state[k] = *states++;
+    for (Use& use : p_.limits)
+        for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
     p_.ring.pushes = after_.pushes;
@@ -241,13 +254,22 @@ void Plan::prepare() {
     p_.limits.clear();
     p_.derived = 0;
     for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, -1));
+    p_.networks.clear();
+    int64_t columns = 0;
+    for (NetworkMember& one : networks_) {
+        places_of(one.slots, one.places);
+        one.use.places = one.places.data();
+        columns = std::max(columns, one.use.network->columns);
+        p_.networks.push_back(one.use);
+    }
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
     point_at_state();
     prepare_lag();
     variant_.choose(p_);
     blocks_ = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
     const size_t arrays = variant_.scratch_arrays + p_.derived;
-    scratch_ = Aligned<float>((helped_ ? 2 : 1) * arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16));
+    const size_t each = arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16) + columns * kBatch;
+    scratch_ = Aligned<float>((helped_ ? 2 : 1) * each);
     changed_ = false;
 }
 
@@ -494,9 +516,9 @@ void Plan::copy_state() const {
             for (int64_t row = 0; row < depth_; ++row)
                 std::copy_n(now_.rows[c] + row * now_.pitch, count, after_.rows[c] + row * after_.pitch);
     if (count && now_.pushes != after_.pushes) std::copy_n(now_.pushes, count, after_.pushes);
-    const std::vector<int64_t> sizes = remembered();
-    for (size_t k = 0; k < sizes.size(); ++k)
-        if (now_.laws[k] != after_.laws[k]) std::copy_n(now_.laws[k], sizes[k], after_.laws[k]);
+    const std::vector<Kept> all = remembered();
+    for (size_t k = 0; k < all.size(); ++k)
+        if (now_.laws[k] != after_.laws[k]) std::copy_n(now_.laws[k], all[k].pieces * all[k].size, after_.laws[k]);
 }
 
 // The command of this step, before any delay.
@@ -550,8 +572,9 @@ void Plan::unsettle() {
 
 void Plan::reset() {
     if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
-    const std::vector<int64_t> sizes = remembered();
-    for (size_t k = 0; k < sizes.size() && k < now_.laws.size(); ++k) std::fill_n(now_.laws[k], sizes[k], 0.0f);
+    const std::vector<Kept> all = remembered();
+    for (size_t k = 0; k < all.size() && k < now_.laws.size(); ++k)
+        std::fill_n(now_.laws[k], all[k].pieces * all[k].size, 0.0f);
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     p_.step = 0;
@@ -562,12 +585,13 @@ void Plan::reset(const std::vector<int64_t>& robots) {
     for (const int64_t robot : robots)
         if (robot < 0 || robot >= p_.robots)
             refuse("robot = " + std::to_string(robot), "below " + std::to_string(p_.robots));
-    const std::vector<int64_t> sizes = remembered();
+    const std::vector<Kept> all = remembered();
     for (const int64_t robot : robots) {
         if (now_.pushes) std::fill_n(now_.pushes + robot * p_.delayed_slots, p_.delayed_slots, 0);
-        for (size_t k = 0; k < sizes.size() && k < now_.laws.size(); ++k) {
-            const int64_t each = sizes[k] / p_.robots;
-            std::fill_n(now_.laws[k] + robot * each, each, 0.0f);
+        for (size_t k = 0; k < all.size() && k < now_.laws.size(); ++k) {
+            const int64_t each = all[k].size / p_.robots;
+            for (int64_t piece = 0; piece < all[k].pieces; ++piece)
+                std::fill_n(now_.laws[k] + piece * all[k].size + robot * each, each, 0.0f);
         }
     }
     std::vector<Fault> kept;

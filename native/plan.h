@@ -35,6 +35,15 @@ struct Member {
     std::vector<int32_t> slots;
 };
 
+// A network of a plan; `shape` of what it remembers is that of the law.
+struct NetworkMember {
+    NetworkUse use;
+    std::vector<int32_t> slots, places;
+    // arrays that are remembered: so many, each of so many numbers per slot, in so many pieces
+    int arrays = 0;
+    int64_t pieces = 0, each = 0;
+};
+
 // Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the
 // limits.
 constexpr int kEnds = kSignals + 2;
@@ -49,7 +58,7 @@ class Plan {
     // `neutral` has a value per row of parameters: what slots without the law and gaps get.
     Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
          const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
-         int64_t depth);
+         int64_t depth, std::vector<NetworkMember> networks = {});
 
     // ---- parameters: values of each slot, or (robots, slots) that are read at every step
     void share(size_t row, const float* values);
@@ -96,8 +105,11 @@ class Plan {
     int64_t slots() const { return p_.slots; }
     int64_t depth() const { return depth_; }
     int64_t delayed() const { return static_cast<int64_t>(delayed_slots_.size()); }
-    // elements of each number that is remembered
-    std::vector<int64_t> remembered() const;
+    // Arrays that are remembered: pieces of so many numbers, robot after robot in each.
+    struct Kept {
+        int64_t pieces, size;
+    };
+    std::vector<Kept> remembered() const;
     size_t rows() const { return rows_.size(); }
     size_t limits() const { return limits_.size(); }
 
@@ -150,6 +162,7 @@ class Plan {
     size_t remembered_ = 0;  // numbers that are
     std::vector<RowValues> rows_;
     std::vector<MemberUse> controllers_, limits_;
+    std::vector<NetworkMember> networks_;
     std::vector<CurveValues> curves_;
     std::vector<int32_t> lag_, delayed_slots_, columns_;
     const int32_t* own_lag_ = nullptr;

@@ -4,6 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "network.h"
+
 namespace actuators {
 
 // Most parameters, and most remembered numbers, that a law may have; the step refuses to compile with more.
@@ -58,6 +60,33 @@ struct Use {
     int64_t slots = 0;
     // what it remembers, one array per number: (robots, slots that have it)
     float* state[kMost] = {};
+};
+
+// ---- networks
+
+// What a network may be given; errors are target minus measurement.
+enum Column { kOfPosition, kOfTarget, kOfError, kOfVelocity, kOfTargetVelocity, kOfVelocityError, kColumns };
+
+// One input of a network: (column - offset) * scale, some steps back in one of the histories.
+struct Feature {
+    Column column;
+    int64_t back, history;
+    float offset, scale;
+};
+
+// A network, and which slots have it.
+struct NetworkUse {
+    const Network* network = nullptr;
+    std::vector<Feature> features;
+    float scale = 1, offset = 0;
+    // what it remembers besides its own state: values of columns of the last steps, the newest first
+    std::vector<Column> history;
+    int64_t steps = 0;
+    // places of the elements of one block that have it, how many per robot, and of all robots
+    const int32_t* places = nullptr;
+    int64_t slots = 0, rows = 0;
+    // arrays of numbers side by side: (steps, rows), or (layers, rows, hidden)
+    float* state[kNetworkStates] = {};
 };
 
 // ---- signals in, efforts out
@@ -189,6 +218,7 @@ struct Problem {
     const int32_t* driven = nullptr;
 
     std::vector<Use> controllers, limits;
+    std::vector<NetworkUse> networks;
     Ring ring;
     int64_t delayed_slots = 0;
     const int32_t* delayed_places = nullptr;
@@ -227,6 +257,8 @@ struct Block {
     int limit;
     // where results by places are found before they go where they belong
     float* found;
+    // columns that networks work in
+    float* columns;
 };
 
 }  // namespace actuators

@@ -14,6 +14,10 @@
 
 namespace ACTUATORS_VARIANT {
 
+// in network.cpp
+void network_by_places(const Block& b, const NetworkUse& use, float* efforts);
+void evaluate(const Network& network, const NetworkRows& rows, float* columns);
+
 // What a thread works in: arrays of one block.
 struct Scratch {
     enum Array {
@@ -32,6 +36,8 @@ struct Scratch {
     Scratch(const Problem& p, float* memory) : pitch((p.robots_per_block * p.period + 15) / 16 * 16), start(memory) {}
     float* at(int array) const { return start + array * pitch; }
     int64_t* ring_rows() const { return reinterpret_cast<int64_t*>(at(kRows)); }
+    // behind the arrays
+    float* columns(const Problem& p) const { return at(kArrays + p.derived); }
 
     int64_t pitch;
     float* start;
@@ -90,6 +96,7 @@ void command(const Problem& p, Block& b, float* efforts) {
         std::fill_n(efforts, b.size, 0.0f);
     for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
         if (static_cast<int>(use) != p.route.law_of_all) p.route.laws[k++](p, b, p.controllers[use], efforts);
+    for (const NetworkUse& use : p.networks) network_by_places(b, use, efforts);
     b.efforts = out;
     b.driven = driven;
 }
@@ -172,6 +179,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     Block b = block_of(p, number);
     b.found = scratch.at(Scratch::kFound);
     b.derived = scratch.at(Scratch::kArrays);
+    b.columns = scratch.columns(p);
     b.pitch = scratch.pitch;
 
     // signals in
@@ -291,7 +299,8 @@ void choose(Problem& p) {
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    if (!p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
+    const bool networks = !p.networks.empty();
+    if (networks || !p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
                            : find_whole<false>(Controllers{}, law, p.limits.data(), count);
@@ -343,11 +352,6 @@ bool available() {
 #endif
 }
 
-}  // namespace ACTUATORS_VARIANT
-
-namespace ACTUATORS_VARIANT {
-// in network.cpp
-void evaluate(const Network& network, const NetworkRows& rows, float* columns);
 }  // namespace ACTUATORS_VARIANT
 
 namespace actuators {

@@ -602,7 +602,7 @@ def of_state(at: int, given: Any) -> Any:
         (of_state(4, np.zeros(2, np.int32)), "write_idx has shape"),
         (of_state(4, None), "write_idx = None: must be a NumPy array"),
         (of_state(5, np.zeros(2)), "number 0 that is remembered has dtype float64"),
-        (of_state(5, floats((2, 1))), "number 0 that is remembered has shape"),
+        (of_state(5, floats((2, 2))[:, 0]), "number 0 that is remembered has shape"),
         (of_state(5, read_only(2)), "number 0 that is remembered: must be writeable"),
         (
             lambda: plan().use(*[state(2, 2, 2, [2])[0]] * 2),

@@ -96,7 +96,7 @@ class Component:
                     array.zero_()
                 else:
                     require_mask(mask, len(array), array.device)
-                    wp.launch(_clear_kernel, len(array), [mask], [array], device=array.device)
+                    wp.launch(clear_kernel, len(array), [mask, 1], [array], device=array.device)
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Take one array per parameter, in their order or by name; None means zero."""
@@ -166,6 +166,9 @@ class Component:
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate what depends on the device and the number of actuators; called once."""
+
+    def compile(self) -> None:
+        """Make what the first step needs, once `finalize` was called; steps do without it, and take longer once."""
 
     def is_stateful(self) -> bool:
         """Whether anything is remembered from one step to the next."""
@@ -291,10 +294,11 @@ class Clamping(Component):
 
 
 @wp.kernel
-def _clear_kernel(mask: wp.array[bool], values: wp.array[float]):
-    slot = wp.tid()
-    if mask[slot]:
-        values[slot] = 0.0  # pyright: ignore[reportIndexIssue]
+def clear_kernel(mask: wp.array[bool], each: int, values: wp.array[float]):
+    """Forget where the mask is true; each of those it stands for has so many numbers side by side."""
+    n = wp.tid()
+    if mask[(n / each) % mask.shape[0]]:  # pyright: ignore
+        values[n] = 0.0  # pyright: ignore[reportIndexIssue]
 
 
 def _zeros(count: int, num_actuators: int, device: Any) -> tuple[wp.array, ...]:

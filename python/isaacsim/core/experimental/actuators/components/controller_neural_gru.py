@@ -7,59 +7,19 @@ minus measurement. Edges: after a reset h = 0; with a delay, targets are the del
 Source: newton.actuators 1.8 DriveNeuralGRU.
 """
 
-# kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
-# pyright: reportAssignmentType=false
-
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
-from ..networks.checkpoint import Checkpoint
+from ..networks.features import Feature
 from ..networks.network import Kind
-from .neural import ControllerRecurrent, NetworkState
-
-wp.set_module_options({"enable_backward": False})
-
-# factors of position, its target, velocity and its target in each column
-_FACTORS = {
-    "position": (1, 0, 0, 0),
-    "target_position": (0, 1, 0, 0),
-    "position_error": (-1, 1, 0, 0),
-    "velocity": (0, 0, 1, 0),
-    "target_velocity": (0, 0, 0, 1),
-    "velocity_error": (0, 0, -1, 1),
-}
+from .neural import ControllerNeural, NetworkState
 
 
-@wp.kernel
-def _features_kernel(
-    positions: wp.array[float],
-    velocities: wp.array[float],
-    position_targets: wp.array[float],
-    velocity_targets: wp.array[float],
-    position_indices: wp.array[wp.uint32],
-    velocity_indices: wp.array[wp.uint32],
-    position_target_indices: wp.array[wp.uint32],
-    velocity_target_indices: wp.array[wp.uint32],
-    factors: wp.array2d[float],
-    means: wp.array[float],
-    deviations: wp.array[float],
-    inputs: wp.array2d[float],
-):
-    n, column = wp.tid()
-    value = factors[column, 0] * positions[position_indices[n]]
-    value += factors[column, 1] * position_targets[position_target_indices[n]]
-    value += factors[column, 2] * velocities[velocity_indices[n]]
-    value += factors[column, 3] * velocity_targets[velocity_target_indices[n]]
-    inputs[n, column] = (value - means[column]) / deviations[column]
-
-
-class ControllerNeuralGRU(ControllerRecurrent):
+class ControllerNeuralGRU(ControllerNeural):
     """GRU network for `N` actuators.
 
     Metadata of the file: `input_columns`, names of the inputs in order, default position_error and velocity;
@@ -82,19 +42,18 @@ class ControllerNeuralGRU(ControllerRecurrent):
 
         hidden: wp.array
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
-        super().__init__(model_path)
-        said = self.metadata
-        self.input_columns, self.effort_mean = said.input_columns, said.effort_mean
-        self.effort_scale = said.effort_scale * said.effort_std
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Names of the inputs in order."""
+        return self.metadata.input_columns
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate what a step needs, and compile it."""
-        super().finalize(device, num_actuators)
-        said = self.metadata
-        tables = [[_FACTORS[name] for name in self.input_columns], said.input_mean, said.input_std]
-        self._tables = [wp.array(table, dtype=wp.float32, device=device) for table in tables]
+    @property
+    def effort_scale(self) -> float:
+        """What the output of the network is multiplied with."""
+        return self.metadata.effort_scale * self.metadata.effort_std
 
-    def _take(self, signals: list[wp.array], indices: list[wp.array], state: State, device: Any) -> None:
-        inputs = [*signals, *indices, *self._tables]
-        wp.launch(_features_kernel, self._inputs.shape, inputs, [self._inputs], device=device)
+    def features(self) -> list[Feature]:
+        """The input columns, normalised."""
+        said = self.metadata
+        columns = zip(said.input_columns, said.input_std, said.input_mean, strict=True)
+        return [Feature(column, 1.0 / deviation, mean) for column, deviation, mean in columns]

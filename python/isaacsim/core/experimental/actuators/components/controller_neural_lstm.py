@@ -6,43 +6,19 @@ Edges: after a reset h = c = 0; with a delay, q* is the delayed target. The velo
 Source: newton.actuators 1.8 DriveNeuralLSTM, ControllerNeuralLSTM of 1.2; Isaac Lab ActuatorNetLSTM.
 """
 
-# kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
-
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
-from ..networks.checkpoint import Checkpoint
+from ..networks.features import Feature
 from ..networks.network import Kind
-from .neural import ControllerRecurrent, NetworkState
-
-wp.set_module_options({"enable_backward": False})
+from .neural import ControllerNeural, NetworkState
 
 
-@wp.kernel
-def _features_kernel(
-    positions: wp.array[float],
-    velocities: wp.array[float],
-    position_targets: wp.array[float],
-    position_indices: wp.array[wp.uint32],
-    velocity_indices: wp.array[wp.uint32],
-    position_target_indices: wp.array[wp.uint32],
-    position_scale: float,
-    velocity_scale: float,
-    inputs: wp.array2d[float],
-):
-    n = wp.tid()
-    error = position_targets[position_target_indices[n]] - positions[position_indices[n]]
-    inputs[n, 0] = error * position_scale
-    inputs[n, 1] = velocities[velocity_indices[n]] * velocity_scale
-
-
-class ControllerNeuralLSTM(ControllerRecurrent):
+class ControllerNeuralLSTM(ControllerNeural):
     """LSTM network for `N` actuators.
 
     Metadata of the file: `pos_scale`, `vel_scale` and `effort_scale`, formerly `torque_scale`, default 1; `num_layers`
@@ -65,11 +41,16 @@ class ControllerNeuralLSTM(ControllerRecurrent):
         hidden: wp.array
         cell: wp.array
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
-        super().__init__(model_path)
-        said = self.metadata
-        self.pos_scale, self.vel_scale, self.effort_scale = said.pos_scale, said.vel_scale, said.effort_scale
+    @property
+    def pos_scale(self) -> float:
+        """What the position error is multiplied with."""
+        return self.metadata.pos_scale
 
-    def _take(self, signals: list[wp.array], indices: list[wp.array], state: State, device: Any) -> None:
-        inputs = [*signals[:3], *indices[:3], self.pos_scale, self.vel_scale]
-        wp.launch(_features_kernel, self._num_actuators, inputs, [self._inputs], device=device)
+    @property
+    def vel_scale(self) -> float:
+        """What the velocity is multiplied with."""
+        return self.metadata.vel_scale
+
+    def features(self) -> list[Feature]:
+        """Position error and velocity."""
+        return [Feature("position_error", self.pos_scale), Feature("velocity", self.vel_scale)]

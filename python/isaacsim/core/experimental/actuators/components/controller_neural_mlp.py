@@ -8,68 +8,16 @@ since the reset, what lies before it is 0; with a delay, q* is the delayed targe
 not an error. Source: newton.actuators 1.8 DriveNeuralMLP, ControllerNeuralMLP of 1.2; Isaac Lab ActuatorNetMLP.
 """
 
-# kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
-# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false
-
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import warp as wp
 
-from ..networks.checkpoint import Checkpoint
+from ..networks.features import Feature
 from ..networks.network import Kind
 from .neural import ControllerNeural, NetworkState
-
-wp.set_module_options({"enable_backward": False})
-
-
-@wp.kernel
-def _features_kernel(
-    positions: wp.array[float],
-    velocities: wp.array[float],
-    position_targets: wp.array[float],
-    position_indices: wp.array[wp.uint32],
-    velocity_indices: wp.array[wp.uint32],
-    position_target_indices: wp.array[wp.uint32],
-    error_history: wp.array2d[float],
-    velocity_history: wp.array2d[float],
-    input_idx: wp.array[int],
-    position_scale: float,
-    velocity_scale: float,
-    first_position: int,
-    first_velocity: int,
-    errors: wp.array[float],
-    velocities_now: wp.array[float],
-    inputs: wp.array2d[float],
-):
-    n = wp.tid()
-    error = position_targets[position_target_indices[n]] - positions[position_indices[n]]
-    velocity = velocities[velocity_indices[n]]
-    errors[n] = error
-    velocities_now[n] = velocity
-    for k in range(input_idx.shape[0]):
-        back = input_idx[k]
-        error_then = error
-        velocity_then = velocity
-        if back > 0:
-            error_then = error_history[back - 1, n]
-            velocity_then = velocity_history[back - 1, n]
-        inputs[n, first_position + k] = error_then * position_scale
-        inputs[n, first_velocity + k] = velocity_then * velocity_scale
-
-
-@wp.kernel
-def _roll_kernel(before: wp.array2d[float], newest: wp.array[float], after: wp.array2d[float]):
-    n = wp.tid()
-    # from the oldest on, so that both may be one array
-    for k in range(after.shape[0] - 1):
-        row = after.shape[0] - 1 - k
-        after[row, n] = before[row - 1, n]
-    after[0, n] = newest[n]
 
 
 class ControllerNeuralMLP(ControllerNeural):
@@ -88,6 +36,7 @@ class ControllerNeuralMLP(ControllerNeural):
     """
 
     KIND: ClassVar[Kind] = "mlp"
+    HISTORY: ClassVar[tuple[str, ...]] = ("position_error", "velocity")
 
     @dataclass(eq=False)
     class State(NetworkState):
@@ -96,38 +45,33 @@ class ControllerNeuralMLP(ControllerNeural):
         pos_error_history: wp.array
         vel_history: wp.array
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
-        super().__init__(model_path)
-        said = self.metadata
-        self.input_order, self.input_idx = said.input_order, list(said.input_idx)
-        self.history_length = max(said.input_idx) + 1
-        self.pos_scale, self.vel_scale, self.effort_scale = said.pos_scale, said.vel_scale, said.effort_scale
+    @property
+    def input_order(self) -> str:
+        """Whether positions or velocities come first."""
+        return self.metadata.input_order
 
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate what a step needs, and compile it."""
-        super().finalize(device, num_actuators)
-        self._errors, self._velocities = (wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(2))
-        self._back = wp.array(self.input_idx, dtype=wp.int32, device=device)
+    @property
+    def input_idx(self) -> list[int]:
+        """Steps back of each feature."""
+        return list(self.metadata.input_idx)
 
-    def state(self, num_actuators: int, device: Any) -> State:
-        """Return a state that remembers nothing."""
-        shape = (self.history_length, num_actuators)
-        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2)))
+    @property
+    def history_length(self) -> int:
+        """Rows of each history, `H`."""
+        return max(self.metadata.input_idx) + 1
 
-    def update_state(self, current_state: State, next_state: State | None) -> None:
-        """Write the histories after this step into `next_state`."""
-        if next_state is None:
-            return
-        pairs = (("pos_error_history", self._errors), ("vel_history", self._velocities))
-        for name, newest in pairs:
-            before, after = getattr(current_state, name), getattr(next_state, name)
-            wp.launch(_roll_kernel, self._num_actuators, [before, newest], [after], device=after.device)
+    @property
+    def pos_scale(self) -> float:
+        """What position errors are multiplied with."""
+        return self.metadata.pos_scale
 
-    def _take(self, signals: list[wp.array], indices: list[wp.array], state: State, device: Any) -> None:
-        count = len(self.input_idx)
-        first_position, first_velocity = (0, count) if self.input_order == "pos_vel" else (count, 0)
-        histories = [state.pos_error_history, state.vel_history, self._back]
-        numbers = [self.pos_scale, self.vel_scale, first_position, first_velocity]
-        inputs = [*signals[:3], *indices[:3], *histories, *numbers]
-        outputs = [self._errors, self._velocities, self._inputs]
-        wp.launch(_features_kernel, self._num_actuators, inputs, outputs, device=device)
+    @property
+    def vel_scale(self) -> float:
+        """What velocities are multiplied with."""
+        return self.metadata.vel_scale
+
+    def features(self) -> list[Feature]:
+        """Position errors and velocities of now and before."""
+        errors = [Feature("position_error", self.pos_scale, back=back) for back in self.input_idx]
+        velocities = [Feature("velocity", self.vel_scale, back=back) for back in self.input_idx]
+        return errors + velocities if self.input_order == "pos_vel" else velocities + errors

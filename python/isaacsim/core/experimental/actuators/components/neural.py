@@ -1,49 +1,32 @@
-"""What the controllers with a network have in common: where it comes from, its step, and what is remembered.
+"""What the controllers with a network have in common: where it comes from, what goes in, and what is remembered.
 
-    effort = network(features) · effort_scale + effort_offset
+    effort = network(features) · effort_scale + effort_mean
 
 Feedforward, bias and, but for what a GRU asks for, the target velocity are ignored. The features are those of each
-class. They compute arrays, so they run between the two phases of a step.
+class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU and in Warp elsewhere.
 """
-
-# kernels read arrays as numbers
-# pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
-# pyright: reportAssignmentType=false
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import cached_property
 from typing import Any, ClassVar
 
 import warp as wp
 
 from ..networks.checkpoint import Checkpoint
-from ..networks.evaluator import Evaluator, make_evaluator
+from ..networks.features import Feature
 from ..networks.load import load_checkpoint
 from ..networks.metadata import check_metadata
-from ..networks.network import Kind
-from .base import Component, Controller, require_mask
+from ..networks.network import Kind, Network
+from .base import Component, Controller, clear_kernel, require_mask
+from .network_law import NetworkLaw
+from .network_run import NetworkRun
 
-wp.set_module_options({"enable_backward": False})
-
-# how far the physics step may be from the one that a network was trained for, as in newton 1.8
-_DT_RELATIVE, _DT_ABSOLUTE = 1e-5, 1e-9
-
-
-@wp.kernel
-def _clear_kernel(mask: wp.array[bool], values: wp.array3d[float]):
-    outer, n, inner = wp.tid()
-    if mask[n]:
-        values[outer, n, inner] = 0.0
-
-
-@wp.kernel
-def _scale_kernel(outputs: wp.array[float], scale: float, offset: float, forces: wp.array[float]):
-    n = wp.tid()
-    forces[n] = outputs[n] * scale + offset
+# what a subclass must not override for the law to be all there is to it
+_COMPUTATION = ("compute", "state", "update_state", "is_stateful", "features")
 
 
 class NetworkState(Component.State):
@@ -60,8 +43,8 @@ class NetworkState(Component.State):
                 array.zero_()
             else:
                 require_mask(mask, array.shape[1], array.device)
-                dense = array.reshape((*array.shape[:2], math.prod(array.shape[2:])))
-                wp.launch(_clear_kernel, dense.shape, [mask], [dense], device=array.device)
+                each = array.size // (array.shape[0] * array.shape[1])
+                wp.launch(clear_kernel, array.size, [mask, each], [array.flatten()], device=array.device)
 
 
 class ControllerNeural(Controller):
@@ -79,16 +62,15 @@ class ControllerNeural(Controller):
     STATE_AXIS: ClassVar[int] = 1
     KIND: ClassVar[Kind]
     """Kind of network."""
-    effort_scale: float
-    """What the output of the network is multiplied with."""
-    effort_mean = 0.0
-    """What is added to it then [N·m or N]."""
+    HISTORY: ClassVar[tuple[str, ...]] = ()
+    """Columns of which the arrays of `State` hold the last steps; none for a network that remembers by itself."""
+    State: ClassVar[Any]
 
     def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
         self.model_path = model_path
         self.checkpoint = model_path if isinstance(model_path, Checkpoint) else load_checkpoint(model_path)
         self.network, self._num_actuators = self.checkpoint.network, 0
-        self._evaluator: Evaluator | None = None
+        self._device: Any = None
         if self.network.kind != self.KIND:
             raise ValueError(
                 f"{self._subject}: the network is of kind {self.network.kind}, must be {self.KIND}. Use the controller "
@@ -107,17 +89,58 @@ class ControllerNeural(Controller):
             raise ValueError(f"{cls.__name__} requires a non-empty 'model_path'. Give the path of a network file.")
         return {"model_path": args["model_path"]}
 
+    @property
+    def effort_scale(self) -> float:
+        """What the output of the network is multiplied with."""
+        return self.metadata.effort_scale
+
+    @property
+    def effort_mean(self) -> float:
+        """What is added to it then [N·m or N]."""
+        return self.metadata.effort_mean
+
+    def features(self) -> Sequence[Feature]:
+        """What goes into the network, in its order."""
+        raise NotImplementedError
+
+    @cached_property
+    def law(self) -> NetworkLaw:
+        """All that a plan needs to know."""
+        features = tuple(self.features())
+        steps = max(feature.back for feature in features) + 1
+        names = tuple(field.name for field in fields(self.State))
+        numbers = self.effort_scale, self.effort_mean, self.metadata.sample_dt
+        return NetworkLaw(self.network, features, names, self.HISTORY, steps, *numbers, self._subject)
+
+    @property
+    def network_law(self) -> NetworkLaw | None:
+        """What a plan runs instead of `compute`; None where it is no data, or a subclass computes otherwise."""
+        own = type(self)
+        built_in = next(base for base in own.__mro__ if base.__module__.startswith(f"{__package__}."))
+        alike = all(getattr(own, name) is getattr(built_in, name) for name in _COMPUTATION)
+        return self.law if alike and isinstance(self.network, Network) else None
+
     def is_stateful(self) -> bool:
         """Whether anything is remembered from one step to the next: yes."""
         return True
 
     def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate what a step needs, and compile it."""
-        self._num_actuators = num_actuators
-        self._inputs = wp.zeros((num_actuators, self.network.inputs), dtype=wp.float32, device=device)
-        self._outputs = wp.zeros(num_actuators, dtype=wp.float32, device=device)
-        self._evaluator = make_evaluator(self.network, num_actuators, device)
-        wp.get_module(__name__).load(wp.get_device(device))
+        """Say what the controller is for; what a step needs is made when it is asked for."""
+        self._num_actuators, self._device = num_actuators, device
+        vars(self).pop("_run", None)
+
+    def state(self, num_actuators: int, device: Any) -> Any:
+        """Return a state that remembers nothing."""
+        shape = self.law.state_shape(num_actuators)
+        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in self.law.STATE))
+
+    def compile(self) -> None:
+        """Make what `compute` needs.
+
+        Raises:
+            RuntimeError: `finalize` was not called.
+        """
+        _ = self._run
 
     def compute(
         self,
@@ -141,75 +164,28 @@ class ControllerNeural(Controller):
             ValueError: `dt` is not the step that the network was trained for.
             RuntimeError: `finalize` was not called.
         """
-        evaluator, device = self._ready(dt), device or forces.device
-        signals = [positions, velocities, target_pos, target_vel]
-        indices = [pos_indices, vel_indices, target_pos_indices, target_vel_indices]
-        self._take(signals, indices, state, device)
-        evaluator.evaluate(self._inputs, self._outputs, *self._recurrent(state))
-        scaled = [self._outputs, self.effort_scale, self.effort_mean]
-        wp.launch(_scale_kernel, self._num_actuators, scaled, [forces], device=device)
+        run = self._run
+        self.law.require_dt(dt)
+        signals = positions, velocities, target_pos, target_vel
+        run.compute(signals, (pos_indices, vel_indices, target_pos_indices, target_vel_indices), self._arrays(state))
+        wp.copy(forces, run.efforts)
 
-    # for subclasses
+    def update_state(self, current_state: Any, next_state: Any) -> None:
+        """Write what is remembered after this step into `next_state`, if it is not None."""
+        if next_state is not None:
+            self._run.advance(self._arrays(current_state), self._arrays(next_state))
 
-    def _take(self, signals: list[wp.array], indices: list[wp.array], state: Any, device: Any) -> None:
-        """Put the features of this step into `self._inputs`.
-
-        Args:
-            signals: Positions, velocities, and their targets.
-            indices: Where each of them has the actuators.
-            state: What was remembered.
-            device: Warp device.
-        """
-        raise NotImplementedError
-
-    def _recurrent(self, state: Any) -> tuple[Sequence[wp.array], Sequence[wp.array]]:
-        """What the network itself remembers, before and after this step."""
-        return (), ()
-
-    # inside
-
-    def _ready(self, dt: float | None) -> Evaluator:
-        """What evaluates; refuses a step before `finalize`, or one that the network was not trained for."""
-        if self._evaluator is None:
+    @cached_property
+    def _run(self) -> NetworkRun:
+        if self._device is None:
             raise RuntimeError(f"{self._subject}: compute comes after finalize. Call finalize(device, num_actuators).")
-        trained_for = self.metadata.sample_dt
-        if trained_for is None:
-            return self._evaluator
-        if dt is None or not math.isclose(dt, trained_for, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):
-            raise ValueError(
-                f"{self._subject}: dt = {dt} s: must be the step that the network was trained for, {trained_for} s. "
-                "Step physics so, or train the network for this step."
-            )
-        return self._evaluator
+        return NetworkRun(self.law, self._num_actuators, self._device)
+
+    def _arrays(self, state: Any) -> list[wp.array]:
+        return [getattr(state, name) for name in self.law.STATE]
 
     @property
     def _subject(self) -> str:
         """What errors are about."""
         whose = f"network {self.checkpoint.digest[:12]}" if self.model_path is self.checkpoint else self.model_path
         return f"{type(self).__name__}({whose})"
-
-
-class ControllerRecurrent(ControllerNeural):
-    """A network that remembers by itself; the arrays of its `State` are those of its evaluator."""
-
-    State: ClassVar[Any]
-
-    def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate what a step needs, and compile it."""
-        super().finalize(device, num_actuators)
-        self._next = self.state(num_actuators, device)
-
-    def state(self, num_actuators: int, device: Any) -> Any:
-        """Return a state that remembers nothing."""
-        shape = (self.network.num_layers, num_actuators, self.network.hidden_size)
-        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in fields(self.State)))
-
-    def update_state(self, current_state: Any, next_state: Any) -> None:
-        """Write the recurrent state after this step into `next_state`, if it is not None."""
-        if next_state is not None:
-            for after, computed in zip(*self._recurrent(next_state), strict=True):
-                wp.copy(after, computed)
-
-    def _recurrent(self, state: Any) -> tuple[Sequence[wp.array], Sequence[wp.array]]:
-        names = [field.name for field in fields(self.State)]
-        return [getattr(state, name) for name in names], [getattr(self._next, name) for name in names]

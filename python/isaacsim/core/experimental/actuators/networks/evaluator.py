@@ -69,16 +69,7 @@ class NativeEvaluator:
 
     def __init__(self, program: Program, rows: int) -> None:
         self._calls = Calls(program, rows, "cpu", self._bind)
-        self.core = native.core.Network(
-            program.inputs,
-            program.columns,
-            program.output,
-            program.num_layers,
-            program.hidden_size,
-            program.num_states,
-            [astuple(instruction) for instruction in program.instructions],
-            program.numbers,
-        )
+        self.core = core_of(program)
         """The compiled network."""
 
     @property
@@ -93,6 +84,20 @@ class NativeEvaluator:
     def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
         now, after = ([_as_numpy(array) for array in states] for states in (state_in, state_out))
         return self.core.bind(_as_numpy(x), _as_numpy(y), now, after).run
+
+
+def core_of(program: Program) -> Any:
+    """A network as the core takes it."""
+    return native.core.Network(
+        program.inputs,
+        program.columns,
+        program.output,
+        program.num_layers,
+        program.hidden_size,
+        program.num_states,
+        [astuple(instruction) for instruction in program.instructions],
+        program.numbers,
+    )
 
 
 def _as_numpy(array: Any) -> np.ndarray:

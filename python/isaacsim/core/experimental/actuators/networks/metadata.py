@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from ..errors import NetworkError
+from .features import COLUMNS
 from .network import Kind, Network
 
-# what a GRU may be given, in any order
-COLUMNS = ("position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error")
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 16 * 2**20

@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
+from ..components.network_law import NetworkLaw
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -140,11 +141,15 @@ class Calls:
         self._bindings: dict[tuple[int, ...], tuple[list[Any], list[Indices]]] = {}
         self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
         self._core: Any = None
+        self._trained: list[NetworkLaw] = []
         if all(isinstance(step, NativeStep) and not step.scattered for step in self._steps):
             names = [[names_of(name) for name in wanted] for wanted in self._wanted]
             plans = [step.core for step in self._steps]
             self._core = native.core.Calls(plans, *names, self._told, self._stateful, self._timed)
-            self.again = self._core.step
+            # networks that run at one physics step only have to be asked first
+            self._trained = [law for step in self._steps for law in step.trained]
+            if not self._trained:
+                self.again = self._core.step
 
     def again(self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None) -> bool:
         """As `step`, if the core has met all of it before; False when nothing was done."""
@@ -164,6 +169,8 @@ class Calls:
             after: Where their states after this step go.
             dt: Physics step [s].
         """
+        for law in self._trained:
+            law.require_dt(dt)
         if self._core is not None and self._core.step(sim_state, sim_control, now, after, dt):
             return True
         if not self.is_current():

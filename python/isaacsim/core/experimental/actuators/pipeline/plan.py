@@ -21,6 +21,7 @@ from ..components.base import Clamping, Controller, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
+from ..components.network_law import NetworkLaw
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
 
@@ -84,7 +85,7 @@ class Remembering:
     """A law of the plan with a state.
 
     Args:
-        law: Its class.
+        law: Its class, or the law itself of a network.
         used: Which slots have it, bool.
         limit: Number of its limit; None for a controller.
     """
@@ -92,6 +93,21 @@ class Remembering:
     law: Any
     used: np.ndarray
     limit: int | None = None
+
+    @property
+    def is_network(self) -> bool:
+        """Whether it is a network."""
+        return isinstance(self.law, NetworkLaw)
+
+    @property
+    def axis(self) -> int:
+        """Axis of each array of its state that runs over robots times slots, robot-major."""
+        return self.law.STATE_AXIS if self.is_network else 0
+
+    def shape(self, num_robots: int) -> tuple[int, ...]:
+        """Shape of each array of its state."""
+        rows = num_robots * self.count
+        return self.law.state_shape(rows) if self.is_network else (rows,)
 
     @property
     def count(self) -> int:
@@ -112,7 +128,7 @@ class Placed:
         label: The actuator's.
         slots: Slots of its joints, in their order.
         max_delay: Largest delay [physics steps]; None where the plan delays nothing.
-        controller: Class of its controller in the plan, or None.
+        controller: Class of its controller in the plan, the law of its network, or None.
         limits: Number of each planned clamp in the actuator's list, and number of its limit.
     """
 
@@ -172,6 +188,7 @@ class Plan:
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
+        networks: Networks, which give the efforts of slots without a controller; each once.
         shown: What the components show.
         placed: Where the parts of each actuator are.
     """
@@ -186,6 +203,7 @@ class Plan:
     delayed: np.ndarray
     lag: Row
     depth: int = 1
+    networks: list[Remembering] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     placed: list[Placed] = field(default_factory=list)
 
@@ -201,7 +219,7 @@ class Plan:
 
     @property
     def stateful(self) -> list[Remembering]:
-        """The laws with a state in the one order that holds everywhere: controllers, then limits."""
+        """The laws with a state in the one order that holds everywhere: controllers, networks, then limits."""
         controllers = [
             Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
@@ -210,7 +228,7 @@ class Plan:
             for number, limit in enumerate(self.limits)
             if limit.clamp.STATE
         ]
-        return controllers + limits
+        return controllers + self.networks + limits
 
     @property
     def limit_names(self) -> list[str]:
@@ -238,7 +256,8 @@ def between(entry: ActuatorEntry) -> Between | None:
 
 def is_built_in(entry: ActuatorEntry) -> bool:
     """Whether every engine knows the laws of an actuator, those aside that stand between the phases."""
-    return all(base_of(component) is not None for component in _planned(entry).components)
+    components = _planned(entry).components
+    return all(base_of(one) is not None or network_law_of(one) is not None for one in components)
 
 
 def compile_plan(
@@ -266,7 +285,7 @@ def compile_plan(
     for entry, mine in zip(entries, places, strict=True):
         _add_controller(plan, entry, mine)
         _add_delay(plan, entry, mine)
-        law = entry.controller and (base_of(entry.controller) or type(entry.controller))
+        law = entry.controller and _planned_law(plan, entry.controller)
         longest = entry.delay.max_delay if entry.delay is not None else None
         plan.placed.append(Placed(entry.label, mine, longest, law, []))
     _add_clamps(plan, entries, places, [len(beside.clamping) if beside else 0 for beside in apart])
@@ -342,6 +361,8 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
 
 def _has_law(component: Any) -> bool:
     own = type(component)
+    if network_law_of(component) is not None:
+        return True
     if (getattr(own, "_runs_as", None) or own) is Delay:
         return True
     return getattr(own, "LAW", None) is not None and all(
@@ -356,6 +377,11 @@ def base_of(component: Any) -> Any:
     """The built-in class whose law a component, or class, has; None for a law of the user's own."""
     law = law_of(component if isinstance(component, type) else type(component))
     return law and law.component
+
+
+def network_law_of(component: Any) -> NetworkLaw | None:
+    """The network that a plan runs of a controller; None for others."""
+    return getattr(component, "network_law", None)
 
 
 def _planned(entry: ActuatorEntry) -> Any:
@@ -382,7 +408,9 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         for slot, name in zip(mine, entry.dof_names, strict=True):
             labels[slot], names[slot] = entry.label, name
     laws = [entry.controller for entry in entries if entry.controller is not None]
-    controllers = tuple(dict.fromkeys(base_of(law) or type(law) for law in laws))
+    numbers = [law for law in laws if network_law_of(law) is None]
+    controllers = tuple(dict.fromkeys(base_of(law) or type(law) for law in numbers))
+    networks = dict.fromkeys(law for law in map(network_law_of, laws) if law is not None)
     control: dict[str, Row] = {}
     for controller in controllers:
         for name, neutral in zip(controller.PARAMETERS, controller.neutral(), strict=True):
@@ -395,6 +423,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         controller_kind=np.full(count, -1, np.int32),
         control=control,
         limits=[],
+        networks=[Remembering(law, np.zeros(count, bool)) for law in networks],
         delayed=np.zeros(count, bool),
         lag=Row.filled(0, count, np.int32),
     )
@@ -404,10 +433,23 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
     controller = entry.controller
     if controller is None:
         return
+    law = _planned_law(plan, controller)
+    for one in plan.networks:
+        if one.law is law:
+            one.used[list(slots)] = True
+            return
     require_law(type(controller), CONTROLLER_SIGNALS)
-    plan.controller_kind[list(slots)] = plan.controllers.index(base_of(controller) or type(controller))
+    plan.controller_kind[list(slots)] = plan.controllers.index(law)
     for name in controller.PARAMETERS:
         _add_values(plan, entry, controller, name, plan.control[name], slots)
+
+
+def _planned_law(plan: Plan, controller: Any) -> Any:
+    """What of the plan a controller is: one of its networks, or a class."""
+    law = network_law_of(controller)
+    if law is None:
+        return base_of(controller) or type(controller)
+    return next(one.law for one in plan.networks if one.law == law)
 
 
 def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None:

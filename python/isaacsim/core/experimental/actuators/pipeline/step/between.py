@@ -23,9 +23,12 @@ import warp as wp
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ..plan import Between, Plan, Row
+from . import warp_functions
 from .binding import SIGNALS, Columns, Indices
 from .state import StepState, copy_state
 from .warp import mask_of
+from .warp_functions import give_kernel
+from .warp_network import places_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -77,24 +80,6 @@ def _wait_kernel(at: wp.array[wp.uint32], bad: wp.array[int], before: wp.array[i
         after[n] = 0
 
 
-@wp.kernel
-def _give_kernel(
-    at: wp.array[wp.uint32],
-    bad: wp.array[int],
-    raw: wp.array[float],
-    limited: wp.array[float],
-    computed: wp.array[float],
-    efforts: wp.array[float],
-):
-    n = wp.tid()
-    computed[at[n]] = raw[n]
-    # a fault is a fault whatever a limit made of it
-    if bad[at[n]] != 0 or not wp.isfinite(raw[n]):
-        efforts[at[n]] = wp.nan
-    else:
-        efforts[at[n]] = limited[n]
-
-
 @dataclass
 class ComponentState:
     """What the delay and the controller of an actuator keep, of whatever kind; None for nothing."""
@@ -134,8 +119,7 @@ class Insert:
     def __init__(self, label: str, between: Between, slots: Sequence[int], plan: Plan, device: Any) -> None:
         self.label, self.between, self.slots, self.device = label, between, list(slots), device
         self.count = plan.num_robots * len(self.slots)
-        rows = np.arange(plan.num_robots)[:, None] * plan.num_slots
-        self.at = self._indices((rows + np.asarray(self.slots)).ravel())
+        self.at = places_of(self.slots, plan, device)
         self.one_by_one = self._indices(np.arange(self.count))
         self.raw, self.limited = (wp.zeros(self.count, dtype=wp.float32, device=device) for _ in range(2))
         for clamp in between.clamping:
@@ -192,7 +176,7 @@ class Insert:
             self._update_controller(now.controller_state, after.controller_state, bad)
         if delay is not None:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
-        wp.launch(_give_kernel, self.count, [at, bad, self.raw, limited], [computed, efforts], device=device)
+        wp.launch(give_kernel, self.count, [at, bad, self.raw, limited], [computed, efforts], device=device)
 
     def reset(self, state: Any, mask: wp.array | None) -> None:
         """Start over where the mask, bool over the actuators, is true; everywhere without one."""
@@ -226,9 +210,10 @@ class Insert:
 
     def modules(self) -> set[Any]:
         """What has to be compiled before the first step."""
-        modules: set[Any] = {wp.get_module(__name__)}
+        modules: set[Any] = {wp.get_module(__name__), wp.get_module(warp_functions.__name__)}
         for component in (self.between.delay, self.between.controller, *self.between.clamping):
             if component is not None:
+                component.compile()
                 modules.add(wp.get_module(type(component).__module__))
                 modules |= {component.kernel().module} if component.LAW is not None else set()
         return modules

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,10 @@ import warp as wp
 
 from ... import native
 from ...components.curve import prepare_curve
-from ..plan import Plan, Row
+from ...networks.evaluator import core_of
+from ...networks.features import COLUMNS
+from ...networks.program import Program
+from ..plan import Plan, Remembering, Row
 from .binding import Columns, Indices, as_numpy
 from .state import StepState, new_state
 from .warp import mask_of
@@ -45,7 +48,9 @@ class NativeStep:
         ]
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
-        self._core = native.core.Plan(label, *size, neutral, controllers, limits, _slots(plan.delayed), plan.depth)
+        networks = [_network(one) for one in plan.networks]
+        delayed = _slots(plan.delayed), plan.depth
+        self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks)
         for number, limit in enumerate(plan.limits):
             for points, values, served in limit.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
@@ -58,8 +63,10 @@ class NativeStep:
         self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
         self._state = self.new_state()
         self.use(self._state, self._state)
-        self.command, self.limit = self._core.command, self._core.limit
-        self.step = self._step_scattered if self.scattered else self._core.step
+        self.trained = [one.law for one in plan.networks if one.law.sample_dt is not None]
+        """Networks that run at one physics step only."""
+        self.limit = self._core.limit
+        self.command, self.step = map(self._in_order, (self._core.command, self._core.step))
 
     @property
     def core(self) -> Any:
@@ -195,10 +202,19 @@ class NativeStep:
         else:
             (self._core.share if own is None else self._core.own)(self._number[id(row)], values)
 
-    def _step_scattered(self, dt: float) -> None:
-        for values, copy in self.scattered:
-            copy[...] = values
-        self._core.step(dt)
+    def _in_order(self, run: Callable[[float], None]) -> Callable[[float], None]:
+        """What runs after all that has to be seen to first, which mostly is nothing."""
+        if not self.trained and not self.scattered:
+            return run
+
+        def run_in_order(dt: float) -> None:
+            for law in self.trained:
+                law.require_dt(dt)
+            for values, copy in self.scattered:
+                copy[...] = values
+            run(dt)
+
+        return run_in_order
 
     def as_bound(self, state: StepState) -> Any:
         """A state as the core takes it."""
@@ -208,6 +224,19 @@ class NativeStep:
             *buffers, pushes, write_idx = arrays[:5]
             bound = self._bound[state] = native.core.State(buffers, pushes, write_idx, arrays[5:])
         return bound
+
+
+def _network(one: Remembering) -> tuple[Any, ...]:
+    """A network as the core takes it."""
+    law, columns = one.law, list(COLUMNS)
+    kept = list(law.history)
+    features = [
+        (columns.index(f.column), f.back, kept.index(f.column) if f.back else 0, f.offset, f.scale)
+        for f in law.features
+    ]
+    histories = [columns.index(column) for column in kept]
+    numbers = law.steps, law.scale, law.offset
+    return core_of(Program(law.network)), features, histories, *numbers, _slots(one.used)
 
 
 def _slots(used: np.ndarray) -> list[int]:

@@ -7,7 +7,7 @@ that neither the engine nor the other actuators beside it matter:
     steps, faults             steps since the last reset; robot, joint, fault code and step of each fault, `(k, 4)`
     LABEL.delay.buffer_pos    position targets of the last steps, the newest last, `(largest delay, robots · joints)`;
                               also buffer_vel and buffer_act, and num_pushes, how many of the rows hold a command
-    LABEL.controller.STATE    what the law remembers, `(robots · joints,)`
+    LABEL.controller.STATE    what the law remembers, `(robots · joints,)`; of a network, its axis 1 runs over them
     LABEL.clamping.K.STATE    what the actuator's limit number K remembers
 """
 
@@ -44,7 +44,8 @@ class StepState:
         buffer_act: Feedforward, alike.
         num_pushes: How many rows hold a command, int32 `(·,)`: 0 or `depth` after a step.
         write_idx: The row written last, int32 `(1,)`.
-        laws: Per stateful law of the plan one float32 array `(·,)` for each name in its `STATE`.
+        laws: Per stateful law of the plan one float32 array for each name in its `STATE`: `(·,)`, or that of a network,
+            whose axis 1 runs over the numbers.
     """
 
     buffer_pos: Any
@@ -75,7 +76,7 @@ def new_state(plan: Plan, device: Any = None) -> StepState:
         buffer_act=filled(0, (plan.depth, delayed)),
         num_pushes=filled(0, delayed, np.int32),
         write_idx=filled(plan.depth - 1, 1, np.int32),
-        laws=[tuple(filled(0, plan.num_robots * one.count) for _ in one.law.STATE) for one in plan.stateful],
+        laws=[tuple(filled(0, one.shape(plan.num_robots)) for _ in one.law.STATE) for one in plan.stateful],
     )
 
 
@@ -202,13 +203,13 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
         _assign(array, values)
 
 
-def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, np.ndarray]]:
-    """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and places in the array."""
+def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
+    """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
         owners = [("controller", placed.controller)] if one.limit is None and placed.controller is one.law else []
         owners += [(f"clamping.{k}", one.law) for k, limit in placed.limits if limit == one.limit]
         for owner, component in owners:
-            at = _columns(plan, np.flatnonzero(one.used), placed)
+            at = *(slice(None),) * one.axis, _columns(plan, np.flatnonzero(one.used), placed)
             for k, name in enumerate(component.STATE):
                 yield f"{placed.label}.{owner}.{name}", law, k, at
 

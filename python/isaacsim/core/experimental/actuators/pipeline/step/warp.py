@@ -5,18 +5,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import warp as wp
 
+from ...components.base import clear_kernel
 from ...components.curve import prepare_curve
 from ..plan import Plan, Row
 from .binding import Columns, Indices, as_warp
 from .state import StepState, new_state
-from .warp_functions import Faults, Ring, Slots, advance_kernel, clear_kernel, count_kernel, reset_kernel
+from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, reset_kernel
 from .warp_kernel import step_kernel
+from .warp_network import WarpNetwork
 
 # how many launches stay recorded: bindings and states that alternate
 _KEPT = 16
@@ -41,6 +44,8 @@ class WarpStep:
         self._faults = Faults()
         self._faults.codes, self._faults.steps = (wp.zeros(size, dtype=wp.int32, device=device) for _ in range(2))
         self._faults.counted = wp.zeros(1, dtype=wp.int32, device=device)
+        # by their number among the laws with a state
+        self._networks = {n: WarpNetwork(one, plan, device) for n, one in enumerate(plan.stateful) if one.is_network}
         self._slots = self._new_slots()
         rows = [row for row in plan.rows() if row is not plan.lag]
         self._rows = {id(row): self._on_device(row) for row in rows}
@@ -50,6 +55,9 @@ class WarpStep:
         # launches by phase, binding and states, beside those themselves
         self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
+        if self._networks:
+            *signals, bad, efforts, computed = (wp.zeros(size, dtype=wp.float32, device=device) for _ in range(8))
+            self.hand_over(signals, bad.view(wp.int32), efforts, computed)
 
     def new_state(self) -> StepState:
         """Return a state that remembers nothing."""
@@ -75,14 +83,29 @@ class WarpStep:
         self._now, self._after = now, after
 
     def step(self, dt: float) -> None:
-        """Compute the efforts of all slots of all robots for a physics step of `dt` seconds."""
+        """Compute the efforts of all slots of all robots for a physics step of `dt` seconds.
+
+        Raises:
+            ValueError: A network was trained for another step; nothing was done then.
+        """
+        if self._networks:
+            self.command(dt)
+            return self.limit()
         self._launch("step", dt)
         self._advance(counts=True)
 
     def command(self, dt: float) -> None:
-        """The first phase of a step: guard, delay and law, see `hand_over`."""
+        """The first phase of a step: guard, delay and law, see `hand_over`.
+
+        Raises:
+            ValueError: A network was trained for another step; nothing was done then.
+        """
+        for one in self.plan.networks:
+            one.law.require_dt(dt)
         self._dt = dt
         self._launch("command", dt)
+        for number, network in self._networks.items():
+            network.step(self._handed_flat, self._now.laws[number], self._after.laws[number])
         self._advance(counts=False)
 
     def limit(self) -> None:
@@ -101,6 +124,7 @@ class WarpStep:
             computed: Efforts that it tells as those before all limits, alike.
         """
         self._handed_over = (*signals, bad, efforts, computed)
+        self._handed_flat = [array.flatten() for array in self._handed_over]
         self._forget_kernels()
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
@@ -115,10 +139,10 @@ class WarpStep:
         mask = mask_of(robots, plan.num_robots, self.device)
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
-        for law in self._now.laws:
+        for one, law in zip(plan.stateful, self._now.laws, strict=True):
             for values in law:
-                each = len(values) // plan.num_robots
-                wp.launch(clear_kernel, len(values), [mask, each], [values], device=self.device)
+                each = one.count * math.prod(values.shape[one.axis + 1 :])
+                wp.launch(clear_kernel, values.size, [mask, each], [values.flatten()], device=self.device)
 
     @property
     def limit_names(self) -> list[str]:
@@ -275,10 +299,19 @@ class WarpStep:
             efforts += [as_warp(binding.effort_indices), None if computed is None else as_warp(computed)]
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
-        arguments += [*_arguments_of(self._now), *_arguments_of(self._after), int(self._now is not self._after)]
+        arguments += [*self._arguments_of(self._now), *self._arguments_of(self._after)]
+        arguments += [int(self._now is not self._after)]
         arguments += [self._faults, *told, *self._handed_over, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)
         return wp.launch(kernel, shape, arguments, device=self.device, record_cmd=True)
+
+    def _arguments_of(self, state: StepState) -> list[Any]:
+        """A state as the kernel takes it, which leaves networks alone."""
+        ring = Ring()
+        ring.pos, ring.vel, ring.act = state.buffer_pos, state.buffer_vel, state.buffer_act
+        ring.pushes, ring.newest = state.num_pushes, state.write_idx
+        laws = [law for number, law in enumerate(state.laws) if number not in self._networks]
+        return [ring, *(values for law in laws for values in law)]
 
     def _on_device(self, row: Row) -> wp.array:
         """The values of a row for every robot and slot; shared ones are one row that all robots read."""
@@ -306,7 +339,8 @@ class WarpStep:
         slots.controller = self._ints(plan.controller_kind)
         slots.delay_place = self._ints(np.where(plan.delayed, np.cumsum(plan.delayed) - 1, -1))
         slots.num_slots, slots.num_delayed, slots.depth = plan.num_slots, plan.num_delayed, plan.depth
-        stateful = plan.stateful
+        # networks find their own places
+        stateful = [one for one in plan.stateful if not one.is_network]
         slots.law_count = self._ints([one.count for one in stateful])
         places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
         slots.law_place = self._ints(np.stack(places))
@@ -337,14 +371,6 @@ def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
     chosen = np.zeros(num_robots, bool)
     chosen[slice(None) if robots is None else list(robots)] = True
     return wp.array(chosen, dtype=wp.bool, device=device)
-
-
-def _arguments_of(state: StepState) -> list[Any]:
-    """A state as the kernel takes it."""
-    ring = Ring()
-    ring.pos, ring.vel, ring.act = state.buffer_pos, state.buffer_vel, state.buffer_act
-    ring.pushes, ring.newest = state.num_pushes, state.write_idx
-    return [ring, *(values for law in state.laws for values in law)]
 
 
 def _kind(binding: Columns | Indices) -> str:

@@ -175,8 +175,18 @@ def reset_kernel(chosen: wp.array[bool], slots: Slots, pushes: wp.array[int], la
 
 
 @wp.kernel
-def clear_kernel(chosen: wp.array[bool], each: int, values: wp.array[float]):
-    """Forget a number of a law, of which each robot has so many."""
+def give_kernel(
+    at: wp.array[wp.uint32],
+    bad: wp.array[int],
+    raw: wp.array[float],
+    limited: wp.array[float],
+    computed: wp.array[float],
+    efforts: wp.array[float],
+):
+    """Put efforts in the place of those of the first phase, before limits and after; a fault is one whatever comes."""
     n = wp.tid()
-    if chosen[n / each]:
-        values[n] = 0.0
+    computed[at[n]] = raw[n]
+    if bad[at[n]] != 0 or not wp.isfinite(raw[n]):
+        efforts[at[n]] = wp.nan
+    else:
+        efforts[at[n]] = limited[n]

@@ -1,0 +1,62 @@
+"""A network as the law of a plan: what goes in, what is remembered, and what its output is worth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ..networks.features import Feature
+from ..networks.network import Network
+
+# how far the physics step may be from the one that a network was trained for, as in newton 1.8
+_DT_RELATIVE, _DT_ABSOLUTE = 1e-5, 1e-9
+
+
+@dataclass(frozen=True)
+class NetworkLaw:
+    """effort = network(features) · scale + offset; actuators whose laws are equal are evaluated together.
+
+    Args:
+        network: What is computed.
+        features: Its inputs.
+        STATE: Names of the arrays that are remembered: hidden and cell state, or one history per column in `history`.
+        history: Columns whose values of the last steps are remembered, the newest first; none for a recurrent network.
+        steps: How many.
+        scale: What the output is multiplied with.
+        offset: What is added to it then [N·m or N].
+        sample_dt: Physics step that the network was trained for [s], or None.
+        subject: What errors are about.
+    """
+
+    STATE_AXIS: ClassVar[int] = 1
+
+    network: Network
+    features: tuple[Feature, ...]
+    STATE: tuple[str, ...]
+    history: tuple[str, ...]
+    steps: int
+    scale: float
+    offset: float
+    sample_dt: float | None
+    subject: str = field(compare=False)
+
+    def state_shape(self, rows: int) -> tuple[int, ...]:
+        """Shape of each array that is remembered, for so many actuators; axis 1 runs over them."""
+        if self.history:
+            return self.steps, rows
+        return self.network.num_layers, rows, self.network.hidden_size
+
+    def require_dt(self, dt: float | None) -> None:
+        """Refuse a physics step that the network was not trained for.
+
+        Raises:
+            ValueError: It was not.
+        """
+        if self.sample_dt is None:
+            return
+        if dt is None or not math.isclose(dt, self.sample_dt, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):
+            raise ValueError(
+                f"{self.subject}: dt = {dt} s: must be the step that the network was trained for, {self.sample_dt} s. "
+                "Step physics so, or train the network for this step."
+            )

@@ -1,0 +1,196 @@
+"""A law with a network on arrays of any device: features in, effort out, and what is remembered; see `NetworkLaw`."""
+
+# kernels read arrays as numbers
+# pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
+# pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportAssignmentType=false
+# pyright: reportReturnType=false
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..networks.evaluator import make_evaluator
+from ..networks.features import COLUMNS
+from .network_law import NetworkLaw
+
+wp.set_module_options({"enable_backward": False})
+
+
+@wp.kernel
+def _features_kernel(
+    positions: wp.array[float],
+    velocities: wp.array[float],
+    position_targets: wp.array[float],
+    velocity_targets: wp.array[float],
+    position_indices: wp.array[wp.uint32],
+    velocity_indices: wp.array[wp.uint32],
+    position_target_indices: wp.array[wp.uint32],
+    velocity_target_indices: wp.array[wp.uint32],
+    factors: wp.array2d[float],
+    offsets: wp.array[float],
+    scales: wp.array[float],
+    back: wp.array[int],
+    kept: wp.array[int],
+    first_history: wp.array2d[float],
+    second_history: wp.array2d[float],
+    inputs: wp.array2d[float],
+    newest: wp.array2d[float],
+):
+    n, column = wp.tid()
+    # a product with a factor of zero would not lose what is not finite
+    value = wp.float32(0.0)
+    if factors[column, 2] != 0.0:
+        value = factors[column, 2] * position_targets[position_target_indices[n]]
+    if factors[column, 3] != 0.0:
+        value = factors[column, 3] * velocity_targets[velocity_target_indices[n]]
+    if factors[column, 0] != 0.0:
+        value += factors[column, 0] * positions[position_indices[n]]
+    if factors[column, 1] != 0.0:
+        value += factors[column, 1] * velocities[velocity_indices[n]]
+    if column < inputs.shape[1]:
+        if back[column] > 0:
+            if kept[column] == 0:
+                value = first_history[back[column] - 1, n]
+            else:
+                value = second_history[back[column] - 1, n]
+        inputs[n, column] = (value - offsets[column]) * scales[column]
+    else:
+        newest[column - inputs.shape[1], n] = value
+
+
+@wp.kernel
+def _efforts_kernel(outputs: wp.array[float], scale: float, offset: float, efforts: wp.array[float]):
+    n = wp.tid()
+    efforts[n] = outputs[n] * scale + offset
+
+
+@wp.func
+def is_good(efforts: wp.array[float], bad: wp.array[int], at: wp.array[wp.uint32], n: int) -> bool:
+    """Return whether an actuator may remember this step: its effort is finite, and so were its signals."""
+    if bad:
+        if bad[at[n]] != 0:
+            return False
+    return wp.isfinite(efforts[n])
+
+
+@wp.kernel
+def _roll_kernel(
+    efforts: wp.array[float],
+    bad: wp.array[int],
+    at: wp.array[wp.uint32],
+    before: wp.array2d[float],
+    newest: wp.array[float],
+    after: wp.array2d[float],
+):
+    n = wp.tid()
+    if is_good(efforts, bad, at, n):
+        # from the oldest on, so that both may be one array
+        for k in range(after.shape[0] - 1):
+            row = after.shape[0] - 1 - k
+            after[row, n] = before[row - 1, n]
+        after[0, n] = newest[n]
+    else:
+        for row in range(after.shape[0]):
+            after[row, n] = before[row, n]
+
+
+@wp.kernel
+def _take_over_kernel(
+    efforts: wp.array[float],
+    bad: wp.array[int],
+    at: wp.array[wp.uint32],
+    before: wp.array3d[float],
+    computed: wp.array3d[float],
+    after: wp.array3d[float],
+):
+    outer, n, inner = wp.tid()
+    if is_good(efforts, bad, at, n):
+        after[outer, n, inner] = computed[outer, n, inner]
+    else:
+        after[outer, n, inner] = before[outer, n, inner]
+
+
+class NetworkRun:
+    """A network for some actuators.
+
+    Args:
+        law: What is computed.
+        rows: Number of actuators.
+        device: Warp device.
+    """
+
+    def __init__(self, law: NetworkLaw, rows: int, device: Any) -> None:
+        self.law, self.device = law, device
+        self.efforts = wp.zeros(rows, dtype=wp.float32, device=device)
+        """Efforts of the last `compute` [N·m or N], NaN where something was not finite."""
+        features, kept = law.features, list(law.history)
+        columns = [*(feature.column for feature in features), *kept]
+        self._tables = [
+            self._array([COLUMNS[column] for column in columns], wp.float32),
+            self._array([feature.offset for feature in features], wp.float32),
+            self._array([feature.scale for feature in features], wp.float32),
+            self._array([feature.back for feature in features], wp.int32),
+            self._array([kept.index(one.column) if one.column in kept else 0 for one in features], wp.int32),
+        ]
+        self._inputs = wp.zeros((rows, len(features)), dtype=wp.float32, device=device)
+        self._newest = wp.zeros((len(kept), rows), dtype=wp.float32, device=device)
+        self._outputs = wp.zeros(rows, dtype=wp.float32, device=device)
+        # what a recurrent network remembers next
+        self._computed = [] if kept else self.new_state()
+        self._no_history = wp.zeros((0, 0), dtype=wp.float32, device=device)
+        self._evaluator = make_evaluator(law.network, rows, device)
+        wp.get_module(__name__).load(wp.get_device(device))
+
+    def new_state(self) -> list[wp.array]:
+        """Arrays that remember nothing."""
+        shape = self.law.state_shape(len(self.efforts))
+        return [wp.zeros(shape, dtype=wp.float32, device=self.device) for _ in self.law.STATE]
+
+    def compute(self, signals: Sequence[wp.array], indices: Sequence[wp.array], state: Sequence[wp.array]) -> None:
+        """Compute `efforts`.
+
+        Args:
+            signals: Positions, velocities, and their targets.
+            indices: Where each of them has the actuators.
+            state: What was remembered.
+        """
+        law, histories = self.law, [self._no_history] * 2
+        if law.history:
+            histories[: len(state)] = state
+        inputs = [*signals, *indices, *self._tables, *histories]
+        shape = len(self.efforts), len(law.features) + len(law.history)
+        wp.launch(_features_kernel, shape, inputs, [self._inputs, self._newest], device=self.device)
+        recurrent = () if law.history else (state, self._computed)
+        self._evaluator.evaluate(self._inputs, self._outputs, *recurrent)
+        scaled = [self._outputs, law.scale, law.offset]
+        wp.launch(_efforts_kernel, len(self.efforts), scaled, [self.efforts], device=self.device)
+
+    def advance(
+        self,
+        now: Sequence[wp.array],
+        after: Sequence[wp.array],
+        bad: wp.array | None = None,
+        at: wp.array | None = None,
+    ) -> None:
+        """Write what is remembered after the step that was computed; an actuator with a fault keeps what it had.
+
+        Args:
+            now: What was remembered.
+            after: Where it goes, maybe the same.
+            bad: Fault codes of the signals, or None for none.
+            at: Where actuators stand among them.
+        """
+        shared = [self.efforts, bad, at]
+        for number, (before, written) in enumerate(zip(now, after, strict=True)):
+            if self.law.history:
+                inputs, kernel, shape = [before, self._newest[number]], _roll_kernel, before.shape[1]
+            else:
+                inputs, kernel, shape = [before, self._computed[number]], _take_over_kernel, before.shape
+            wp.launch(kernel, shape, [*shared, *inputs], [written], device=self.device)
+
+    def _array(self, values: Sequence[Any], dtype: Any) -> wp.array:
+        return wp.array(np.asarray(values), dtype=dtype, device=self.device)

@@ -1,0 +1,32 @@
+"""What goes into a network: measured and commanded signals, now or some steps back, shifted and scaled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+COLUMNS: dict[str, tuple[int, int, int, int]] = {
+    "position": (1, 0, 0, 0),
+    "target_position": (0, 0, 1, 0),
+    "position_error": (-1, 0, 1, 0),
+    "velocity": (0, 1, 0, 0),
+    "target_velocity": (0, 0, 0, 1),
+    "velocity_error": (0, -1, 0, 1),
+}
+"""Factors of position, velocity, position target and velocity target in each; errors are target minus measurement."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One input of a network: (column − offset) · scale.
+
+    Args:
+        column: One of `COLUMNS`.
+        scale: What it is multiplied with.
+        offset: What is taken away before.
+        back: How many steps back it was.
+    """
+
+    column: str
+    scale: float = 1.0
+    offset: float = 0.0
+    back: int = 0

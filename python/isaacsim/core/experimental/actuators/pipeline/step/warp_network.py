@@ -1,0 +1,47 @@
+"""A network of a plan in Warp: between the phases of a step, on the arrays that they hand over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ...components.network_run import NetworkRun
+from ..plan import Plan, Remembering
+from .warp_functions import give_kernel
+
+
+def places_of(slots: Sequence[int] | np.ndarray, plan: Plan, device: Any) -> wp.array:
+    """Where slots stand in flattened arrays `(robots, slots)` of a plan, uint32, robot-major."""
+    rows = np.arange(plan.num_robots)[:, None] * plan.num_slots
+    return wp.array((rows + np.asarray(slots)).ravel().astype(np.uint32), dtype=wp.uint32, device=device)
+
+
+class WarpNetwork:
+    """A network for those slots of a plan that have it.
+
+    Args:
+        remembering: Its law and slots.
+        plan: The plan.
+        device: Warp device.
+    """
+
+    def __init__(self, remembering: Remembering, plan: Plan, device: Any) -> None:
+        self._at = places_of(np.flatnonzero(remembering.used), plan, device)
+        self._run, self._device = NetworkRun(remembering.law, len(self._at), device), device
+
+    def step(self, handed: Sequence[wp.array], now: Sequence[wp.array], after: Sequence[wp.array]) -> None:
+        """Put its efforts in the place of those of the first phase, and write its next state.
+
+        Args:
+            handed: What the phases hand over, flattened: five signals, fault codes, efforts, efforts before limits.
+            now: What was remembered.
+            after: Where what is remembered goes, maybe the same.
+        """
+        *signals, bad, efforts, computed = handed
+        self._run.compute(signals[:4], [self._at] * 4, now)
+        given = [self._at, bad, self._run.efforts, self._run.efforts]
+        wp.launch(give_kernel, len(self._at), given, [computed, efforts], device=self._device)
+        self._run.advance(now, after, bad, self._at)
