@@ -1,4 +1,4 @@
-"""Measure networks, forward pass only, against Torch, onnxruntime and NumPy where they are installed.
+"""Measure networks against Torch, onnxruntime and NumPy where they are installed: forward passes, and whole steps.
 
 ./python.sh -m benchmarks.networks [--quick]
 
@@ -14,7 +14,8 @@ import argparse
 import itertools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from . import environment
@@ -27,7 +28,7 @@ import numpy as np
 from .timing import interleave, steps
 
 TOLERANCE, STEPS = 1e-5, 8
-ROWS = (12, 12 * 64, 12 * 4096)
+JOINTS, ROBOTS = 12, (1, 64, 4096)
 MLP_WIDTHS = (6, 32, 32, 32, 1)
 LSTM_INPUTS, LSTM_HIDDEN, LSTM_LAYERS = 2, 8, 2
 Step = Callable[[], np.ndarray]
@@ -87,9 +88,8 @@ def with_numpy(problem: Problem, dtype: Any = np.float32) -> Step:
     return step
 
 
-def with_ours(problem: Problem) -> Step:
-    """The evaluator on NumPy arrays, state in place."""
-    from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
+def network_of(problem: Problem) -> Any:
+    """The network as the package has it."""
     from isaacsim.core.experimental.actuators.networks.network import Linear, LSTMCell, Network, Operation, Unary
 
     operations: list[Operation] = [LSTMCell(layer, layer, *cell) for layer, cell in enumerate(problem.cells)]
@@ -97,7 +97,14 @@ def with_ours(problem: Problem) -> Step:
         operations.append(Linear(len(operations), weight, bias))
         if len(bias) > 1:
             operations.append(Unary("softsign", len(operations)))
-    network = Network(problem.inputs, tuple(operations))
+    return Network(problem.inputs, tuple(operations))
+
+
+def with_ours(problem: Problem) -> Step:
+    """The evaluator on NumPy arrays, state in place."""
+    from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
+
+    network = network_of(problem)
     evaluator = make_evaluator(network, problem.rows)
     shape = network.num_layers, problem.rows, network.hidden_size
     state = [np.zeros(shape, np.float32) for _ in range(2 if problem.cells else 0)]
@@ -110,12 +117,10 @@ def with_ours(problem: Problem) -> Step:
     return step
 
 
-def with_torch(problem: Problem) -> Step:
-    """Eager Torch, the modules that users write."""
+def torch_modules(problem: Problem) -> Callable[[Any], Any]:
+    """The modules that users write, called with a tensor `(rows, inputs)`; they remember what they have to."""
     import torch
 
-    torch.set_num_threads(1)
-    x = torch.from_numpy(problem.x)
     modules: list[Any] = []
     for weight, bias in problem.linear:
         module = torch.nn.Linear(weight.shape[1], weight.shape[0])
@@ -123,12 +128,7 @@ def with_torch(problem: Problem) -> Step:
         modules += [module, torch.nn.Softsign()]
     head = torch.nn.Sequential(*modules[:-1])
     if not problem.cells:
-
-        @torch.no_grad()
-        def forward() -> np.ndarray:
-            return head(x)[:, 0].numpy()
-
-        return forward
+        return lambda x: head(x)[:, 0]
     lstm = torch.nn.LSTM(LSTM_INPUTS, LSTM_HIDDEN, LSTM_LAYERS)
     weights = {}
     for layer, (ih, hh, bias) in enumerate(problem.cells):
@@ -137,11 +137,24 @@ def with_torch(problem: Problem) -> Step:
     lstm.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
     state = [torch.zeros(LSTM_LAYERS, problem.rows, LSTM_HIDDEN) for _ in range(2)]
 
-    @torch.no_grad()
-    def step() -> np.ndarray:
+    def forward(x: Any) -> Any:
         out, after = lstm(x[None], tuple(state))
         state[:] = after
-        return head(out[0])[:, 0].numpy()
+        return head(out[0])[:, 0]
+
+    return forward
+
+
+def with_torch(problem: Problem) -> Step:
+    """Eager Torch."""
+    import torch
+
+    torch.set_num_threads(1)
+    x, forward = torch.from_numpy(problem.x), torch_modules(problem)
+
+    @torch.inference_mode()
+    def step() -> np.ndarray:
+        return forward(x).numpy()
 
     return step
 
@@ -223,9 +236,8 @@ CANDIDATES: dict[str, Callable[[Problem], Step]] = {
 }
 
 
-def error_of(problem: Problem, step: Step) -> float:
-    """Largest difference from float64 over some steps, relative to the largest output."""
-    right = with_numpy(problem, np.float64)
+def error_of(problem: Any, step: Step, right: Step) -> float:
+    """Largest difference from what is right over some steps, relative to the largest output."""
     errors, largest = [0.0], 0.0
     for number in range(STEPS):
         problem.change_inputs(number)
@@ -235,18 +247,23 @@ def error_of(problem: Problem, step: Step) -> float:
     return float(np.max(errors)) / largest
 
 
-def measure(name: str, rows: int, rounds: int, block_seconds: float) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def measure(
+    problem: Any,
+    candidates: Mapping[str, Callable[[Any], Step]],
+    oracle: Callable[[Any], Step],
+    rounds: int,
+    block_seconds: float,
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Seconds per step of every candidate and round, and why the others were not timed."""
     built: dict[str, Step] = {}
     reasons: dict[str, str] = {}
-    problem = Problem(name, rows)
-    for candidate, make in CANDIDATES.items():
+    for candidate, make in candidates.items():
         try:
             step = make(problem)
         except ModuleNotFoundError as error:
             reasons[candidate] = f"{error.name} is not installed"
             continue
-        error = error_of(problem, step)
+        error = error_of(problem, step, oracle(problem))
         if error <= TOLERANCE:
             built[candidate] = step
         else:
@@ -254,26 +271,44 @@ def measure(name: str, rows: int, rounds: int, block_seconds: float) -> tuple[di
     return interleave({each: steps(step) for each, step in built.items()}, rounds, block_seconds), reasons
 
 
+def show(
+    title: str,
+    make: Callable[[str, int], Any],
+    candidates: Mapping[str, Callable[[Any], Step]],
+    oracle: Callable[[Any], Step],
+    options: argparse.Namespace,
+) -> set[str]:
+    """Measure and print a table; returns why candidates were not timed."""
+    print(f"{title}, and how many times ours that is (median of paired ratios)")
+    print(f"{'':8}{'joints':>12}" + "".join(f"{name:>24}" for name in candidates))
+    wrong: set[str] = set()
+    for name in ("MLP", "LSTM"):
+        for robots in ROBOTS[:: 2 if options.quick else 1]:
+            times, reasons = measure(make(name, robots), candidates, oracle, 5 if options.quick else 15, 5e-3)
+            cells = []
+            for candidate in candidates:
+                if candidate not in times:
+                    cells.append(f"{'-':>24}")
+                    continue
+                ratio = np.median(times[candidate] / times["ours"]) if "ours" in times else np.nan
+                cells.append(f"{np.median(times[candidate]) * 1e6:13,.1f} us {ratio:7.3g}x")
+            print(f"{name:8}{f'{JOINTS} x {robots}':>12}" + "".join(cells), flush=True)
+            wrong |= {f"{candidate}: {reason}" for candidate, reason in reasons.items()}
+    return wrong
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; 1 means that a candidate was wrong."""
+    from . import network_steps
+
     parser = argparse.ArgumentParser(prog="benchmarks.networks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
     options = parser.parse_args(arguments)
-    print("CPU time of a forward pass, and how many times ours that is (median of paired ratios)")
-    print(f"{'':8}{'rows':>8}" + "".join(f"{name:>22}" for name in CANDIDATES))
-    wrong: set[str] = set()
-    for name in ("MLP", "LSTM"):
-        for rows in ROWS[:: 2 if options.quick else 1]:
-            times, reasons = measure(name, rows, 5 if options.quick else 15, 5e-3)
-            cells = []
-            for candidate in CANDIDATES:
-                if candidate not in times:
-                    cells.append(f"{'-':>22}")
-                    continue
-                ratio = np.median(times[candidate] / times["ours"]) if "ours" in times else np.nan
-                cells.append(f"{np.median(times[candidate]) * 1e6:13,.1f} us {ratio:5.3g}x")
-            print(f"{name:8}{rows:8}" + "".join(cells), flush=True)
-            wrong |= {f"{candidate}: {reason}" for candidate, reason in reasons.items()}
+    right = partial(with_numpy, dtype=np.float64)
+    wrong = show("CPU time of a forward pass", lambda name, n: Problem(name, JOINTS * n), CANDIDATES, right, options)
+    print()
+    whole = network_steps.CANDIDATES, network_steps.with_numpy_steps
+    wrong |= show("CPU time of a whole step", network_steps.Steps, *whole, options)
     for line in sorted(wrong):
         print(f"not timed: {line}")
     print(f"load {environment.load()}")
