@@ -19,8 +19,11 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
+from isaacsim.core.experimental.actuators.components import network_run
+from isaacsim.core.experimental.actuators.networks import warp_evaluator
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step import warp_functions
 from isaacsim.core.experimental.actuators.pipeline.step.warp_kernel import step_kernel
 from step_bench import ClampingSlew
 
@@ -55,6 +58,14 @@ def ptxas() -> str | None:
     except metadata.PackageNotFoundError:
         return None
     return next((str(file.locate()) for file in files if file.name == "ptxas"), None)
+
+
+def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> None:
+    """Networks and what hands their efforts on, in modules of their own."""
+    for module in (network_run, warp_evaluator, warp_functions):
+        folder = tmp_path / module.__name__
+        (file, *_) = wp.compile_aot_module(wp.get_module(module.__name__), arch=90, module_dir=folder, use_ptx=True)
+        assert ".visible .entry" in Path(file).read_text().replace("\0", "")
 
 
 @pytest.mark.parametrize(("binding", "phase"), [("columns", "step"), ("columns", "limit"), ("indices", "step")])

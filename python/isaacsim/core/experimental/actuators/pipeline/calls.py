@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
-from ..components.network_law import NetworkLaw
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -24,6 +23,9 @@ from .step.between import Insert, StateBetween, StepBetween
 from .step.binding import Indices
 from .step.native import NativeStep
 from .step.warp import WarpStep
+
+if TYPE_CHECKING:
+    from ..components.network_law import NetworkLaw
 
 
 class Called(Protocol):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from ..components.base import Clamping, Controller, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
-from ..components.network_law import NetworkLaw
 from ..specs.fields import Parameter, parameters_of
 from .entry import ActuatorEntry
+
+if TYPE_CHECKING:
+    from ..components.network_law import NetworkLaw
 
 # what a class with a law must not override for the law to be all there is to it
 _COMPUTATION = {
@@ -97,7 +99,7 @@ class Remembering:
     @property
     def is_network(self) -> bool:
         """Whether it is a network."""
-        return isinstance(self.law, NetworkLaw)
+        return hasattr(self.law, "network")
 
     @property
     def axis(self) -> int:

@@ -24,11 +24,10 @@ from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ..plan import Between, Plan, Row
 from . import warp_functions
-from .binding import SIGNALS, Columns, Indices
+from .binding import SIGNALS, Columns, Indices, places_of
 from .state import StepState, copy_state
 from .warp import mask_of
 from .warp_functions import give_kernel
-from .warp_network import places_of
 
 wp.set_module_options({"enable_backward": False})
 
@@ -119,7 +118,7 @@ class Insert:
     def __init__(self, label: str, between: Between, slots: Sequence[int], plan: Plan, device: Any) -> None:
         self.label, self.between, self.slots, self.device = label, between, list(slots), device
         self.count = plan.num_robots * len(self.slots)
-        self.at = places_of(self.slots, plan, device)
+        self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
         self.one_by_one = self._indices(np.arange(self.count))
         self.raw, self.limited = (wp.zeros(self.count, dtype=wp.float32, device=device) for _ in range(2))
         for clamp in between.clamping:

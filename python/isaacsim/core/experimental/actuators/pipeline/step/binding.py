@@ -154,6 +154,12 @@ def as_numpy(array: Any) -> np.ndarray:
     return array.numpy() if isinstance(array, wp.array) else array
 
 
+def places_of(slots: Sequence[int] | np.ndarray, num_robots: int, num_slots: int, device: Any) -> wp.array:
+    """Where some slots stand in a flattened array `(robots, slots)`, uint32, robot-major."""
+    rows = np.arange(num_robots)[:, None] * num_slots
+    return wp.array((rows + np.asarray(slots)).ravel().astype(np.uint32), dtype=wp.uint32, device=device)
+
+
 def _largest(index: Any) -> int:
     """The largest index; an array on CUDA is read when it is first seen."""
     if isinstance(index, np.ndarray):

@@ -11,9 +11,6 @@ import warp as wp
 
 from ... import native
 from ...components.curve import prepare_curve
-from ...networks.evaluator import core_of
-from ...networks.features import COLUMNS
-from ...networks.program import Program
 from ..plan import Plan, Remembering, Row
 from .binding import Columns, Indices, as_numpy
 from .state import StepState, new_state
@@ -228,6 +225,11 @@ class NativeStep:
 
 def _network(one: Remembering) -> tuple[Any, ...]:
     """A network as the core takes it."""
+    # most plans have none
+    from ...networks.evaluator import core_of
+    from ...networks.features import COLUMNS
+    from ...networks.program import Program
+
     law, columns = one.law, list(COLUMNS)
     kept = list(law.history)
     features = [

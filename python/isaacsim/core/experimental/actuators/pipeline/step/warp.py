@@ -19,7 +19,6 @@ from .binding import Columns, Indices, as_warp
 from .state import StepState, new_state
 from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, reset_kernel
 from .warp_kernel import step_kernel
-from .warp_network import WarpNetwork
 
 # how many launches stay recorded: bindings and states that alternate
 _KEPT = 16
@@ -45,7 +44,13 @@ class WarpStep:
         self._faults.codes, self._faults.steps = (wp.zeros(size, dtype=wp.int32, device=device) for _ in range(2))
         self._faults.counted = wp.zeros(1, dtype=wp.int32, device=device)
         # by their number among the laws with a state
-        self._networks = {n: WarpNetwork(one, plan, device) for n, one in enumerate(plan.stateful) if one.is_network}
+        self._networks: dict[int, Any] = {}
+        if plan.networks:
+            # most plans have none
+            from .warp_network import WarpNetwork
+
+            numbered = enumerate(plan.stateful)
+            self._networks = {n: WarpNetwork(one, plan, device) for n, one in numbered if one.is_network}
         self._slots = self._new_slots()
         rows = [row for row in plan.rows() if row is not plan.lag]
         self._rows = {id(row): self._on_device(row) for row in rows}

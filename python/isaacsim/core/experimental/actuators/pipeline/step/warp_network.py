@@ -10,13 +10,8 @@ import warp as wp
 
 from ...components.network_run import NetworkRun
 from ..plan import Plan, Remembering
+from .binding import places_of
 from .warp_functions import give_kernel
-
-
-def places_of(slots: Sequence[int] | np.ndarray, plan: Plan, device: Any) -> wp.array:
-    """Where slots stand in flattened arrays `(robots, slots)` of a plan, uint32, robot-major."""
-    rows = np.arange(plan.num_robots)[:, None] * plan.num_slots
-    return wp.array((rows + np.asarray(slots)).ravel().astype(np.uint32), dtype=wp.uint32, device=device)
 
 
 class WarpNetwork:
@@ -29,7 +24,7 @@ class WarpNetwork:
     """
 
     def __init__(self, remembering: Remembering, plan: Plan, device: Any) -> None:
-        self._at = places_of(np.flatnonzero(remembering.used), plan, device)
+        self._at = places_of(np.flatnonzero(remembering.used), plan.num_robots, plan.num_slots, device)
         self._run, self._device = NetworkRun(remembering.law, len(self._at), device), device
 
     def step(self, handed: Sequence[wp.array], now: Sequence[wp.array], after: Sequence[wp.array]) -> None:
