@@ -19,8 +19,10 @@ from isaacsim.core.experimental.actuators.networks import convert, safetensors
 from isaacsim.core.experimental.actuators.networks.convert import compare
 from isaacsim.core.experimental.actuators.networks.load import load_checkpoint
 from isaacsim.core.experimental.actuators.networks.network import Linear, Network, Unary
+from network_oracle import evaluate
 from small_networks import NETWORKS
 
+REAL = os.environ.get("ACTUATOR_NETS", "")
 TARGETS = (".onnx", ".safetensors")
 # what nobody here knows is kept too
 METADATA = {"effort_scale": 20.0, "sample_dt": 0.005, "author": "bench 4 µ", "log": {"runs": [1, 2], "ok": None}}
@@ -185,6 +187,10 @@ def test_link_is_followed(source: Path, tmp_path: Path) -> None:
         assert link.is_symlink() and load_checkpoint(folder / "real.safetensors").format == "safetensors"
         assert names(folder) == ["real.safetensors"]
     # what lies beside either is read with it
+    link.with_suffix(".json").symlink_to(folder / "none.json")
+    with pytest.raises(FileNotFoundError):
+        convert_checkpoint(source, link)
+    link.with_suffix(".json").unlink()
     (folder / "real.json").write_text('{"effort_scale": 1.0}')
     with pytest.raises(NetworkError, match=r"real\.json says otherwise"):
         convert_checkpoint(source, link)
@@ -263,3 +269,75 @@ def test_comparison_knows_what_is_not_finite() -> None:
     never = Network(1, (*linear(0.0, -1.0).operations, Unary("log", 1)))
     with pytest.raises(NetworkError, match="no finite output"):
         compare(never, never)
+
+
+@needs_onnx
+@pytest.mark.filterwarnings("ignore")  # of Torch, while it writes
+@pytest.mark.parametrize("ending", TARGETS)
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "MLP"])
+@pytest.mark.parametrize("way", ["script", "trace", "export"])
+def test_files_of_torch_compute_the_same_when_converted(way: str, kind: str, ending: str, tmp_path: Path) -> None:
+    """With scales that stand in the code only."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: nothing to compare with")
+    module, given = _module_of_torch(torch, kind)
+    source, target = tmp_path / ("net.pt2" if way == "export" else "net.pt"), tmp_path / f"net{ending}"
+    if way == "export":
+        n = torch.export.Dim("n", min=1, max=9999)
+        states = {"LSTM": ({1: n}, {1: n}), "GRU": ({1: n},), "MLP": ()}[kind]
+        torch.export.save(torch.export.export(module, given, dynamic_shapes=({0: n}, *states)), str(source))
+    else:
+        made = torch.jit.script(module) if way == "script" else torch.jit.trace(module, given)
+        torch.jit.save(made, str(source))
+    assert convert_checkpoint(source, target).difference == 0.0
+    found = load_checkpoint(target)
+    assert (found.format, found.network.kind) == (ending[1:], kind.lower())
+    rng, hidden, cell, states = np.random.default_rng(1), None, None, given[1:]
+    for _ in range(20):
+        x = rng.normal(size=tuple(given[0].shape)).astype(np.float32)
+        ours, hidden, cell = evaluate(found.network, x.reshape(3, 2), hidden, cell)
+        with torch.no_grad():
+            result = module(torch.tensor(x), *states)
+        effort, *states = result if kind != "MLP" else (result,)
+        expected = effort.numpy().reshape(-1)
+        np.testing.assert_allclose(ours, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
+
+
+def _module_of_torch(torch: Any, kind: str) -> tuple[Any, tuple[Any, ...]]:
+    """A module whose inputs and output are scaled in its code, and arguments for three rows."""
+    torch.manual_seed(3)
+    nn = torch.nn
+
+    class Scaled(nn.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            cells = {"LSTM": nn.LSTM, "GRU": nn.GRU}.get(kind)
+            self.cells = cells(2, 8, num_layers=2, batch_first=True) if cells else nn.Linear(2, 8)
+            self.register_buffer("scale", torch.tensor([2.0, 0.25]))
+            self.head = nn.Sequential(nn.Linear(8, 8), nn.Softsign(), nn.Linear(8, 1))
+
+    class MLP(Scaled):
+        def forward(self, x):  # type: ignore[no-untyped-def]
+            return self.head(self.cells(x * self.scale)) * 20.0
+
+    class LSTM(Scaled):
+        def forward(self, x, h, c):  # type: ignore[no-untyped-def]
+            y, (h, c) = self.cells(x * self.scale, (h, c))
+            return self.head(y[:, -1]) * 20.0, h, c
+
+    class GRU(Scaled):
+        def forward(self, x, h):  # type: ignore[no-untyped-def]
+            y, h = self.cells(x * self.scale, h)
+            return self.head(y[:, -1]) * 20.0, h
+
+    states = [torch.zeros(2, 3, 8) for _ in range({"LSTM": 2, "GRU": 1, "MLP": 0}[kind])]
+    x = torch.zeros((3, 2) if kind == "MLP" else (3, 1, 2))
+    return {"LSTM": LSTM, "GRU": GRU, "MLP": MLP}[kind]().eval(), (x, *states)
+
+
+@needs_onnx
+@pytest.mark.skipif(not REAL, reason="ACTUATOR_NETS does not name the folder of the real networks")
+@pytest.mark.parametrize("ending", TARGETS)
+def test_real_network_is_converted(ending: str, tmp_path: Path) -> None:
+    path = Path(REAL) / "anydrive_v3_lstm.pt"
+    assert convert_checkpoint(path, tmp_path / f"net{ending}").difference == 0.0
+    assert compare(load_checkpoint(path).network, load_checkpoint(tmp_path / f"net{ending}").network).difference == 0.0
