@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -14,7 +15,7 @@ from .network import Kind, Network
 COLUMNS = ("position", "target_position", "position_error", "velocity", "target_velocity", "velocity_error")
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
-LONGEST_JSON = 16 * 2**20
+LONGEST_JSON = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,7 @@ def read_json(text: bytes | str, what: str) -> Any:
     """JSON of a file that nobody vouches for.
 
     Args:
-        text: UTF-8, 16 MB at most.
+        text: UTF-8, 4 MB at most.
         what: What errors call it.
 
     Raises:
@@ -168,9 +169,8 @@ def read_json(text: bytes | str, what: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{twice!r:.100} comes twice")
+            counts = Counter(name for name, _ in pairs)
+            raise ValueError(f"{counts.most_common(1)[0][0]!r:.100} comes twice")
         return result
 
     try:
@@ -178,7 +178,7 @@ def read_json(text: bytes | str, what: str) -> Any:
             raise ValueError(f"{len(text)} bytes are more than {LONGEST_JSON}")
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise NetworkError(f"{what}: no JSON ({error}): must be JSON. Write the file again.") from None
+        raise NetworkError(f"{what}: no JSON ({error!s:.200}): must be JSON. Write the file again.") from None
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:

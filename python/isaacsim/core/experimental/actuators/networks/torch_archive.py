@@ -47,7 +47,7 @@ class Archive:
             self._check(entry)
             name = entry.filename.partition("/")[2]
             if name in self._entries:
-                raise NetworkError(f"entry {entry.filename!r} is there twice: must be once. Save the file anew.")
+                raise NetworkError(f"entry {entry.filename!r:.200} is there twice: must be once. Save the file anew.")
             self._entries[name] = entry
         if len(tops) != 1:
             raise NetworkError(f"archive has {len(tops)} top folders: must be one. Save it anew with PyTorch.")
@@ -58,11 +58,13 @@ class Archive:
     def _check(entry: zipfile.ZipInfo) -> None:
         name, parts = entry.filename, entry.filename.split("/")
         if "\\" in name or ":" in name or len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
-            raise NetworkError(f"entry {name!r}: must be a file inside the archive's folder. Save it anew.")
+            raise NetworkError(f"entry {name!r:.200}: must be a file inside the archive's folder. Save it anew.")
         if entry.flag_bits & ENCRYPTED or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise NetworkError(f"entry {name!r} is encrypted or oddly compressed: must be stored or deflated.")
+            raise NetworkError(f"entry {name!r:.200} is encrypted or oddly compressed: must be stored or deflated.")
         if entry.file_size > max(MAX_RATIO * entry.compress_size, 1 << 16):
-            raise NetworkError(f"entry {name!r} swells {entry.compress_size} bytes to {entry.file_size}: too much.")
+            raise NetworkError(
+                f"entry {name!r:.200} swells {entry.compress_size} bytes to {entry.file_size}: too much."
+            )
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -78,15 +80,17 @@ class Archive:
             NetworkError: It is not there, or damaged.
         """
         if name not in self:
-            raise NetworkError(f"archive has no {name!r}: must have. Save it anew with PyTorch.")
+            raise NetworkError(f"archive has no {name!r:.200}: must have. Save it anew with PyTorch.")
         entry = self._entries[name]
         try:
             with self._zip.open(entry) as file:
                 content = file.read(entry.file_size)
         except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-            raise NetworkError(f"entry {name!r} is damaged ({error}): must be whole. Copy the file again.") from error
+            raise NetworkError(
+                f"entry {name!r:.200} is damaged ({error!s:.200}): must be whole. Copy the file again."
+            ) from error
         if len(content) != entry.file_size:
-            raise NetworkError(f"entry {name!r} is shorter than it says: must be whole. Copy the file again.")
+            raise NetworkError(f"entry {name!r:.200} is shorter than it says: must be whole. Copy the file again.")
         return content
 
 

@@ -183,7 +183,7 @@ class Builder:
 
     def count(self, array: np.ndarray) -> None:
         """Bound what is computed on the spot."""
-        self.work += array.size
+        self.work += array.nbytes // 4
         if self.work > MAX_WORK:
             raise NetworkError(f"code computes more than {MAX_WORK} numbers: must be fewer. Use a smaller network.")
 
