@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -169,8 +168,11 @@ def read_json(text: bytes | str, what: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            counts = Counter(name for name, _ in pairs)
-            raise ValueError(f"{counts.most_common(1)[0][0]!r:.100} comes twice")
+            seen: set[str] = set()
+            for name, _ in pairs:
+                if name in seen:
+                    raise ValueError(f"{name!r:.100} comes twice")
+                seen.add(name)
         return result
 
     try:

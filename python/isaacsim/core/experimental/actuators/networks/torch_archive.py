@@ -27,8 +27,8 @@ class Archive:
         max_bytes: What all entries together may hold.
 
     Raises:
-        NetworkError: It is no zip file, is truncated, something stands before it, an entry is encrypted, compressed in
-            an unusual way, named twice or outside the top folder, or the entries are too many or too large.
+        NetworkError: It is no zip file, is truncated, something stands before or behind it, an entry is encrypted,
+            compressed in an unusual way, named twice or outside the top folder, or the entries are too many or large.
     """
 
     def __init__(self, data: bytes, max_bytes: int = MAX_BYTES) -> None:
@@ -38,6 +38,9 @@ class Archive:
             raise NetworkError("archive is empty: must hold a network. Save it anew.")
         if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
             raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
+        # the end of the directory, without a comment
+        if data[-22:-18] != b"PK\5\6" or data[-2:] != b"\0\0":
+            raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
         total = sum(entry.file_size for entry in entries)
         if total > max_bytes:
             raise NetworkError(f"archive holds {total} bytes: must be at most {max_bytes}. Use a smaller network.")

@@ -123,9 +123,7 @@ def find_class(module: str, name: str) -> Any:
             classes of the archive's own code, which become records.
     """
     if not isinstance(module, str) or not isinstance(name, str) or len(module) + len(name) > MAX_NAME:
-        raise NetworkError(
-            "pickle names something that is no text or a long one: must be a class or function. Save it anew."
-        )
+        raise NetworkError("pickle names something that is no text or too long: must be a class. Save it anew.")
     if function := FUNCTIONS.get((module, name)):
         return function
     if module in ("torch", "torch.storage") and name in DTYPES:
