@@ -18,7 +18,16 @@ import pytest
 from checkpoint_files import FORMATS
 from isaacsim.core.experimental.actuators import convert_checkpoint
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError, NetworkError
+from isaacsim.core.experimental.actuators.networks import safetensors
+from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
 from isaacsim.core.experimental.actuators.networks.load import load_checkpoint
+from isaacsim.core.experimental.actuators.networks.network import (
+    MOST_OPERATIONS,
+    Concatenate,
+    Network,
+    Slice,
+    Unary,
+)
 from isaacsim.core.experimental.actuators.networks.read import read_checkpoint
 from isaacsim.core.experimental.actuators.usd.discover import discover
 from malicious_networks import MARK, doubled, good, harmless, malicious
@@ -168,6 +177,17 @@ def test_watch_sees_what_runs(tmp_path: Path) -> None:
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)[1], code
+
+
+def test_largest_network_is_laid_out_soon() -> None:
+    """As many values as there may be, all of them needed until the end."""
+    count = MOST_OPERATIONS - 2
+    operations = (*[Unary("neg", 0)] * count, Concatenate(tuple(range(1, count + 1))), Slice(count + 1, 0, 1))
+    began = time.perf_counter()
+    network = read_checkpoint(safetensors.write(Network(2, operations), METADATA), "knee").network
+    x, y = np.ones((1, 2), np.float32), np.zeros(1, np.float32)
+    make_evaluator(network, 1).evaluate(x, y)
+    assert y == -1.0 and time.perf_counter() - began < SECONDS
 
 
 @pytest.mark.parametrize("format", ["torchscript", "pt2", "onnx"])

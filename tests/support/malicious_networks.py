@@ -327,7 +327,7 @@ def _safetensors() -> dict[str, tuple[bytes, str]]:
         "an operation that is a class": (ours([{"operation": "Network", "inputs": 2}]), "operation 1"),
         "an operation of itself": (ours([{**first, "source": 1}]), "not there yet"),
         "40 doublings of the width": (ours([*wide, {**part, "source": 40}]), "wider than"),
-        "40000 operations": (ours([first] * 40_000 + [part]), "must be 10000 at most"),
+        "40000 operations": (ours([first] * 40_000 + [part]), "must be 2000 at most"),
         "a number of 5000 digits": (
             ours([{**first, "source": 0}], a=0).replace(b'"a": 0', b'"a": ' + b"9" * 5000),
             ".",

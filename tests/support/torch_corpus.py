@@ -203,10 +203,3 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
         "a storage that is longer than its bytes": (tensor(count=1 << 20), "storage '0' has 12 bytes"),
         "a storage that is not there": (state.replace(b"data/1", b"data/9"), "no 'data/1'"),
     }
-
-
-def files() -> dict[str, bytes]:
-    """All of them as files."""
-    found = {f"pickle, {key}": with_pickle(data) for key, (data, _) in bad_pickles().items()}
-    found |= {f"state dict, {key}": zipped({"data.pkl": data}) for key, (data, _) in bad_pickles().items()}
-    return found | {key: data for key, (data, _) in bad_archives().items()}

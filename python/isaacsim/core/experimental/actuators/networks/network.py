@@ -38,7 +38,7 @@ UNARY: dict[str, tuple[str, ...]] = {
 BINARY = ("add", "sub", "mul", "div", "minimum", "maximum", "pow")
 
 # a few bytes of a file could ask for any number of values, of any width
-MOST_OPERATIONS = 10_000
+MOST_OPERATIONS = 2000
 MOST_COLUMNS = 2**20
 
 
