@@ -113,7 +113,7 @@ def compare(first: Network, second: Network) -> Comparison:
         raise NetworkError(f"networks are {sizes[0]} and {sizes[1]}: must take and remember the same. Report this.")
     rng = np.random.default_rng(0)
     rows = len(SCALES) * ROWS
-    scales = np.repeat(np.float32(SCALES), ROWS)[:, None]
+    scales = np.repeat(np.array(SCALES, np.float32), ROWS)[:, None]
     shape = (first.num_layers, rows, first.hidden_size)
     states = [rng.uniform(-1, 1, shape).astype(np.float32) for _ in range({"mlp": 0, "gru": 1, "lstm": 2}[first.kind])]
     both = [(make_evaluator(one, rows), np.zeros(rows, np.float32), [*map(np.copy, states)]) for one in (first, second)]
