@@ -38,8 +38,8 @@ class Archive:
             raise NetworkError("archive is empty: must hold a network. Save it anew.")
         if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
             raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
-        # the end of the directory, without a comment
-        if data[-22:-18] != b"PK\5\6" or data[-2:] != b"\0\0":
+        # where the directory ends if no comment follows
+        if data[-22:-18] != b"PK\5\6":
             raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
         total = sum(entry.file_size for entry in entries)
         if total > max_bytes:
