@@ -93,6 +93,15 @@ def test_a_name_that_is_no_text_is_refused() -> None:
         load(b"\x80\x04)K\x01\x93.", lambda key: b"")
 
 
+def test_a_storage_is_read_once() -> None:
+    """However many types it is said to be of."""
+    kinds = ("FloatStorage", "IntStorage", "ByteStorage")
+    told = [Raw(Writer().value(("storage", Raw(name("torch", kind)), "7", "cpu", 1)) + b"Q") for kind in kinds]
+    read: list[str] = []
+    load(Writer().pickle(told), lambda key: (read.append(key), b"\0" * 8)[1])
+    assert read == ["7"]
+
+
 BAD = bad_pickles()
 
 

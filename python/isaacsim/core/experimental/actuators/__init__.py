@@ -30,6 +30,7 @@ _OTHERS = {
     "SchemaNames": "pipeline.parse",
     "Simulation": "simulation",
     "add_actuator": "authoring",
+    "convert_checkpoint": "networks.convert",
     "load_metadata": "networks.load",
     "parse_actuator_prim": "pipeline.parse",
     "register_actuator_component": "pipeline.parse",

@@ -19,6 +19,7 @@ from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .networks.convert import convert_checkpoint as convert_checkpoint
 from .networks.load import load_metadata as load_metadata
 from .pipeline.actuator import Actuator as Actuator
 from .pipeline.actuator_group import ActuatorGroup as ActuatorGroup
@@ -70,6 +71,7 @@ __all__ = [
     "SchemaNames",
     "Simulation",
     "add_actuator",
+    "convert_checkpoint",
     "load_metadata",
     "parse_actuator_prim",
     "register_actuator_component",

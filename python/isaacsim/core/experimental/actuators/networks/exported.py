@@ -59,13 +59,16 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
     metadata = metadata_of(archive)
     model = names[0].removeprefix("models/").removesuffix(".json")
     held: dict[str, np.ndarray] = {}
+    # a few bytes may be said to be many numbers, by strides of 0
+    left = MAX_NUMBERS
     for kind in ("weights", "constants"):
         folder = f"data/{kind}/"
         listed = read_json(archive.read(f"{folder}{model}_{kind}_config.json"), kind)["config"]
         for name, said in listed.items():
             if name in held:
                 raise NetworkError(f"tensor {name!r:.100} comes twice. Save the network anew.")
-            held[name] = _tensor(archive, folder, name, said)
+            held[name] = _tensor(archive, folder, name, said, left)
+            left -= held[name].size
     module = read_json(archive.read(names[0]), names[0])["graph_module"]
     given = [spec["user_input"]["arg"] for spec in module["signature"]["input_specs"] if "user_input" in spec]
     if not given or any(set(one) != {"as_tensor"} for one in given):
@@ -87,8 +90,8 @@ def _read(data: bytes) -> tuple[Network, dict[str, Any]]:
     raise NetworkError(f"{problem}{fixed}")
 
 
-def _tensor(archive: Archive, folder: str, name: str, said: Mapping[str, Any]) -> np.ndarray:
-    """One tensor, of raw numbers."""
+def _tensor(archive: Archive, folder: str, name: str, said: Mapping[str, Any], most: int) -> np.ndarray:
+    """One tensor, of raw numbers, `most` of them at most."""
     what = f"tensor {name!r:.100}"
     if said["use_pickle"] is not False:
         raise NetworkError(f"{what} asks to be unpickled, which runs code: must be raw numbers. Save the network anew.")
@@ -105,7 +108,7 @@ def _tensor(archive: Archive, folder: str, name: str, said: Mapping[str, Any]) -
     last = offset + sum((count - 1) * stride for count, stride in zip(sizes, strides, strict=True))
     if (
         len(content) % size
-        or math.prod(sizes) > MAX_NUMBERS
+        or math.prod(sizes) > most
         or len(sizes) > 8
         or (0 not in sizes and last >= len(content) // size)
     ):

@@ -13,7 +13,7 @@ from .network import Kind, Network
 
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
-LONGEST_JSON = 16 * 2**20
+LONGEST_JSON = 4 * 2**20
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def read_json(text: bytes | str, what: str) -> Any:
     """JSON of a file that nobody vouches for.
 
     Args:
-        text: UTF-8, 16 MB at most.
+        text: UTF-8, 4 MB at most.
         what: What errors call it.
 
     Raises:
@@ -167,9 +167,11 @@ def read_json(text: bytes | str, what: str) -> Any:
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{twice!r:.100} comes twice")
+            seen: set[str] = set()
+            for name, _ in pairs:
+                if name in seen:
+                    raise ValueError(f"{name!r:.100} comes twice")
+                seen.add(name)
         return result
 
     try:
@@ -177,7 +179,7 @@ def read_json(text: bytes | str, what: str) -> Any:
             raise ValueError(f"{len(text)} bytes are more than {LONGEST_JSON}")
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise NetworkError(f"{what}: no JSON ({error}): must be JSON. Write the file again.") from None
+        raise NetworkError(f"{what}: no JSON ({error!s:.200}): must be JSON. Write the file again.") from None
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:

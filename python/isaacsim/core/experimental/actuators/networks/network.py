@@ -37,6 +37,10 @@ UNARY: dict[str, tuple[str, ...]] = {
 # elementwise functions of two values of the same width; either may be one number wide
 BINARY = ("add", "sub", "mul", "div", "minimum", "maximum", "pow")
 
+# a few bytes of a file could ask for any number of values, of any width
+MOST_OPERATIONS = 2000
+MOST_COLUMNS = 2**20
+
 
 @dataclass(frozen=True, eq=False)
 class Constant:
@@ -140,9 +144,14 @@ class Network:
     widths: tuple[int, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        widths = [self.inputs]
+        widths, columns = [self.inputs], self.inputs
+        if len(self.operations) > MOST_OPERATIONS:
+            raise NetworkError(f"{len(self.operations)} operations: must be {MOST_OPERATIONS} at most.")
         for number, operation in enumerate(self.operations, 1):
             widths.append(_width(operation, widths, number))
+            columns += widths[-1]
+            if columns > MOST_COLUMNS:
+                raise NetworkError(f"values are wider than {MOST_COLUMNS} numbers together: must be narrower.")
         if widths[-1] != 1 or not self.operations:
             raise NetworkError(f"output has {widths[-1]} numbers per actuator: must be 1. Use a network of one output.")
         object.__setattr__(self, "widths", tuple(widths))

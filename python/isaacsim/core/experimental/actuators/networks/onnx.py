@@ -20,6 +20,9 @@ from .tracer import ROWS, State, Tensor, Tracer, Value
 
 # since this one, shapes fit each other as in NumPy; attributes unknown here are refused, whatever the version
 OLDEST = 9
+# an empty message takes two bytes in a file and a hundred in memory
+MOST_FIELDS = 100_000
+MOST_AXES = 8
 DTYPES = {1: "<f4", 10: "<f2", 11: "<f8", 6: "<i4", 7: "<i8"}
 FLOATS = (1, 10, 11)
 NAMES = ("input_name", "output_name", "hidden_in_name", "hidden_out_name", "cell_in_name", "cell_out_name")
@@ -64,11 +67,12 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         NetworkError: The file is damaged, refers to other files, or computes something that a `Network` cannot.
     """
     onnx = _library()
+    _check_fields(data, onnx.ModelProto.DESCRIPTOR)
     try:
         model = onnx.ModelProto.FromString(data)
     # the error of the parser belongs to another package
     except Exception as error:
-        raise NetworkError(f"{error}: must be a whole ONNX file. Copy the file again.") from None
+        raise NetworkError(f"{error!s:.200}: must be a whole ONNX file. Copy the file again.") from None
     properties = {one.key: one.value for one in model.metadata_props}
     if len(properties) != len(model.metadata_props):
         raise NetworkError("metadata: a property comes twice. Write the file again.")
@@ -108,6 +112,54 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
         name = inputs[0].name
         raise NetworkError(f"input {name!r:.100} of shape {list(shape)[:9]}: must be rows x numbers. {REMEDY}")
     raise problem
+
+
+def _check_fields(data: bytes, kind: Any) -> None:
+    """Bound what the parser makes of a file, and refuse fields that it would skip, for nobody knows what they say."""
+    left = MOST_FIELDS
+    kinds: dict[str, dict[int, Any]] = {}
+    waiting = [(0, len(data), kind)]
+    while waiting:
+        at, end, kind = waiting.pop()
+        fields = kinds.setdefault(kind.full_name, {field.number: field for field in kind.fields})
+        while at < end:
+            key, at = _varint(data, at)
+            if (field := fields.get(key >> 3)) is None:
+                raise NetworkError(
+                    f"{kind.name} has field {key >> 3}, which is unknown: must be ONNX and nothing besides. Export the "
+                    "network again, or install a newer onnx."
+                )
+            left -= 1
+            match key & 7:
+                case 0:
+                    _, at = _varint(data, at)
+                case 1 | 5:
+                    at += 8 if key & 7 == 1 else 4
+                case 2:
+                    size, at = _varint(data, at)
+                    if field.message_type is not None and at + size <= end:
+                        waiting.append((at, at + size, field.message_type))
+                    # of whole numbers a byte is one
+                    elif field.type in (field.TYPE_INT32, field.TYPE_INT64, field.TYPE_UINT64, field.TYPE_ENUM):
+                        left -= size
+                    at += size
+                case _:
+                    at = end + 1
+            if left < 0:
+                raise NetworkError(f"more than {MOST_FIELDS} fields: must be fewer. Use a smaller network.")
+        if at > end:
+            raise NetworkError("fields end beyond the file: must be a whole ONNX file. Copy the file again.")
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A whole number of protobuf, and where it ends."""
+    value = 0
+    for place in range(10):
+        byte = data[at + place] if at + place < len(data) else 0
+        value |= (byte & 127) << 7 * place
+        if byte < 128:
+            return value, at + place + 1
+    raise NetworkError("number of more than 10 bytes: must be a whole ONNX file. Copy the file again.")
 
 
 def _shape(one: Any) -> tuple[int | None, ...]:
@@ -220,7 +272,9 @@ class _Reader:
                 raise NetworkError(f"attribute {one.name!r:.100} comes twice.")
             said[one.name] = _attribute(one)
         given = [self._get(name) if name else None for name in node.input]
+        self.to.count(given)
         results = self._results(node.op_type, given, said, len(node.output))
+        self.to.count(results)
         if said:
             raise NetworkError(f"attributes {', '.join(said)[:200]} are unknown.")
         return results
@@ -235,14 +289,19 @@ class _Reader:
 
         def numbers(place: int, name: str) -> list[Any] | None:
             """Whole numbers: an attribute of old versions, an input of new ones."""
+            most = outputs if name == "split" else MOST_AXES
             if name in said:
                 value = said.pop(name)
-                return value if isinstance(value, list) else [value]
-            if place < 0 or place >= len(given) or (tensor := given[place]) is None:
+                value = value if isinstance(value, list) else [value]
+            elif place < 0 or place >= len(given) or (tensor := given[place]) is None:
                 return None
-            if not isinstance(tensor, np.ndarray) or tensor.dtype == np.float32 or tensor.size > 2**16:
+            elif not isinstance(tensor, np.ndarray) or tensor.dtype == np.float32:
                 raise NetworkError(f"{name} is no list of constant whole numbers.")
-            return tensor.reshape(-1).tolist()
+            else:
+                value = tensor.reshape(-1)[: most + 1].tolist()
+            if len(value) > most:
+                raise NetworkError(f"{name} is longer than {most}.")
+            return value
 
         def scalar(place: int, name: str) -> float | None:
             if name in said:
@@ -344,7 +403,9 @@ class _Reader:
                     )
                 ]
             case "Split":
-                axis, parts = said.pop("axis", 0), said.pop("num_outputs", outputs)
+                axis = said.pop("axis", 0)
+                if (parts := said.pop("num_outputs", outputs)) != outputs:
+                    raise NetworkError(f"num_outputs is {parts}: must be {outputs}.")
                 sizes = numbers(1, "split")
                 if sizes is None:
                     along = self.to._along(at(0), axis)[1]
@@ -490,6 +551,8 @@ def _attribute(one: Any) -> Any:
         case 4:
             return _numbers(one.t)
         case 6:
+            if len(one.floats) > MOST_FIELDS:
+                raise NetworkError(f"attribute {one.name!r:.100} has more than {MOST_FIELDS} numbers.")
             return list(one.floats)
         case 7:
             return list(one.ints)

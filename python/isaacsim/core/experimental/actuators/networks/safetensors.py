@@ -24,7 +24,7 @@ OPERATIONS: dict[str, type] = {
     kind.__name__: kind for kind in (Constant, Linear, Unary, Binary, Concatenate, Slice, LSTMCell, GRUCell)
 }
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
-LONGEST_HEADER = 16 * 2**20
+LONGEST_HEADER = 4 * 2**20
 
 
 def matches(data: bytes) -> bool:

@@ -17,6 +17,8 @@ from .torchscript_values import ROWS, Builder, State, Tensor
 
 # how torch.save began its files before version 1.6
 LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9\x20j\xa8P\x19."
+# of layers within layers
+LONGEST_NAME = 512
 WRAPPERS = ("model_state_dict", "state_dict", "model")
 
 ACTIVATIONS = (
@@ -90,11 +92,13 @@ def network_of(named: Mapping[str, np.ndarray], told: Mapping[str, Any]) -> Netw
         NetworkError: They do not tell a network.
     """
     tensors = dict(named)
+    if (longest := max(map(len, tensors), default=0)) > LONGEST_NAME:
+        raise NetworkError(f"state dict has a name of {longest} letters: must be {LONGEST_NAME} at most.")
     recurrent = _recurrent(tensors)
     layers = _linear(tensors)
     if tensors:
         raise NetworkError(
-            f"state dict has {next(iter(tensors))!r}, which no layer known by its name uses (linear, LSTM, GRU). "
+            f"state dict has {next(iter(tensors))!r:.200}, which no layer known by its name uses (linear, LSTM, GRU). "
             "Convert the network to ONNX, which says what it computes."
         )
     inputs = (recurrent[1][0] if recurrent else layers[0][0]).shape[-1] if recurrent or layers else 0

@@ -27,8 +27,8 @@ class Archive:
         max_bytes: What all entries together may hold.
 
     Raises:
-        NetworkError: It is no zip file, is truncated, something stands before it, an entry is encrypted, compressed in
-            an unusual way, named twice or outside the top folder, or the entries are too many or too large.
+        NetworkError: It is no zip file, is truncated, something stands before or behind it, an entry is encrypted,
+            compressed in an unusual way, named twice or outside the top folder, or the entries are too many or large.
     """
 
     def __init__(self, data: bytes, max_bytes: int = MAX_BYTES) -> None:
@@ -38,6 +38,9 @@ class Archive:
             raise NetworkError("archive is empty: must hold a network. Save it anew.")
         if not data.startswith(b"PK\3\4") or min(entry.header_offset for entry in entries) != 0:
             raise NetworkError("archive does not start at the first byte of the file: must. Save it anew.")
+        # where the directory ends if no comment follows
+        if data[-22:-18] != b"PK\5\6":
+            raise NetworkError("archive does not end at the last byte of the file: must. Save it anew.")
         total = sum(entry.file_size for entry in entries)
         if total > max_bytes:
             raise NetworkError(f"archive holds {total} bytes: must be at most {max_bytes}. Use a smaller network.")
@@ -47,7 +50,7 @@ class Archive:
             self._check(entry)
             name = entry.filename.partition("/")[2]
             if name in self._entries:
-                raise NetworkError(f"entry {entry.filename!r} is there twice: must be once. Save the file anew.")
+                raise NetworkError(f"entry {entry.filename!r:.200} is there twice: must be once. Save the file anew.")
             self._entries[name] = entry
         if len(tops) != 1:
             raise NetworkError(f"archive has {len(tops)} top folders: must be one. Save it anew with PyTorch.")
@@ -58,11 +61,13 @@ class Archive:
     def _check(entry: zipfile.ZipInfo) -> None:
         name, parts = entry.filename, entry.filename.split("/")
         if "\\" in name or ":" in name or len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
-            raise NetworkError(f"entry {name!r}: must be a file inside the archive's folder. Save it anew.")
+            raise NetworkError(f"entry {name!r:.200}: must be a file inside the archive's folder. Save it anew.")
         if entry.flag_bits & ENCRYPTED or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise NetworkError(f"entry {name!r} is encrypted or oddly compressed: must be stored or deflated.")
+            raise NetworkError(f"entry {name!r:.200} is encrypted or oddly compressed: must be stored or deflated.")
         if entry.file_size > max(MAX_RATIO * entry.compress_size, 1 << 16):
-            raise NetworkError(f"entry {name!r} swells {entry.compress_size} bytes to {entry.file_size}: too much.")
+            raise NetworkError(
+                f"entry {name!r:.200} swells {entry.compress_size} bytes to {entry.file_size}: too much."
+            )
 
     def __contains__(self, name: str) -> bool:
         return name in self._entries
@@ -78,15 +83,17 @@ class Archive:
             NetworkError: It is not there, or damaged.
         """
         if name not in self:
-            raise NetworkError(f"archive has no {name!r}: must have. Save it anew with PyTorch.")
+            raise NetworkError(f"archive has no {name!r:.200}: must have. Save it anew with PyTorch.")
         entry = self._entries[name]
         try:
             with self._zip.open(entry) as file:
                 content = file.read(entry.file_size)
         except (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
-            raise NetworkError(f"entry {name!r} is damaged ({error}): must be whole. Copy the file again.") from error
+            raise NetworkError(
+                f"entry {name!r:.200} is damaged ({error!s:.200}): must be whole. Copy the file again."
+            ) from error
         if len(content) != entry.file_size:
-            raise NetworkError(f"entry {name!r} is shorter than it says: must be whole. Copy the file again.")
+            raise NetworkError(f"entry {name!r:.200} is shorter than it says: must be whole. Copy the file again.")
         return content
 
 

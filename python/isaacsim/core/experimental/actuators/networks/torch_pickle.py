@@ -16,8 +16,9 @@ from ..errors import NetworkError
 from .torch_archive import MAX_BYTES
 
 # values that a pickle may make, and how many brackets deep it may open
-MAX_VALUES = 1_000_000
+MAX_VALUES = 200_000
 MAX_DEPTH = 64
+MAX_NAME = 1024
 
 DTYPES = {
     "FloatStorage": np.dtype("<f4"),
@@ -64,8 +65,9 @@ class Record:
 
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_rest: Any) -> np.ndarray:
     """A view into a storage, after all bounds were checked."""
-    numbers = [offset, *size, *stride] if isinstance(size, tuple) and isinstance(stride, tuple) else [None]
-    whole = len(numbers) <= 17 and all(type(n) is int and 0 <= n < 1 << 40 for n in numbers)
+    shaped = isinstance(size, tuple) and isinstance(stride, tuple) and len(size) + len(stride) <= 16
+    numbers = [offset, *size, *stride] if shaped else [None]
+    whole = all(type(n) is int and 0 <= n < 1 << 40 for n in numbers)
     if not whole or not isinstance(storage, Storage):
         raise NetworkError("tensor: storage, offset, size and stride must be a storage and at most 17 whole numbers.")
     if len(size) != len(stride):
@@ -120,8 +122,8 @@ def find_class(module: str, name: str) -> Any:
         NetworkError: It is not in the closed list: rebuilding tensors, storages, `OrderedDict`, typed lists, and
             classes of the archive's own code, which become records.
     """
-    if not isinstance(module, str) or not isinstance(name, str):
-        raise NetworkError("pickle names something that is no text: must be a class or function. Save it anew.")
+    if not isinstance(module, str) or not isinstance(name, str) or len(module) + len(name) > MAX_NAME:
+        raise NetworkError("pickle names something that is no text or too long: must be a class. Save it anew.")
     if function := FUNCTIONS.get((module, name)):
         return function
     if module in ("torch", "torch.storage") and name in DTYPES:
@@ -150,6 +152,9 @@ class Machine:
         self._data, self._at = data, 0
         self._storage = storage
         self._storages: dict[tuple[str, str], Storage] = {}
+        # a storage may be said to be of several types
+        self._bytes: dict[str, bytes] = {}
+        self._left = MAX_VALUES
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
         self._marks = 0
@@ -176,7 +181,7 @@ class Machine:
         return struct.unpack(form, self._take(struct.calcsize(form)))[0]
 
     def _line(self) -> str:
-        end = self._data.index(b"\n", self._at, self._at + 1024)
+        end = self._data.index(b"\n", self._at, self._at + MAX_NAME)
         return self._take(end + 1 - self._at)[:-1].decode("utf-8")
 
     def _text(self, form: str) -> str:
@@ -311,6 +316,10 @@ class Machine:
 
     def _build(self, state: Any) -> None:
         target = self._stack[-1]
+        # the same state may be set again and again
+        self._left -= len(state) if isinstance(state, dict) else 0
+        if self._left < 0:
+            raise NetworkError(f"pickle sets more than {MAX_VALUES} attributes: must be fewer. Save it anew.")
         if isinstance(target, Record) and isinstance(state, dict) and all(isinstance(key, str) for key in state):
             target.attributes.update(state)
         elif not (isinstance(target, dict) and isinstance(state, dict)):  # of dicts: the versions of modules
@@ -318,14 +327,18 @@ class Machine:
 
     def _persistent(self, identity: Any) -> Storage:
         match identity:
-            case ("storage", StorageType(kind), str(key), str(), int(count)) if 0 <= count <= MAX_BYTES:
+            case ("storage", StorageType(kind), str(key), str(), int(count)) if (
+                0 <= count <= MAX_BYTES and len(key) <= MAX_NAME
+            ):
                 pass
             case _:
                 raise NetworkError("pickle refers to something that is no storage: must. Save it anew with PyTorch.")
         if (kind, key) not in self._storages:
-            data, dtype = self._storage(key), DTYPES[kind]
+            if key not in self._bytes:
+                self._bytes[key] = self._storage(key)
+            data, dtype = self._bytes[key], DTYPES[kind]
             if count * dtype.itemsize > len(data):
-                raise NetworkError(f"storage {key!r} has {len(data)} bytes: must have {count * dtype.itemsize}.")
+                raise NetworkError(f"storage {key!r:.100} has {len(data)} bytes: must have {count * dtype.itemsize}.")
             values = np.frombuffer(data, dtype, count)
             if kind == "BFloat16Storage":  # the upper half of a float32
                 values = (values.astype("<u4") << 16).view("<f4")
@@ -356,20 +369,19 @@ def json_of(value: Any, path: str = "metadata") -> Any:
 
     def convert(value: Any, path: str, depth: int) -> Any:
         nonlocal left
-        left -= 1
+        left -= value.size if isinstance(value, np.ndarray) else 1
+        path = path[:200]
         if depth > MAX_DEPTH or left < 0:
-            raise NetworkError(f"{path[:200]} is nested too deeply or too large: must be flatter. Save it anew.")
+            raise NetworkError(f"{path} is nested too deeply or too large: must be flatter. Save it anew.")
         match value:
             case None | bool() | int() | float() | str():
                 return value
             case list() | tuple():
                 return [convert(item, path, depth + 1) for item in value]
             case dict() if all(isinstance(key, str) for key in value):
-                return {key: convert(item, f"{path}.{key}", depth + 1) for key, item in value.items()}
-            case np.ndarray() if value.size <= 1024:
+                return {key: convert(item, f"{path}.{key[:100]}", depth + 1) for key, item in value.items()}
+            case np.ndarray():
                 return value.tolist()
-        raise NetworkError(
-            f"{path[:200]} = {type(value).__name__}: must be numbers, texts, lists and dicts. Save it anew."
-        )
+        raise NetworkError(f"{path} = {type(value).__name__}: must be numbers, texts, lists and dicts. Save it anew.")
 
     return convert(value, path, 0)

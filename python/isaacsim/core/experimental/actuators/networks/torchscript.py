@@ -68,6 +68,8 @@ def _network(code: Code, root: Record) -> Network:
             output = _forward(code, root, interpreter, inputs)
             far = MAX_STEPS
             networks.append(builder.network(output, held))
+            if sum(network.inputs > 1 for network in networks) > 1:
+                break
         except NetworkError as error:
             far += interpreter.steps
             if deepest is None or far > deepest[0]:

@@ -16,7 +16,8 @@ from .torch_pickle import Record
 from .torchscript_operations import perform
 from .torchscript_values import Builder, refuse
 
-MAX_TEXT = 1 << 20
+# of all files together; its tree takes a thousand times as much memory
+MAX_TEXT = 1 << 18
 MAX_STEPS = 20_000
 MAX_CALLS = 32
 MAX_NESTING = 150
@@ -114,7 +115,9 @@ def parse(content: bytes, entry: str) -> ast.Module:
             warnings.simplefilter("ignore")
             return ast.parse(content.decode("utf-8"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NetworkError(f"{entry} is no code that PyTorch writes ({error}): must be. Save it anew.") from error
+        raise NetworkError(
+            f"{entry} is no code that PyTorch writes ({str(error) or 'nested too deeply'}): must be. Save it anew."
+        ) from error
 
 
 def literal(node: ast.expr) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import NetworkError
 from .network import (
+    MOST_OPERATIONS,
     Binary,
     Constant,
     GRUCell,
@@ -33,7 +34,6 @@ REMEDY = "Convert the checkpoint to ONNX, torch.onnx.export(...), or use a netwo
 # counts steps of training, and no forward pass reads it
 IDLE = "num_batches_tracked"
 
-MAX_OPERATIONS = 10_000
 MAX_WIDTH = 1 << 16
 MAX_NUMBERS = 1 << 24
 MAX_WORK = 1 << 26
@@ -163,8 +163,8 @@ class Builder:
 
     def add(self, operation: Operation) -> int:
         """Index of the value of a new operation."""
-        if len(self.operations) >= MAX_OPERATIONS:
-            raise NetworkError(f"network has more than {MAX_OPERATIONS} operations: must be fewer.")
+        if len(self.operations) >= MOST_OPERATIONS:
+            raise NetworkError(f"network has more than {MOST_OPERATIONS} operations: must be fewer.")
         self.operations.append(operation)
         return len(self.operations)
 
@@ -183,7 +183,7 @@ class Builder:
 
     def count(self, array: np.ndarray) -> None:
         """Bound what is computed on the spot."""
-        self.work += array.size
+        self.work += array.nbytes // 4
         if self.work > MAX_WORK:
             raise NetworkError(f"code computes more than {MAX_WORK} numbers: must be fewer. Use a smaller network.")
 

@@ -7,7 +7,7 @@ axes have length 1. What would mix rows, or look at more than one step of time, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import NetworkError
 from .network import (
+    MOST_OPERATIONS,
     Binary,
     Concatenate,
     Constant,
@@ -34,6 +35,8 @@ ROWS = None
 Shape = tuple[Any, ...]
 # constants are folded up to this size
 MOST_NUMBERS = 2**24
+# and all that are taken and made together
+MOST_WORK = 2**26
 
 
 @dataclass(frozen=True)
@@ -83,13 +86,22 @@ class Tracer:
         """For each layer the input and position of its states."""
         self.cells: list[int] = []
         """For each layer the value that is its hidden state after the step."""
+        self._work = 0
         self._bare: set[int] = set()
         """Products with a weight, to which a bias can still be added."""
 
     def add(self, operation: Operation, shape: Shape) -> Value:
         """Note an operation whose value is a tensor of this shape."""
+        if len(self.operations) >= MOST_OPERATIONS:
+            raise NetworkError(f"makes more than {MOST_OPERATIONS} operations: must be fewer.")
         self.operations.append(operation)
         return Value(len(self.operations), shape)
+
+    def count(self, tensors: Iterable[Any]) -> None:
+        """Bound what is computed with constants."""
+        self._work += sum(one.size for one in tensors if isinstance(one, np.ndarray))
+        if self._work > MOST_WORK:
+            raise NetworkError(f"computes more than {MOST_WORK} constant numbers: must be fewer.")
 
     # one tensor
 
@@ -221,6 +233,10 @@ class Tracer:
         """Numbers along an axis, in any order."""
         axis, size = self._along(x, axis)
         starts = [_axis(index, size) for index in indices]
+        if isinstance(x, np.ndarray):
+            return x.take(starts, axis)
+        if isinstance(x, State) and len(set(starts)) < len(starts):
+            raise NetworkError("takes a layer of a state twice.")
         if starts and starts == list(range(starts[0], starts[0] + len(starts))):
             return self.slice(x, axis, starts[0], starts[0] + len(starts))
         return self.concatenate([self.slice(x, axis, start, start + 1) for start in starts], axis)
@@ -252,6 +268,8 @@ class Tracer:
         if not parts:
             raise NetworkError("puts nothing side by side.")
         if all(isinstance(part, np.ndarray) for part in parts):
+            if sum(part.size for part in parts if isinstance(part, np.ndarray)) > MOST_NUMBERS:
+                raise NetworkError("makes a constant of too many numbers.")
             return _folded(np.concatenate, list(parts), axis)
         if len(parts) == 1:
             return parts[0]
@@ -309,8 +327,7 @@ class Tracer:
     def _constant(self, values: np.ndarray) -> int:
         if values.size > MOST_NUMBERS:
             raise NetworkError(f"has {values.size} numbers.")
-        self.operations.append(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)))
-        return len(self.operations)
+        return self.add(Constant(np.ascontiguousarray(values.reshape(-1), np.float32)), values.shape).source
 
     def matmul(self, x: Tensor, weight: Tensor) -> Tensor:
         """`x @ weight`, where weight `(in, out)` is a constant."""

@@ -1,0 +1,162 @@
+"""From any checkpoint to ONNX or safetensors: the new file is kept if it computes what the old one does."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import NetworkError
+from . import onnx, safetensors
+from .checkpoint import Checkpoint
+from .evaluator import make_evaluator
+from .load import load_checkpoint, read_file, sidecar_of
+from .metadata import read_sidecar, write_json
+from .network import Network
+
+WRITERS = {".onnx": onnx.write, ".safetensors": safetensors.write}
+TOLERANCE = 1e-6
+# what inputs are multiplied by; results are compared for each of them, else the largest would cover the others
+SCALES = (0.0, 0.01, 1.0, 100.0, 1e6)
+ROWS, STEPS = 16, 20
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How two networks compare on the same inputs, from the same state on.
+
+    Args:
+        difference: Largest difference of outputs and states, relative to the largest of them at inputs of that size.
+        outputs: Number of outputs compared.
+    """
+
+    difference: float
+    outputs: int
+
+
+def convert_checkpoint(
+    source: str | os.PathLike[str], target: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
+) -> Comparison:
+    """Write the network of a file to another one, of a format that any program can read as data.
+
+    The new file is read again and computes what the old one does, on random inputs and from a random state on over
+    several steps, to 1e-6 of the largest value; else none is written, and a file that was there stays as it is.
+    Metadata are in the new file, those of a JSON file beside the old one and `metadata` too; no JSON file is written.
+
+    Args:
+        source: Any format, decided by content.
+        target: `.onnx` (needs the package onnx) or `.safetensors`. It may exist; a link is followed.
+        metadata: Goes before what the old file says.
+
+    Returns:
+        How the two compare.
+
+    Raises:
+        NetworkError: A `ValueError`; the old file cannot be read, the new one would be of another format, cannot say
+            what the old one says, or computes something else.
+        OSError: A file cannot be read or written.
+    """
+    name, place = os.fspath(target), os.path.realpath(target)
+    stem, ending = os.path.splitext(place)
+    if (write := WRITERS.get(ending.lower())) is None:
+        raise NetworkError(f"{name}: must end in {' or '.join(WRITERS)}, which say what to write. Rename the target.")
+    if os.path.lexists(place) and not os.path.isfile(place):
+        raise NetworkError(f"{name}: must be a regular file. Give the path of a file to write.")
+    if not os.path.isdir(os.path.dirname(place)):
+        raise FileNotFoundError(errno.ENOENT, "No such folder", os.path.dirname(place))
+    old = load_checkpoint(source, metadata)
+    try:
+        # numbers as they are in the new file
+        said = json.loads(write_json(old.metadata))
+        data = write(old.network, old.metadata)
+    except NetworkError as error:
+        raise NetworkError(f"{name}: {error}") from None
+    for path in dict.fromkeys((name, place)):
+        _check_sidecar(path, said)
+    # beside the target, where it can be put in its place at once; no JSON file has such a name
+    temporary = f"{stem}.{secrets.token_hex(8)}{ending}"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new = load_checkpoint(temporary)
+        _check_metadata(said, new, name)
+        comparison = compare(old.network, new.network)
+        if comparison.difference > TOLERANCE:
+            raise NetworkError(
+                f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {TOLERANCE:g} at "
+                f"most. Convert to {next(other for other in WRITERS if other != ending.lower())}, and report this."
+            )
+        os.replace(temporary, place)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+    return comparison
+
+
+def compare(first: Network, second: Network) -> Comparison:
+    """Evaluate two networks on random inputs of sizes 0 to 1e6, from random states on over several steps.
+
+    Raises:
+        NetworkError: They take or remember something else, are not finite at the same places, or nowhere.
+    """
+    sizes = [(one.kind, one.inputs, one.num_layers, one.hidden_size) for one in (first, second)]
+    if sizes[0] != sizes[1]:
+        raise NetworkError(f"networks are {sizes[0]} and {sizes[1]}: must take and remember the same. Report this.")
+    rng = np.random.default_rng(0)
+    rows = len(SCALES) * ROWS
+    scales = np.repeat(np.array(SCALES, np.float32), ROWS)[:, None]
+    shape = (first.num_layers, rows, first.hidden_size)
+    states = [rng.uniform(-1, 1, shape).astype(np.float32) for _ in range({"mlp": 0, "gru": 1, "lstm": 2}[first.kind])]
+    both = [(make_evaluator(one, rows), np.zeros(rows, np.float32), [*map(np.copy, states)]) for one in (first, second)]
+    difference, finite = 0.0, 0
+    for _ in range(STEPS):
+        x = rng.normal(size=(rows, first.inputs)).astype(np.float32) * scales
+        for evaluator, y, now in both:
+            evaluator.evaluate(x, y, now, now)
+        (_, y, now), (_, other_y, other_now) = both
+        finite += int(np.isfinite(y).sum())
+        for one, other in zip((y[None, :, None], *now), (other_y[None, :, None], *other_now), strict=True):
+            for group in np.split(np.arange(rows), len(SCALES)):
+                difference = max(difference, _difference(one[:, group], other[:, group]))
+    if not finite:
+        raise NetworkError("network gives no finite output for random inputs: cannot be compared. Train it again.")
+    return Comparison(difference, STEPS * rows)
+
+
+def _difference(one: np.ndarray, other: np.ndarray) -> float:
+    """Largest difference relative to the largest number; infinite if they are not finite at the same places."""
+    finite = np.isfinite(one)
+    if not np.array_equal(finite, np.isfinite(other)):
+        return np.inf
+    one, other = one[finite].astype(np.float64), other[finite].astype(np.float64)
+    difference = np.abs(one - other).max(initial=0.0)
+    return float(difference / np.abs(one).max()) if difference and one.any() else np.inf if difference else 0.0
+
+
+def _check_metadata(said: Mapping[str, Any], new: Checkpoint, name: str) -> None:
+    """What the old file says is what the new one does; names of inputs and outputs belong to a file of ONNX."""
+    lost = [key for key, value in said.items() if key not in onnx.NAMES and new.metadata.get(key) != value]
+    if lost:
+        raise NetworkError(f"{name}: metadata {', '.join(lost)[:200]} would be lost. Convert to another format.")
+
+
+def _check_sidecar(name: str, said: Mapping[str, Any]) -> None:
+    """A JSON file that lies beside the new file goes before it, so it must not say something else."""
+    beside = sidecar_of(name)
+    if beside is None or not os.path.lexists(beside):
+        return
+    there = read_sidecar(read_file(beside), beside)
+    if wrong := [key for key, value in there.items() if key not in said or said[key] != value]:
+        raise NetworkError(
+            f"{beside} says otherwise of {', '.join(wrong)[:200]}: it would go before what {name} says. Remove it, or "
+            "give the target another name."
+        )
