@@ -20,6 +20,8 @@ from .hosts.current import use_stage as use_stage
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
 from .networks.load import load_metadata as load_metadata
+from .networks.trust import allow_checkpoints as allow_checkpoints
+from .networks.trust import trust_checkpoints as trust_checkpoints
 from .pipeline.actuator import Actuator as Actuator
 from .pipeline.actuator_group import ActuatorGroup as ActuatorGroup
 from .pipeline.entry import ActuatorConfig as ActuatorConfig
@@ -70,9 +72,11 @@ __all__ = [
     "SchemaNames",
     "Simulation",
     "add_actuator",
+    "allow_checkpoints",
     "load_metadata",
     "parse_actuator_prim",
     "register_actuator_component",
+    "trust_checkpoints",
     "use_host",
     "use_stage",
 ]

@@ -68,6 +68,7 @@ class ControllerNeuralGRU(ControllerRecurrent):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        trusted: Whether Torch may run a file that is not recognised; default False.
 
     Raises:
         ValueError: The file cannot be read, holds no such network, or its metadata cannot be used.
@@ -82,8 +83,8 @@ class ControllerNeuralGRU(ControllerRecurrent):
 
         hidden: wp.array
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
-        super().__init__(model_path)
+    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
+        super().__init__(model_path, trusted=trusted)
         said = self.metadata
         self.input_columns, self.effort_mean = said.input_columns, said.effort_mean
         self.effort_scale = said.effort_scale * said.effort_std

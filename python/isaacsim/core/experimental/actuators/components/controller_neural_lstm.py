@@ -50,6 +50,7 @@ class ControllerNeuralLSTM(ControllerRecurrent):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        trusted: Whether Torch may run a file that is not recognised; default False.
 
     Raises:
         ValueError: The file cannot be read, holds no such network, or its metadata cannot be used.
@@ -65,8 +66,8 @@ class ControllerNeuralLSTM(ControllerRecurrent):
         hidden: wp.array
         cell: wp.array
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
-        super().__init__(model_path)
+    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
+        super().__init__(model_path, trusted=trusted)
         said = self.metadata
         self.pos_scale, self.vel_scale, self.effort_scale = said.pos_scale, said.vel_scale, said.effort_scale
 

@@ -81,6 +81,7 @@ class ControllerNeuralMLP(ControllerNeural):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        trusted: Whether Torch may run a file that is not recognised; default False.
 
     Raises:
         ValueError: The file cannot be read, holds no such network, or its metadata cannot be used.
@@ -96,8 +97,8 @@ class ControllerNeuralMLP(ControllerNeural):
         pos_error_history: wp.array
         vel_history: wp.array
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
-        super().__init__(model_path)
+    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
+        super().__init__(model_path, trusted=trusted)
         said = self.metadata
         self.input_order, self.input_idx = said.input_order, list(said.input_idx)
         self.history_length = max(said.input_idx) + 1

@@ -25,6 +25,7 @@ from ..networks.evaluator import Evaluator, make_evaluator
 from ..networks.load import load_checkpoint
 from ..networks.metadata import check_metadata
 from ..networks.network import Kind
+from ..networks.torch_network import TorchNetwork
 from .base import Component, Controller, require_mask
 
 wp.set_module_options({"enable_backward": False})
@@ -69,6 +70,7 @@ class ControllerNeural(Controller):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        trusted: Whether Torch may run a file that is not recognised.
 
     Raises:
         ValueError: The file cannot be read, holds no network of this kind, or its metadata cannot be used.
@@ -84,9 +86,10 @@ class ControllerNeural(Controller):
     effort_mean = 0.0
     """What is added to it then [N·m or N]."""
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
+    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
         self.model_path = model_path
-        self.checkpoint = model_path if isinstance(model_path, Checkpoint) else load_checkpoint(model_path)
+        is_read = isinstance(model_path, Checkpoint)
+        self.checkpoint = model_path if is_read else load_checkpoint(model_path, trusted=trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
         self._evaluator: Evaluator | None = None
         if self.network.kind != self.KIND:
@@ -110,6 +113,10 @@ class ControllerNeural(Controller):
     def is_stateful(self) -> bool:
         """Whether anything is remembered from one step to the next: yes."""
         return True
+
+    def is_graphable(self) -> bool:
+        """Whether a step may become part of a CUDA graph: unless Torch runs the network."""
+        return not isinstance(self.network, TorchNetwork)
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate what a step needs, and compile it."""
