@@ -188,13 +188,12 @@ class TorchNetwork:
                     "computed by itself, what is remembered being passed and returned. Change the network."
                 )
             return form
-        said = {"mlp": "input_idx", "lstm": "model_type, num_layers and hidden_size", "gru": "input_columns"}
+        keys = {"mlp": "input_idx", "lstm": "model_type, num_layers and hidden_size", "gru": "input_columns"}[self.kind]
         one = f"x (rows, {'1, ' if states else ''}{self.inputs})"
         others = [f"{name} ({self.num_layers}, rows, {self.hidden_size})" for name in "hc"[: len(states)]]
-        returns = f"one output per row{' and the states' if states else ''}"
         raise NetworkError(
-            f"forward does not work on {', '.join([one, *others])} ({_first_line(problem)}): must, and return {returns}. "
-            f"Correct the metadata, {said[self.kind]}, or the network."
+            f"forward does not work on {', '.join([one, *others])} ({_first_line(problem)}): must, and return one "
+            f"output per row{' and the states' if states else ''}. Correct the metadata, {keys}, or the network."
         ) from problem
 
     def _call(self, form: tuple[bool, bool], module: Any, x: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
