@@ -252,6 +252,22 @@ def test_program_may_name_any_file(asset: Path, tmp_path: Path) -> None:
     assert found(file) is spec.checkpoint
 
 
+def test_file_named_by_the_program_takes_its_json_along(asset: Path, tmp_path: Path) -> None:
+    """Be it authored or permitted; a link in its place is followed nowhere else."""
+    outside = tmp_path / "outside" / "knee.safetensors"
+    sidecar = outside.with_suffix(".json")
+    sidecar.write_text('{"vel_scale": 5.0}')
+    file = robot_file(asset / "robot.usda", str(outside))
+    for permit in (allow_checkpoints, trust_checkpoints):
+        with permit([outside]):
+            assert found(file).metadata == {"vel_scale": 5.0}
+    note_authored(Sdf.Layer.FindOrOpen(str(file)), str(outside))
+    assert found(file).metadata == {"vel_scale": 5.0}
+    sidecar.unlink()
+    sidecar.symlink_to("/etc/passwd")
+    assert "leads to /etc/passwd: must lie in the folder of the layer" in issue(file)
+
+
 def test_layer_in_memory_has_no_folder(asset: Path) -> None:
     """What it names was not named by `add_actuator`, so it may come from anywhere."""
     stage = Usd.Stage.CreateInMemory()

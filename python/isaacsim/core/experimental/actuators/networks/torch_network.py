@@ -137,7 +137,8 @@ class TorchNetwork:
 
     def _take_sizes(self, metadata: Mapping[str, Any]) -> None:
         """Kind and sizes: what metadata say, else what the module has."""
-        layers = [(_layer_name(one), one) for one in self._module.modules()]
+        # a network may be called after its layer, which is the one that knows how many of it there are
+        layers = [(_layer_name(one), one) for one in self._module.modules() if hasattr(one, "num_layers")]
         recurrent = next(((name, one) for name, one in layers if name in ("lstm", "gru")), None)
         kind = metadata.get("model_type", recurrent[0] if recurrent else "mlp")
         if kind not in _KINDS:

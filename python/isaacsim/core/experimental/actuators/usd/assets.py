@@ -115,7 +115,7 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
     roots = trust.roots()
     try:
         asset = allowed(layer, path, roots)
-        sidecar = _sidecar(layer, path, roots)
+        sidecar = _sidecar(layer, path, asset, roots)
         return checkpoint_of(
             asset.read(), os.path.basename(path), sidecar, trusted=trusted or trust.is_trusted(asset.path)
         )
@@ -131,14 +131,19 @@ def _told(error: Exception) -> str:
     return f"{' '.join(str(error).split())}{remedy}"
 
 
-def _sidecar(layer: Sdf.Layer, path: str, roots: Iterable[str]) -> bytes | None:
-    """Bytes of the JSON file beside a network, under the same rules; None where there is none."""
+def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) -> bytes | None:
+    """Bytes of the JSON file beside a network that may be named, under the same rules; None where there is none."""
     beside = sidecar_of(path.removesuffix("]")) if path.endswith("]") else sidecar_of(path)
     if beside is None:
         return None
     outer, inner = Ar.SplitPackageRelativePathOuter(_anchored(layer, beside + "]" * path.endswith("]")))
     exists = Ar.GetResolver().Resolve(Ar.JoinPackageRelativePath([outer, inner])) if inner else os.path.lexists(outer)
-    return allowed(layer, beside, roots).read() if exists else None
+    if not exists:
+        return None
+    # a single file that the host program names takes its own along
+    if not inner and os.path.realpath(outer) == sidecar_of(asset.path):
+        return Asset(os.path.realpath(outer)).read()
+    return allowed(layer, beside, roots).read()
 
 
 def _refused_text(path: str) -> str:
