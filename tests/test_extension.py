@@ -109,14 +109,16 @@ def test_setting_trusts_files_and_folders_while_the_extension_runs(world: KitWor
 
 
 @pytest.mark.parametrize("listed", [["nets"], ["/", "/no/such/folder"], [""], [7], 7, True, {"a": 1}])
-def test_setting_that_cannot_be_used_trusts_nothing(world: KitWorld, listed: Any) -> None:
-    """One error in the log; the extension starts all the same."""
+def test_setting_that_cannot_be_used_trusts_nothing(world: KitWorld, listed: Any, tmp_path: Path) -> None:
+    """One error in the log; the extension starts all the same. What a relative path means is up to Kit's folder."""
+    (tmp_path / "nets").mkdir()
+    assert Path("nets").is_dir()
     world.settings.values[SETTING] = listed
     extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
     extension.on_startup(EXT_ID)
     (line,) = world.log.error
     assert line.startswith(f"setting {SETTING}: ") and line.endswith("No checkpoint is trusted.")
-    assert not is_trusted("/")
+    assert not is_trusted("/") and not is_trusted("nets")
     extension.on_shutdown()
 
 

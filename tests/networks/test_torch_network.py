@@ -22,9 +22,9 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import NetworkError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.networks import read
+from isaacsim.core.experimental.actuators.networks import load
 from isaacsim.core.experimental.actuators.networks.evaluator import make_evaluator
-from isaacsim.core.experimental.actuators.networks.load import load_checkpoint
+from isaacsim.core.experimental.actuators.networks.load import load_checkpoint, read_file
 from isaacsim.core.experimental.actuators.networks.read import read_checkpoint
 from isaacsim.core.experimental.actuators.networks.torch_network import TorchNetwork
 from neural_twin import Twin, random_motion, random_network, write_network
@@ -352,6 +352,21 @@ def test_module_that_was_saved_while_training_evaluates() -> None:
     np.testing.assert_allclose(y, module.eval()(torch.ones(4, 2)).detach().numpy()[:, 0], rtol=1e-6)
 
 
+class Forgiving(Soft):
+    """Takes what is no number for 0."""
+
+    def forward(self, x):
+        return self.last(torch.softmax(self.first(torch.nan_to_num(x)), dim=-1))
+
+
+def test_input_that_is_not_finite_is_no_input_whatever_the_network_makes_of_it() -> None:
+    """NaN comes out, in this row alone."""
+    y, x = np.zeros(3, np.float32), np.ones((3, 2), np.float32)
+    x[1, 0] = np.inf
+    make_evaluator(network_in(scripted(Forgiving(2))), 3).evaluate(x, y)
+    assert np.isnan(y).tolist() == [False, True, False]
+
+
 def test_arrays_are_checked_as_by_other_evaluators() -> None:
     """By name."""
     evaluator = make_evaluator(network_in(scripted(LSTM())), 4)
@@ -366,13 +381,13 @@ def test_torch_runs_the_bytes_that_were_read(tmp_path: Path, monkeypatch: pytest
     """Whatever lies at the path by then."""
     path = tmp_path / "knee.pt"
     path.write_bytes(scripted(Soft(2)))
-    load = read.load_with_torch
 
-    def replaced(*arguments: Any) -> Any:
+    def read(where: Any) -> bytes:
+        data = read_file(where)
         path.write_bytes(b"something else")
-        return load(*arguments)
+        return data
 
-    monkeypatch.setattr(read, "load_with_torch", replaced)
+    monkeypatch.setattr(load, "read_file", read)
     assert isinstance(load_checkpoint(path, trusted=True).network, TorchNetwork)
 
 

@@ -35,7 +35,7 @@ _TRIED_ROWS = 3
 
 def can_run(kind: str, data: bytes) -> bool:
     """Whether a file of a format holds something that Torch might run; tensors alone are nothing of the kind."""
-    if kind not in ("torchscript", "pt2", "state dict"):
+    if kind not in _LOADERS:
         return False
     if data.startswith(LEGACY):
         return True
