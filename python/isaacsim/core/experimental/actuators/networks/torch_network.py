@@ -252,12 +252,14 @@ class TorchEvaluator:
                 outputs, new = self._network.call(self._module, x, before)
             except Exception as error:
                 raise NetworkError(f"PyTorch fails at {len(x)} rows: {_first_line(error)}.") from error
-            fine = torch.isfinite(outputs) & torch.isfinite(x).all(1)
+            # 0 in a row that is finite, NaN in others
+            wrong = outputs * 0.0 + (x * 0.0).sum(1)
             for state in new:
-                fine = fine & torch.isfinite(state).all(2).all(0)
+                wrong = wrong + (state * 0.0).sum((0, 2))
             # all of it before anything is written: old and new may be the same memory
-            kept = [torch.where(fine[None, :, None], now, then) for now, then in zip(new, before, strict=True)]
-            y.copy_(torch.where(fine, outputs, torch.nan))
+            fine = (wrong == 0.0)[:, None]
+            kept = [torch.where(fine, now, then) for now, then in zip(new, before, strict=True)]
+            torch.add(outputs, wrong, out=y)
             for place, state in zip(after, kept, strict=True):
                 place.copy_(state)
 
