@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from fakes import omni_graph
 from fakes.contract import ROBOTS, our_callbacks, stage_with_robots
 from fakes.kit_world import KINDS, PACKAGE, KitWorld
 from isaacsim.core.experimental.actuators import ArticulationActuators, __version__
+from isaacsim.core.experimental.actuators.networks.trust import is_trusted
 from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE
 from places import REPOSITORY
 
@@ -69,6 +71,55 @@ def test_documentation_shows_the_same_pin() -> None:
     """Keep the page that tells of the bundled extension and the log line together."""
     text = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
     assert f'"{PACKAGE}" = {{ version = "0.1.2", exact = true }}' in text
+
+
+SETTING = f"/exts/{PACKAGE}/trustCheckpoints"
+
+
+def test_setting_is_off_as_shipped() -> None:
+    """And is the one that is read."""
+    settings = tomllib.loads((REPOSITORY / "config" / "extension.toml").read_text("utf-8"))["settings"]
+    assert settings == {"exts": {PACKAGE: {"trustCheckpoints": []}}}
+
+
+@pytest.mark.parametrize("listed", [None, [], ()])
+def test_nothing_is_trusted_by_default(world: KitWorld, listed: Any) -> None:
+    """Nor said about it."""
+    world.settings.values[SETTING] = listed
+    extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
+    extension.on_startup(EXT_ID)
+    assert not is_trusted("/") and world.log.warn == world.log.error == []
+    extension.on_shutdown()
+
+
+def test_setting_trusts_files_and_folders_while_the_extension_runs(world: KitWorld, tmp_path: Path) -> None:
+    """Said in the log; read at the start alone, so that no stage opened later changes it."""
+    (tmp_path / "nets").mkdir()
+    extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
+    for listed in ([str(tmp_path / "nets")], str(tmp_path / "nets")):
+        world.settings.values[SETTING] = listed
+        extension.on_startup(EXT_ID)
+        world.settings.values[SETTING] = ["/"]
+        assert is_trusted(tmp_path / "nets" / "knee.pt") and not is_trusted(tmp_path / "knee.pt")
+        (line,) = world.log.warn
+        assert line == f"setting {SETTING}: Torch may run what is not recognised in {tmp_path / 'nets'}."
+        world.log.warn.clear()
+        extension.on_shutdown()
+        assert not is_trusted(tmp_path / "nets" / "knee.pt") and world.log.error == []
+
+
+@pytest.mark.parametrize("listed", [["nets"], ["/", "/no/such/folder"], [""], [7], 7, True, {"a": 1}])
+def test_setting_that_cannot_be_used_trusts_nothing(world: KitWorld, listed: Any, tmp_path: Path) -> None:
+    """One error in the log; the extension starts all the same. What a relative path means is up to Kit's folder."""
+    (tmp_path / "nets").mkdir()
+    assert Path("nets").is_dir()
+    world.settings.values[SETTING] = listed
+    extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
+    extension.on_startup(EXT_ID)
+    (line,) = world.log.error
+    assert line.startswith(f"setting {SETTING}: ") and line.endswith("No checkpoint is trusted.")
+    assert not is_trusted("/") and not is_trusted("nets")
+    extension.on_shutdown()
 
 
 def test_shutdown_gives_everything_back(world: KitWorld, extension: Any) -> None:

@@ -24,6 +24,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
     load_metadata,
     parse_actuator_prim,
+    trust_checkpoints,
     use_host,
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
@@ -33,6 +34,9 @@ from isaacsim.core.experimental.actuators.networks.network import Linear, Networ
 from neural_twin import Twin, random_motion, random_network, write_network
 from pxr import Usd, UsdPhysics
 from stages import stage_of
+from torch_stand_in import run_by_torch, unknown_file
+
+__all__ = ["run_by_torch"]
 
 ROOT, DT, ROBOTS = "/Robot", 0.005, 3
 NORMALIZATION = {
@@ -370,3 +374,34 @@ def test_agrees_with_newtons_own(kind: str, tmp_path: Path, rng: np.random.Gener
             pair.reverse()
             efforts.append(forces.numpy())
         np.testing.assert_allclose(efforts[0], efforts[1], atol=1e-4 * 20.0, rtol=0)
+
+
+# networks that only Torch can run
+
+
+def test_wrapper_runs_what_is_not_recognised_if_trusted(tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """By its own argument, which is no other wrapper's, or by path; an error names prim, file and remedies."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdPhysics.ArticulationRootAPI.Apply(stage.DefinePrim(ROOT, "Xform"))
+    UsdPhysics.RevoluteJoint.Define(stage, f"{ROOT}/joints/knee")
+    config = NeuralControlConfig(unknown_file(tmp_path / "knee.pt"))
+    add_actuator(ROOT, "knee", "knee", config, clamping=[MaxEffortClampingConfig(0.4)], stage=stage)
+    host = ArraysHost(["knee"], ROBOTS, path=ROOT, stage=stage)
+    with use_host(host):
+        host.play()
+        arrays = host.arrays()
+        assert arrays is not None
+        for trusted in (True, False):
+            with trust_checkpoints([] if trusted else [tmp_path]):
+                wrapper = ArticulationActuators(f"{ROOT}_.*", trusted=trusted)
+            assert wrapper.actuators[0].is_graphable() is False
+            arrays.position_targets[:], arrays.velocities[:] = [0.1, 0.2, 0.3], [0.1, 0.1, 0.2]
+            host.step(DT)
+            # the stand-in adds position error and velocity
+            np.testing.assert_allclose(arrays.efforts, np.float32([0.2, 0.3, 0.4]), rtol=1e-6)
+            wrapper.close()
+            with pytest.raises(ActuatorParseError) as caught:
+                ArticulationActuators(f"{ROOT}_.*")
+            (told,) = caught.value.issues
+            assert told.startswith(f"<{ROOT}/Actuators/knee>.newton:modelPath = ") and "knee.pt: " in told
+            assert "operation ldexp" in told and "trusted=True" in told and "networks convert --trusted IN OUT" in told

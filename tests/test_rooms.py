@@ -34,6 +34,7 @@ OWNERS = {
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
     "rich": ["graphs"],
+    "torch": ["networks.torch_network"],
     "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
 }
 

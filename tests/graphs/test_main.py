@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 from graph_stages import GRAPH, TICK, graph, node, pulse, stage_with
 from isaacsim.core.experimental.actuators.graphs.__main__ import main
+from isaacsim.core.experimental.actuators.networks import trust
 from places import REPOSITORY
+from pxr import Sdf, Usd
+from torch_stand_in import run_by_torch, unknown_file
+
+__all__ = ["run_by_torch"]
 
 MANUAL = str(REPOSITORY / "data" / "graphs" / "manual_stepping.usda")
 PD = str(REPOSITORY / "data" / "graphs" / "pd_from_usd.usda")
@@ -160,3 +165,43 @@ def test_module_is_the_command() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "4 physics steps" in done.stdout
+
+
+@pytest.fixture
+def unrecognised(tmp_path: Path) -> str:
+    """A file whose hinge has a network that only Torch can run."""
+    path = tmp_path / "robot" / "world.usda"
+    path.parent.mkdir()
+    Usd.Stage.Open(MANUAL).Flatten().Export(str(path))
+    stage = Usd.Stage.Open(str(path))
+    (actuator,) = [prim for prim in stage.Traverse() if prim.GetTypeName() == "NewtonActuator"]
+    actuator.SetMetadata("apiSchemas", Sdf.TokenListOp.CreateExplicit(["NewtonNeuralControlAPI"]))
+    for name in actuator.GetPropertyNames():
+        if name != "newton:targets":
+            actuator.RemoveProperty(name)
+    actuator.CreateAttribute("newton:modelPath", Sdf.ValueTypeNames.Asset).Set("./hinge.pt")
+    stage.Save()
+    unknown_file(path.parent / "hinge.pt")
+    return str(path)
+
+
+def test_network_that_is_not_recognised_needs_trust(
+    unrecognised: str, run_by_torch: list[bytes], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By file or folder, for this run alone; whatever else is trusted does not count."""
+    folder = str(Path(unrecognised).parent)
+    for options in ([], ["--trust", str(REPOSITORY / "data")], [], ["--trust", unrecognised]):
+        assert main(["run", unrecognised, "--steps", "4", *options]) == 1
+        text = capsys.readouterr().out
+        assert "operation ldexp" in text and trust.CONVERT in text and run_by_torch == []
+    for option in (folder, str(Path(folder) / "hinge.pt")):
+        assert main(["run", unrecognised, "--steps", "4", "--trust", folder + "/world.usda", "--trust", option]) == 0
+        assert "error" not in capsys.readouterr().out.split("joint")[0]
+    assert run_by_torch and trust.roots() == []
+
+
+def test_trust_in_what_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing runs."""
+    assert main(["run", MANUAL, "--trust", "/no/such/folder"]) == 1
+    captured = capsys.readouterr()
+    assert "'/no/such/folder'" in captured.err and "must be there" in captured.err and captured.out == ""

@@ -34,6 +34,7 @@ from malicious_networks import MARK, doubled, good, harmless, malicious
 from network_oracle import evaluate
 from places import REPOSITORY
 from pxr import Usd
+from torch_stand_in import unrecognised
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
@@ -150,6 +151,10 @@ def test_nothing_runs_opens_or_sends(corpus: dict[str, tuple[bytes, str]], tmp_p
     for number, (data, _) in enumerate(corpus.values()):
         contents[f"{number:03}"] = data
         expected[f"{number:03}"] = "refused"
+    # what only Torch could run
+    for number, (data, _) in enumerate(unrecognised().values()):
+        contents[f"unknown {number}"] = data
+        expected[f"unknown {number}"] = "refused"
     for name, data in contents.items():
         (folder / name).write_bytes(data)
     done = subprocess.run(

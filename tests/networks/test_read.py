@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.networks.read import read_checkpoint
 from small_networks import mlp, recurrent
 
 NETWORK = mlp("tanh", inputs=2)
+GOOD = "return torch.linear(x, self.weight)"
 needs_onnx = pytest.mark.skipif(importlib.util.find_spec("onnx") is None, reason="onnx is not installed")
 
 

@@ -18,9 +18,11 @@ from isaacsim.core.experimental.actuators import (
     Articulation,
     ArticulationActuators,
     MaxEffortClampingConfig,
+    NeuralControlConfig,
     PDControlConfig,
     Simulation,
     add_actuator,
+    trust_checkpoints,
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
@@ -29,6 +31,9 @@ from isaacsim.core.experimental.actuators.nodes import state as state_module
 from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import OgnArticulationActuators
 from isaacsim.core.experimental.actuators.omnigraph.database import Database, Node, Severity, node_database
 from pxr import Usd, UsdPhysics
+from torch_stand_in import run_by_torch, unknown_file
+
+__all__ = ["run_by_torch"]
 
 JOINTS = ["hip", "knee", "ankle"]
 DT = 0.01
@@ -639,3 +644,23 @@ def test_documented_name_leads_to_the_state() -> None:
     state = node_module.OgnArticulationActuators.internal_state()
     assert isinstance(state, OgnArticulationActuatorsInternalState) and not state.initialized
     state.release()
+
+
+# networks that are not recognised
+
+
+def test_only_the_program_can_let_torch_run_a_network(graph: Graph, tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """No input of the node grants it; a permission of the process does."""
+    config = NeuralControlConfig(unknown_file(tmp_path / "ankle.pt"))
+    add_actuator("/World/Leg", "ankle", "ankle", config, stage=graph.stage)
+    db = graph.node()
+    assert not [name for name in db.DESCRIPTION.ports if "trust" in name.lower() or "unsafe" in name.lower()]
+    assert not db.evaluate("execIn")
+    assert "ankle.pt: " in errors(db) and "operation ldexp" in errors(db) and "trust_checkpoints" in errors(db)
+    assert run_by_torch == [] and graph.arrays.stiffnesses.tolist() == GAINS
+    with trust_checkpoints([tmp_path]):
+        assert db.evaluate("execIn"), errors(db)
+    graph.arrays.position_targets[2], graph.arrays.velocities[2] = 0.3, 0.2
+    graph.host.step(DT)
+    # the stand-in adds position error and velocity
+    np.testing.assert_allclose(graph.arrays.efforts[2], 0.5, rtol=1e-6)

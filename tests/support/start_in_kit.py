@@ -16,6 +16,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from fakes.carb import Settings
 from fakes.extension_loader import ExtensionManager
 
 PACKAGE = "isaacsim.core.experimental.actuators"
@@ -53,7 +54,9 @@ def main(folder: Path, enable: str, *, nodes: bool) -> None:
     log: list[str] = []
     manager = ExtensionManager()
     app = types.SimpleNamespace(get_extension_manager=lambda: manager)
+    settings = Settings()
     kit: dict[str, dict[str, Any]] = {"carb": {"log_info": log.append}, "omni": {}, "omni.kit": {}}
+    kit["carb.settings"] = {"get_settings": lambda: settings}
     _provide(kit | {"omni.ext": {"IExt": IExt}, "omni.kit.app": {"get_app": lambda: app}})
     manager.provide(*KITS, BUNDLED)
     ext_id = manager.add(folder, PACKAGE)

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
-from isaacsim.core.experimental.actuators import NeuralControlConfig, add_actuator
+from isaacsim.core.experimental.actuators import (
+    NeuralControlConfig,
+    add_actuator,
+    allow_checkpoints,
+    parse_actuator_prim,
+    trust_checkpoints,
+)
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.networks import load
+from isaacsim.core.experimental.actuators.networks import load, trust
 from isaacsim.core.experimental.actuators.usd import assets
 from isaacsim.core.experimental.actuators.usd.assets import allowed, note_authored
 from isaacsim.core.experimental.actuators.usd.discover import discover, parse_prim
 from neural_twin import random_network, write_network
 from pxr import Sdf, Usd, UsdPhysics, UsdUtils
+from torch_stand_in import StandIn, run_by_torch, unknown_file
 
 ROOT, KNEE = "/Robot", "/Robot/joints/knee"
 ACT = "/Robot/Actuators/knee"
 NETWORK = random_network("mlp", 2)
+
+__all__ = ["run_by_torch"]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 
@@ -27,6 +37,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX"
 @pytest.fixture(autouse=True)
 def _nothing_named_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assets, "_authored", set())
+    monkeypatch.setattr(trust, "_given", [])
 
 
 def robot_file(path: Path, model: str) -> Path:
@@ -241,6 +252,22 @@ def test_program_may_name_any_file(asset: Path, tmp_path: Path) -> None:
     assert found(file) is spec.checkpoint
 
 
+def test_file_named_by_the_program_takes_its_json_along(asset: Path, tmp_path: Path) -> None:
+    """Be it authored or permitted; a link in its place is followed nowhere else."""
+    outside = tmp_path / "outside" / "knee.safetensors"
+    sidecar = outside.with_suffix(".json")
+    sidecar.write_text('{"vel_scale": 5.0}')
+    file = robot_file(asset / "robot.usda", str(outside))
+    for permit in (allow_checkpoints, trust_checkpoints):
+        with permit([outside]):
+            assert found(file).metadata == {"vel_scale": 5.0}
+    note_authored(Sdf.Layer.FindOrOpen(str(file)), str(outside))
+    assert found(file).metadata == {"vel_scale": 5.0}
+    sidecar.unlink()
+    sidecar.symlink_to("/etc/passwd")
+    assert "leads to /etc/passwd: must lie in the folder of the layer" in issue(file)
+
+
 def test_layer_in_memory_has_no_folder(asset: Path) -> None:
     """What it names was not named by `add_actuator`, so it may come from anywhere."""
     stage = Usd.Stage.CreateInMemory()
@@ -276,3 +303,85 @@ def test_urls_are_not_remembered(asset: Path) -> None:
     note_authored(layer, "http://127.0.0.1:9/net.onnx")
     with pytest.raises(ValueError, match="must be a path of this machine"):
         allowed(layer, "http://127.0.0.1:9/net.onnx")
+
+
+# what the host program permits
+
+
+def test_permitted_folder_is_open_to_any_stage_while_it_is(asset: Path, tmp_path: Path) -> None:
+    """`allow_checkpoints` and `trust_checkpoints` alike; with the JSON file beside the network."""
+    (tmp_path / "outside" / "knee.json").write_text('{"vel_scale": 5.0}')
+    file = robot_file(asset / "robot.usda", "../outside/knee.safetensors")
+    for permit in (allow_checkpoints, trust_checkpoints):
+        with permit([tmp_path / "outside"]):
+            assert found(file).metadata == {"vel_scale": 5.0}
+        assert "must lie in the folder of the layer" in issue(file) and "allow_checkpoints" in issue(file)
+    with allow_checkpoints([tmp_path / "asset-other"]):
+        assert "must lie in the folder of the layer" in issue(file)
+
+
+def test_what_is_not_recognised_is_told_with_prim_file_and_remedy(asset: Path, run_by_torch: list[bytes]) -> None:
+    """Lying in the layer's own folder, or in one that may be named, is no reason to run it."""
+    unknown_file(asset / "nets" / "unknown.pt")
+    file = robot_file(asset / "robot.usda", "nets/unknown.pt")
+    with allow_checkpoints([asset]):
+        told = issue(file)
+    assert told.startswith(f"<{ACT}>.newton:modelPath = 'nets/unknown.pt' (layer robot.usda): unknown.pt: ")
+    for part in ("operation ldexp", trust.CONVERT, "trusted=True", "trust_checkpoints([path])", "deactivate the prim"):
+        assert part in told
+    assert run_by_torch == []
+
+
+def test_what_is_trusted_is_run(asset: Path, tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """By path, or for one reading; where the layer may name the file."""
+    unknown = unknown_file(asset / "nets" / "unknown.pt")
+    file = robot_file(asset / "robot.usda", "nets/unknown.pt")
+    for path in (asset, unknown, tmp_path):
+        with trust_checkpoints([path]):
+            assert isinstance(found(file).network, StandIn)
+        assert "ldexp" in issue(file)
+    with trust_checkpoints([tmp_path / "outside"]):
+        assert "ldexp" in issue(file)
+    stage = Usd.Stage.Open(str(file))
+    (spec,) = discover(stage, ROOT, [KNEE], files=True, trusted=True)
+    parsed = parse_actuator_prim(stage.GetPrimAtPath(ACT), trusted=True)
+    assert spec.checkpoint is not None and parsed is not None
+    assert parsed.controller_kwargs == {"model_path": spec.checkpoint} and isinstance(spec.checkpoint.network, StandIn)
+    outside = robot_file(asset / "other.usda", str(unknown_file(tmp_path / "outside" / "unknown.pt")))
+    with pytest.raises(ActuatorParseError, match="must lie in the folder of the layer"):
+        discover(Usd.Stage.Open(str(outside)), ROOT, [KNEE], files=True, trusted=True)
+    assert set(run_by_torch) == {unknown.read_bytes()}
+
+
+def test_package_is_trusted_by_its_own_path(asset: Path, tmp_path: Path, run_by_torch: list[bytes]) -> None:
+    """All that it holds, and nothing beside it."""
+    unknown_file(asset / "nets" / "unknown.pt")
+    package = tmp_path / "packed" / "robot.usdz"
+    package.parent.mkdir()
+    with Sdf.ZipFileWriter.CreateNew(str(package)) as writer:
+        for inner in (robot_file(asset / "robot.usda", "./nets/unknown.pt"), asset / "nets" / "unknown.pt"):
+            writer.AddFile(str(inner), str(inner.relative_to(asset)))
+    assert "ldexp" in issue(package)
+    with trust_checkpoints([package]):
+        assert isinstance(found(package).network, StandIn)
+        assert "ldexp" in issue(asset / "robot.usda")
+    with trust_checkpoints([asset]):
+        assert "ldexp" in issue(package)
+
+
+def test_nothing_in_a_stage_grants_it(asset: Path, run_by_torch: list[bytes]) -> None:
+    """Attributes, metadata and custom data of every spelling, on prim and layer, change nothing."""
+    unknown_file(asset / "nets" / "unknown.pt")
+    file = robot_file(asset / "robot.usda", "nets/unknown.pt")
+    stage = Usd.Stage.Open(str(file))
+    for prim in (stage.GetPrimAtPath(ACT), stage.GetPrimAtPath(ROOT)):
+        for name in ("trusted", "newton:trusted", "newton:trustCheckpoints", "newton:allowUnsafeTorchCheckpoints"):
+            prim.CreateAttribute(name, Sdf.ValueTypeNames.Bool).Set(True)
+            prim.SetCustomDataByKey(name, True)
+    stage.GetRootLayer().customLayerData = {"trusted": True, "trustCheckpoints": "/"}
+    stage.GetRootLayer().Save()
+    with warnings.catch_warnings():
+        # of attributes that have no effect
+        warnings.simplefilter("ignore")
+        assert "ldexp" in issue(file)
+    assert run_by_torch == []

@@ -1,4 +1,4 @@
-"""`carb` as far as it is documented: logging and the event dispatcher of Kit 107."""
+"""`carb` as far as it is documented: logging, settings and the event dispatcher of Kit 107."""
 
 from __future__ import annotations
 
@@ -35,6 +35,16 @@ class Log:
 
     def log_error(self, msg: str) -> None:
         self.error.append(msg)
+
+
+class Settings:
+    """Values by path; None where nothing is set."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+
+    def get(self, path: str) -> Any:
+        return self.values.get(path)
 
 
 class EventDispatcher:

@@ -69,7 +69,8 @@ class KitWorld:
     def __init__(self, kind: str, *, has_deprecated_view: bool = False) -> None:
         self.kind, self.is_isaac = kind, kind in ISAAC
         self.has_deprecated_view = has_deprecated_view
-        self.log, self.dispatcher, self.app = carb.Log(), carb.EventDispatcher(), App()
+        self.log, self.settings = carb.Log(), carb.Settings()
+        self.dispatcher, self.app = carb.EventDispatcher(), App()
         self.timeline = omni_timeline.Timeline(self.dispatcher)
         self.usd_context = omni_usd.UsdContext(self.dispatcher)
         self.stage_utils = StageUtils(self.usd_context)
@@ -113,6 +114,7 @@ class KitWorld:
         log = self.log
         made = {
             "carb": _module("carb", log_info=log.log_info, log_warn=log.log_warn, log_error=log.log_error),
+            "carb.settings": _module("carb.settings", get_settings=lambda: self.settings),
             "omni": _module("omni"),
             "omni.ext": _module("omni.ext", IExt=type("IExt", (), {})),
             "omni.kit": _module("omni.kit"),

@@ -30,10 +30,12 @@ _OTHERS = {
     "SchemaNames": "pipeline.parse",
     "Simulation": "simulation",
     "add_actuator": "authoring",
+    "allow_checkpoints": "networks.trust",
     "convert_checkpoint": "networks.convert",
     "load_metadata": "networks.load",
     "parse_actuator_prim": "pipeline.parse",
     "register_actuator_component": "pipeline.parse",
+    "trust_checkpoints": "networks.trust",
     "use_host": "hosts.current",
     "use_stage": "hosts.current",
 }

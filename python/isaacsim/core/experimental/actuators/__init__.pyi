@@ -21,6 +21,8 @@ from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
 from .networks.convert import convert_checkpoint as convert_checkpoint
 from .networks.load import load_metadata as load_metadata
+from .networks.trust import allow_checkpoints as allow_checkpoints
+from .networks.trust import trust_checkpoints as trust_checkpoints
 from .pipeline.actuator import Actuator as Actuator
 from .pipeline.actuator_group import ActuatorGroup as ActuatorGroup
 from .pipeline.entry import ActuatorConfig as ActuatorConfig
@@ -71,10 +73,12 @@ __all__ = [
     "SchemaNames",
     "Simulation",
     "add_actuator",
+    "allow_checkpoints",
     "convert_checkpoint",
     "load_metadata",
     "parse_actuator_prim",
     "register_actuator_component",
+    "trust_checkpoints",
     "use_host",
     "use_stage",
 ]

@@ -48,6 +48,8 @@ class ArticulationActuators:
             may be a regular expression.
         auto_step_pre_physics: Step before every physics step by itself.
         device: Warp device; None means the articulation's, which is taken with a warning in place of another one.
+        trusted: Whether Torch may run networks of the robot that are not recognised, and with that whatever is in these
+            files; default False. `trust_checkpoints` permits single files.
 
     Raises:
         ActuatorParseError: Actuator prims cannot be used; lists every problem.
@@ -70,6 +72,7 @@ class ArticulationActuators:
         *,
         auto_step_pre_physics: bool = True,
         device: Any = None,
+        trusted: bool = False,
         _skip_discovery: bool = False,
     ) -> None:
         host = current_host()
@@ -77,7 +80,8 @@ class ArticulationActuators:
         entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
-            specs = discover(host.stage, robots.prototype_path, robots.prototype_dof_paths, files=True)
+            found = host.stage, robots.prototype_path, robots.prototype_dof_paths
+            specs = discover(*found, files=True, trusted=trusted)
             with quiet_warp():
                 entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
             axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ except ImportError:
 
 # where OmniGraph looks for nodes, below the extension's root: at the import path
 _NODES = Path(*__name__.split(".")[:-1], "nodes")
+# files and folders whose networks Torch may run when they are not recognised
+_TRUST = f"/exts/{__package__}/trustCheckpoints"
 # what shutdown calls, first to last, of the modules that were in use
 _AT_SHUTDOWN = (
     ("nodes.state", "release_all"),
@@ -27,8 +30,10 @@ _AT_SHUTDOWN = (
 class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     """Started and stopped by Kit's extension manager; the package itself needs neither."""
 
+    _trusted: Any = None
+
     def on_startup(self, ext_id: str) -> None:
-        """Say which version runs, and register the node where Kit does not find it.
+        """Say which version runs, trust what the setting lists, and register the node where Kit does not find it.
 
         Args:
             ext_id: The extension as Kit names it: name, a dash, version.
@@ -38,6 +43,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
 
         manager = omni.kit.app.get_app().get_extension_manager()
         carb.log_info(_which_runs(ext_id, manager))
+        self._trusted = _trust_listed()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
             from .nodes.registration import keep_registered
@@ -54,10 +60,37 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     def on_shutdown(self) -> None:
         """Close what is open: joint drives are as they were, and Kit holds no callback of ours."""
         with contextlib.ExitStack() as stack:
+            if self._trusted is not None:
+                stack.callback(self._trusted.revoke)
             # an error in one of them keeps none of the others
             for module, function in reversed(_AT_SHUTDOWN):
                 if (loaded := sys.modules.get(f"{__package__}.{module}")) is not None:
                     stack.callback(getattr(loaded, function))
+
+
+def _trust_listed() -> Any:
+    """Trust the checkpoints that the setting lists; None when it lists none, or cannot be used.
+
+    Read once, at the start: what a stage changes in Kit's settings when it is opened comes too late.
+    """
+    import carb  # pyright: ignore[reportMissingImports]
+    import carb.settings  # pyright: ignore[reportMissingImports]
+
+    listed = carb.settings.get_settings().get(_TRUST)
+    if not listed:
+        return None
+    from .networks.trust import trust_checkpoints
+
+    try:
+        paths = [listed] if isinstance(listed, str) else list(listed)
+        if odd := [path for path in paths if not (isinstance(path, str) and os.path.isabs(path))]:
+            raise ValueError(f"{odd[0]!r}: must be an absolute path. Correct the setting.")
+        permission = trust_checkpoints(paths)
+    except (TypeError, ValueError, OSError) as error:
+        carb.log_error(f"setting {_TRUST}: {error} No checkpoint is trusted.")
+        return None
+    carb.log_warn(f"setting {_TRUST}: Torch may run what is not recognised in {', '.join(permission.paths)}.")
+    return permission
 
 
 def _which_runs(ext_id: str, manager: Any) -> str:

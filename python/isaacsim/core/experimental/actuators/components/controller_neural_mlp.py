@@ -29,6 +29,7 @@ class ControllerNeuralMLP(ControllerNeural):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        trusted: Whether Torch may run a file that is not recognised; default False.
 
     Raises:
         ValueError: The file cannot be read, holds no such network, or its metadata cannot be used.

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ..networks.features import Feature
 from ..networks.network import Network
+from ..networks.torch_network import TorchNetwork
 
 # how far the physics step may be from the one that a network was trained for, as in newton 1.8
 _DT_RELATIVE, _DT_ABSOLUTE = 1e-5, 1e-9
@@ -31,7 +32,7 @@ class NetworkLaw:
 
     STATE_AXIS: ClassVar[int] = 1
 
-    network: Network
+    network: Network | TorchNetwork
     features: tuple[Feature, ...]
     STATE: tuple[str, ...]
     history: tuple[str, ...]

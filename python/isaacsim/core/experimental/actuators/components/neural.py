@@ -52,6 +52,7 @@ class ControllerNeural(Controller):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        trusted: Whether Torch may run a file that is not recognised.
 
     Raises:
         ValueError: The file cannot be read, holds no network of this kind, or its metadata cannot be used.
@@ -66,9 +67,10 @@ class ControllerNeural(Controller):
     """Columns of which the arrays of `State` hold the last steps; none for a network that remembers by itself."""
     State: ClassVar[Any]
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint) -> None:
+    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
         self.model_path = model_path
-        self.checkpoint = model_path if isinstance(model_path, Checkpoint) else load_checkpoint(model_path)
+        is_read = isinstance(model_path, Checkpoint)
+        self.checkpoint = model_path if is_read else load_checkpoint(model_path, trusted=trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
         self._device: Any = None
         if self.network.kind != self.KIND:
@@ -123,6 +125,10 @@ class ControllerNeural(Controller):
     def is_stateful(self) -> bool:
         """Whether anything is remembered from one step to the next: yes."""
         return True
+
+    def is_graphable(self) -> bool:
+        """Whether a step may become part of a CUDA graph: unless Torch runs the network."""
+        return isinstance(self.network, Network)
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Say what the controller is for; what a step needs is made when it is asked for."""

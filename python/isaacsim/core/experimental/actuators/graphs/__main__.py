@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HostError
+from ..networks.trust import trust_checkpoints
 from ..simulation import Simulation
 from ..usd.articulation import articulation_roots
 from . import graph
@@ -33,9 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.steps < 0:
             raise ValueError(f"--steps {options.steps}: must be an integer >= 0.")
-        simulation = Simulation(options.file, options.dt, engine=options.engine)
-        with simulation, GraphRunner(simulation, options.frame_rate) as runner:
-            return _run(runner, options)
+        with trust_checkpoints(options.trust):
+            simulation = Simulation(options.file, options.dt, engine=options.engine)
+            with simulation, GraphRunner(simulation, options.frame_rate) as runner:
+                return _run(runner, options)
     except (FileNotFoundError, ValueError, HostError) as error:
         print(f"{options.file} cannot be run:\n{error}", file=sys.stderr)
         return 1
@@ -56,6 +58,13 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PORT",
         help="record a port, /World/Graph/Node.outputs:x; repeat",
+    )
+    run.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="let Torch run networks that are not recognised, of this file or folder; repeat",
     )
     return parser
 

@@ -16,7 +16,7 @@ from .checkpoint import Checkpoint
 from .convert import convert_checkpoint
 from .load import load_checkpoint, read_file
 from .metadata import read_sidecar
-from .network import Operation, sources_of
+from .network import Network, Operation, sources_of
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("source", type=Path, help="a network in any format")
     convert.add_argument("target", type=Path, help="where to write, .onnx or .safetensors")
     convert.add_argument("--metadata", type=Path, metavar="FILE", help="JSON that goes before what the source says")
+    convert.add_argument("--trusted", action="store_true", help="let Torch run what is not recognised, to trace it")
     convert.set_defaults(run=_convert)
     show = commands.add_parser("show", help="say what a network is")
     show.add_argument("file", type=Path, help="a network in any format")
@@ -54,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 def _convert(options: Any) -> None:
     given = options.metadata
     metadata = None if given is None else read_sidecar(read_file(given), str(given))
-    found = convert_checkpoint(options.source, options.target, metadata)
+    found = convert_checkpoint(options.source, options.target, metadata, trusted=options.trusted)
     print(
         f"{options.target}: differs by at most {found.difference:.2g} of the largest value, "
         f"{found.outputs} outputs compared"
@@ -82,6 +83,7 @@ def _show(options: Any) -> None:
 def describe(checkpoint: Checkpoint) -> dict[str, Any]:
     """What there is to say of a checkpoint, as JSON has it; value 0 is the input, operation `i` makes value `i`."""
     network = checkpoint.network
+    assert isinstance(network, Network), "nothing is trusted here"
     return {
         "format": checkpoint.format,
         "kind": network.kind,

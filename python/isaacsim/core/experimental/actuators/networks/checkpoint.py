@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .network import Network
+from .torch_network import TorchNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -13,13 +14,13 @@ class Checkpoint:
     """A network and what its file says about it.
 
     Args:
-        network: What it computes.
+        network: What it computes; a `TorchNetwork` is run and not known.
         metadata: What the file says besides, as JSON has it: `model_type`, `input_order`, `input_idx`, scales, …
         format: "onnx", "safetensors", "torchscript", "pt2" or "state dict".
         digest: SHA-256 of the file, hexadecimal.
     """
 
-    network: Network
+    network: Network | TorchNetwork
     metadata: dict[str, Any]
     format: str
     digest: str

@@ -14,15 +14,18 @@ from typing import Any
 import numpy as np
 
 from ..errors import NetworkError
-from . import onnx, safetensors
+from . import onnx, safetensors, torchscript
 from .checkpoint import Checkpoint
 from .evaluator import make_evaluator
 from .load import load_checkpoint, read_file, sidecar_of
 from .metadata import read_sidecar, write_json
 from .network import Network
+from .torch_network import TorchNetwork
 
 WRITERS = {".onnx": onnx.write, ".safetensors": safetensors.write}
 TOLERANCE = 1e-6
+# Torch sums up in an order of its own
+TORCH_TOLERANCE = 1e-5
 # what inputs are multiplied by; results are compared for each of them, else the largest would cover the others
 SCALES = (0.0, 0.01, 1.0, 100.0, 1e6)
 ROWS, STEPS = 16, 20
@@ -42,7 +45,11 @@ class Comparison:
 
 
 def convert_checkpoint(
-    source: str | os.PathLike[str], target: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    metadata: Mapping[str, Any] | None = None,
+    *,
+    trusted: bool = False,
 ) -> Comparison:
     """Write the network of a file to another one, of a format that any program can read as data.
 
@@ -54,6 +61,8 @@ def convert_checkpoint(
         source: Any format, decided by content.
         target: `.onnx` (needs the package onnx) or `.safetensors`. It may exist; a link is followed.
         metadata: Goes before what the old file says.
+        trusted: Whether Torch may run a file that is not recognised, to trace what it computes; the two may differ by
+            1e-5 then.
 
     Returns:
         How the two compare.
@@ -71,11 +80,14 @@ def convert_checkpoint(
         raise NetworkError(f"{name}: must be a regular file. Give the path of a file to write.")
     if not os.path.isdir(os.path.dirname(place)):
         raise FileNotFoundError(errno.ENOENT, "No such folder", os.path.dirname(place))
-    old = load_checkpoint(source, metadata)
+    old = load_checkpoint(source, metadata, trusted)
+    network, most = old.network, TOLERANCE
     try:
         # numbers as they are in the new file
         said = json.loads(write_json(old.metadata))
-        data = write(old.network, old.metadata)
+        if isinstance(network, TorchNetwork):
+            network, most = torchscript.read(network.traced())[0], TORCH_TOLERANCE
+        data = write(network, old.metadata)
     except NetworkError as error:
         raise NetworkError(f"{name}: {error}") from None
     for path in dict.fromkeys((name, place)):
@@ -90,9 +102,9 @@ def convert_checkpoint(
         new = load_checkpoint(temporary)
         _check_metadata(said, new, name)
         comparison = compare(old.network, new.network)
-        if comparison.difference > TOLERANCE:
+        if comparison.difference > most:
             raise NetworkError(
-                f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {TOLERANCE:g} at "
+                f"{name} would differ by {comparison.difference:.2g} of the largest value: must be {most:g} at "
                 f"most. Convert to {next(other for other in WRITERS if other != ending.lower())}, and report this."
             )
         os.replace(temporary, place)
@@ -102,7 +114,7 @@ def convert_checkpoint(
     return comparison
 
 
-def compare(first: Network, second: Network) -> Comparison:
+def compare(first: Network | TorchNetwork, second: Network | TorchNetwork) -> Comparison:
     """Evaluate two networks on random inputs of sizes 0 to 1e6, from random states on over several steps.
 
     Raises:

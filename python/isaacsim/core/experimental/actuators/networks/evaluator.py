@@ -12,6 +12,7 @@ from .. import native
 from .calls import Calls
 from .network import Network
 from .program import Program
+from .torch_network import TorchNetwork
 from .warp_evaluator import WarpEvaluator
 
 
@@ -24,7 +25,7 @@ class Evaluator(Protocol):
 
     @property
     def name(self) -> str:
-        """What computes: "native" with its instruction set, or "warp"."""
+        """What computes: "native" with its instruction set, "warp" or "torch"."""
         ...
 
     def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
@@ -43,7 +44,7 @@ class Evaluator(Protocol):
         ...
 
 
-def make_evaluator(network: Network, rows: int, device: Any = "cpu") -> Evaluator:
+def make_evaluator(network: Network | TorchNetwork, rows: int, device: Any = "cpu") -> Evaluator:
     """Lay a network out for evaluation.
 
     Args:
@@ -51,6 +52,8 @@ def make_evaluator(network: Network, rows: int, device: Any = "cpu") -> Evaluato
         rows: Number of actuators.
         device: Warp device of the arrays; NumPy arrays do on the CPU.
     """
+    if isinstance(network, TorchNetwork):
+        return network.evaluator(rows, device)
     program = Program(network)
     if native.core is not None and str(device) == "cpu":
         return NativeEvaluator(program, rows)

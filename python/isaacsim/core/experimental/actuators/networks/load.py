@@ -12,17 +12,22 @@ from weakref import WeakValueDictionary
 
 from .checkpoint import Checkpoint
 from .read import LARGEST, read_checkpoint
+from .torch_network import TorchNetwork
+from .trust import is_trusted
 
-# networks in use, by the bytes they were read from
-_known: WeakValueDictionary[tuple[str, str], Checkpoint] = WeakValueDictionary()
+# networks in use, by the bytes they were read from and whether Torch runs those
+_known: WeakValueDictionary[tuple[str, str, bool], Checkpoint] = WeakValueDictionary()
 
 
-def load_checkpoint(path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None) -> Checkpoint:
-    """Read the file of a network as data; nothing in it runs.
+def load_checkpoint(
+    path: str | os.PathLike[str], metadata: Mapping[str, Any] | None = None, trusted: bool = False
+) -> Checkpoint:
+    """Read the file of a network as data; nothing in it runs, unless it is trusted and not recognised.
 
     Args:
         path: Any format, decided by content; 64 MB at most.
         metadata: Goes before what the file says; a JSON object in `NAME.json` beside `NAME.onnx` does too.
+        trusted: Whether Torch may run what is not recognised; a path given to `trust_checkpoints` is trusted too.
 
     Raises:
         NetworkError: A `ValueError`; the file holds no network that can be computed here.
@@ -30,7 +35,9 @@ def load_checkpoint(path: str | os.PathLike[str], metadata: Mapping[str, Any] | 
     """
     beside = sidecar_of(os.fspath(path))
     sidecar = read_file(beside) if beside and os.path.lexists(beside) else None
-    return checkpoint_of(read_file(path), str(path), sidecar, metadata)
+    # what is read is what was asked about, whatever becomes of a link
+    real = os.path.realpath(path)
+    return checkpoint_of(read_file(real), str(path), sidecar, metadata, trusted or is_trusted(real))
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -44,7 +51,11 @@ def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def checkpoint_of(
-    data: bytes, name: str, sidecar: bytes | None = None, metadata: Mapping[str, Any] | None = None
+    data: bytes,
+    name: str,
+    sidecar: bytes | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    trusted: bool = False,
 ) -> Checkpoint:
     """Return the checkpoint in the bytes of a file; the same bytes give the same one as long as it is in use.
 
@@ -53,16 +64,19 @@ def checkpoint_of(
         name: What errors call them.
         sidecar: Bytes of the JSON file beside it, if any.
         metadata: Goes before either.
+        trusted: Whether Torch may run what is not recognised. What Torch runs is shared among those who trust only.
 
     Raises:
         NetworkError: They hold no network that can be computed here.
     """
-    key = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
-    if not metadata and (known := _known.get(key)) is not None:
-        return known
-    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar)
+    digests = hashlib.sha256(data).hexdigest(), hashlib.sha256(sidecar).hexdigest() if sidecar is not None else ""
+    # what was read as data comes first, and is everybody's
+    for runs in (False, True)[: 1 + trusted]:
+        if not metadata and (known := _known.get((*digests, runs))) is not None:
+            return known
+    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar, trusted=trusted)
     if not metadata:
-        _known[key] = found
+        _known[(*digests, isinstance(found.network, TorchNetwork))] = found
     return found
 
 

@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from ..errors import NetworkError
 from .features import COLUMNS
-from .network import Kind, Network
+from .network import Kind
 
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 4 * 2**20
+
+
+class Sizes(Protocol):
+    """What metadata must fit: kind, width of the input, number and width of recurrent layers; see `Network`."""
+
+    @property
+    def kind(self) -> Kind: ...  # noqa: D102
+    @property
+    def inputs(self) -> int: ...  # noqa: D102
+    @property
+    def num_layers(self) -> int: ...  # noqa: D102
+    @property
+    def hidden_size(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -49,7 +62,7 @@ class Metadata:
     sample_dt: float | None = None
 
 
-def check_metadata(metadata: Mapping[str, Any], network: Network) -> Metadata:
+def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     """Metadata as it is used, with defaults; keys that mean nothing here are let be.
 
     Raises:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import NetworkError
-from . import exported, onnx, safetensors, state_dict, torchscript
+from . import exported, onnx, safetensors, state_dict, torchscript, trust
 from .checkpoint import Checkpoint
 from .metadata import check_metadata, read_sidecar
+from .torch_network import can_run, load_with_torch
 
 LARGEST = 64 * 2**20
 # ONNX last: it begins with two bytes that are hardly a magic number
@@ -23,9 +24,14 @@ FORMATS = {
 
 
 def read_checkpoint(
-    data: bytes, name: str, *, metadata: Mapping[str, Any] | None = None, sidecar: bytes | None = None
+    data: bytes,
+    name: str,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    sidecar: bytes | None = None,
+    trusted: bool = False,
 ) -> Checkpoint:
-    """A network and its metadata, read as data: nothing in the file runs.
+    """A network and its metadata, read as data: nothing in the file runs, unless it is trusted and not recognised.
 
     The format is what the file begins with; its name decides nothing.
 
@@ -35,6 +41,7 @@ def read_checkpoint(
         metadata: Metadata that the file lacks or has wrong; they
             go before the sidecar's, and those before the file's.
         sidecar: A JSON file of metadata, as it lies beside the checkpoint.
+        trusted: Whether Torch may run what cannot be read.
 
     Raises:
         NetworkError: The file is of no known format, damaged or too large, computes something that cannot be read, or
@@ -47,11 +54,18 @@ def read_checkpoint(
         if kind is None:
             raise NetworkError(unrecognised(data))
         given = {**(read_sidecar(sidecar, "sidecar") if sidecar is not None else {}), **(metadata or {})}
-        # tensors by name do not tell what stands between them; metadata do
-        if kind in ("safetensors", "state dict"):
-            network, own = FORMATS[kind].read(data, given)
-        else:
-            network, own = FORMATS[kind].read(data)
+        try:
+            # tensors by name do not tell what stands between them; metadata do
+            if kind in ("safetensors", "state dict"):
+                network, own = FORMATS[kind].read(data, given)
+            else:
+                network, own = FORMATS[kind].read(data)
+        except NetworkError as error:
+            if not can_run(kind, data):
+                raise
+            if not trusted:
+                raise NetworkError(f"{error} {trust.REMEDY}") from error
+            network, own = load_with_torch(kind, data, given)
         merged = {**own, **given}
         check_metadata(merged, network)
     except NetworkError as error:

@@ -61,16 +61,17 @@ class ActuatorParsed:
     target_paths: list[str] = field(default_factory=list)
 
 
-def parse_actuator_prim(prim: Any) -> ActuatorParsed | None:
+def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed | None:
     """Return what a prim asks for, or None when it is no `NewtonActuator`.
 
     Args:
         prim: A USD prim.
+        trusted: Whether Torch may run the file of a network that is not recognised; see `trust_checkpoints`.
 
     Raises:
         ActuatorParseError: A `ValueError` that lists every problem of the prim, or what this version cannot drive.
     """
-    spec = parse_prim(prim, files=True)
+    spec = parse_prim(prim, files=True, trusted=trusted)
     if spec is None:
         return None
     others = [*spec.clamping, *([spec.delay] if spec.delay else [])]

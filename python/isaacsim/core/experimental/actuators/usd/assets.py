@@ -2,14 +2,14 @@
 
 A stage may choose files of its own only. What a layer names has to lie, symbolic links resolved, in the folder of that
 layer or below it, or in the same package (usdz). The host program may name any file: by `add_actuator` in this process,
-or by the folders it lists.
+or by `allow_checkpoints` and `trust_checkpoints`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from pxr import Ar, Sdf, Usd
 
 from ..errors import NetworkError
+from ..networks import trust
 from ..networks.checkpoint import Checkpoint
 from ..networks.load import checkpoint_of, read_file, require_size, sidecar_of
 from ..specs.configs import NeuralControlConfig
@@ -92,20 +93,32 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
     if not _may(layer, real, inner, roots):
         tree = "its package" if _in_package(layer) else "the folder of the layer"
         where = "a layer in memory has no folder" if layer.anonymous else f"must lie in {tree}, links resolved"
-        raise ValueError(f"leads to {real}: {where}. Move the file beside the layer, or author it with add_actuator.")
+        raise ValueError(
+            f"leads to {real}: {where}. Move the file beside the layer, author it with add_actuator, "
+            f"or permit its folder by allow_checkpoints."
+        )
     if not os.path.lexists(real):
         raise ValueError(f"no such file, {real}. Correct the path or deactivate the prim.")
     return Asset(real, inner)
 
 
-def read_network(
-    prim: Usd.Prim, path: str, issues: list[str], roots: Sequence[str | os.PathLike[str]] = ()
-) -> Checkpoint | None:
-    """Return the network at the path that a prim names, or None; what is wrong goes to `issues`."""
+def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = False) -> Checkpoint | None:
+    """Return the network at the path that a prim names, or None; what is wrong goes to `issues`.
+
+    Args:
+        prim: An actuator prim.
+        path: As authored.
+        issues: Problems found so far.
+        trusted: Whether Torch may run what is not recognised; a path given to `trust_checkpoints` is trusted too.
+    """
     layer = opinion(prim.GetAttribute(MODEL_PATH)).layer
+    roots = trust.roots()
     try:
         asset = allowed(layer, path, roots)
-        return checkpoint_of(asset.read(), os.path.basename(path), _sidecar(layer, path, roots))
+        sidecar = _sidecar(layer, path, asset, roots)
+        return checkpoint_of(
+            asset.read(), os.path.basename(path), sidecar, trusted=trusted or trust.is_trusted(asset.path)
+        )
     except (ValueError, OSError) as error:
         issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_told(error)}")
         return None
@@ -118,14 +131,19 @@ def _told(error: Exception) -> str:
     return f"{' '.join(str(error).split())}{remedy}"
 
 
-def _sidecar(layer: Sdf.Layer, path: str, roots: Sequence[Any]) -> bytes | None:
-    """Bytes of the JSON file beside a network, under the same rules; None where there is none."""
+def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) -> bytes | None:
+    """Bytes of the JSON file beside a network that may be named, under the same rules; None where there is none."""
     beside = sidecar_of(path.removesuffix("]")) if path.endswith("]") else sidecar_of(path)
     if beside is None:
         return None
     outer, inner = Ar.SplitPackageRelativePathOuter(_anchored(layer, beside + "]" * path.endswith("]")))
     exists = Ar.GetResolver().Resolve(Ar.JoinPackageRelativePath([outer, inner])) if inner else os.path.lexists(outer)
-    return allowed(layer, beside, roots).read() if exists else None
+    if not exists:
+        return None
+    # a single file that the host program names takes its own along
+    if not inner and os.path.realpath(outer) == sidecar_of(asset.path):
+        return Asset(os.path.realpath(outer)).read()
+    return allowed(layer, beside, roots).read()
 
 
 def _refused_text(path: str) -> str:

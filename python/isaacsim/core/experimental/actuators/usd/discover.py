@@ -33,7 +33,9 @@ def actuator_paths(stage: Usd.Stage) -> list[str]:
     return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
 
 
-def discover(stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool = False) -> list[ActuatorSpec]:
+def discover(
+    stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool = False, trusted: bool = False
+) -> list[ActuatorSpec]:
     """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
     Warns of prims that belong to no articulation, and of payloads of the robot that are not loaded.
@@ -43,6 +45,7 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool 
         root: Path of the articulation root prim.
         joints: Paths of the articulation's joints that an actuator can drive.
         files: Whether to read the files of networks too.
+        trusted: Whether Torch may run those that are not recognised.
 
     Raises:
         ActuatorParseError: Listing every problem of every prim at once.
@@ -67,7 +70,7 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool 
         if whose != "ours":
             continue
         issues += _target_issues(prim, targets, owned, root, driven_by)
-        spec = _parse(prim, tuple(targets), issues, files)
+        spec = _parse(prim, tuple(targets), issues, files, trusted)
         if spec is not None:
             specs.append(spec)
     if issues:
@@ -75,8 +78,10 @@ def discover(stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool 
     return specs
 
 
-def parse_prim(prim: Usd.Prim, *, files: bool = False) -> ActuatorSpec | None:
+def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) -> ActuatorSpec | None:
     """The spec of one prim, or None when it is no `NewtonActuator`; with the network in its file if asked for.
+
+    A file that is not recognised is run by Torch if it is trusted.
 
     Raises:
         ActuatorParseError: Listing every problem of the prim.
@@ -88,7 +93,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False) -> ActuatorSpec | None:
         return None
     targets = _targets_of(prim)
     issues = _target_issues(prim, targets, set(targets), "", {})
-    spec = _parse(prim, tuple(targets), issues, files)
+    spec = _parse(prim, tuple(targets), issues, files, trusted)
     if spec is None and not issues:
         issues.append(
             f"<{prim.GetPath()}> has schemas {applied_schemas(prim)}: must have a controller schema that this version "
@@ -144,7 +149,9 @@ def _target_issues(
     return issues
 
 
-def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str], files: bool) -> ActuatorSpec | None:
+def _parse(
+    prim: Usd.Prim, targets: tuple[str, ...], issues: list[str], files: bool, trusted: bool
+) -> ActuatorSpec | None:
     """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`.
 
     A controller whose schema this version does not know is none: the joint keeps its own drive, with a warning.
@@ -185,7 +192,7 @@ def _parse(prim: Usd.Prim, targets: tuple[str, ...], issues: list[str], files: b
         controller=controller,
         clamping=tuple(configs["clamping"]),
         delay=next(iter(configs["delay"]), None),
-        checkpoint=read_network(prim, str(controller.model_path), issues) if files and neural else None,
+        checkpoint=read_network(prim, str(controller.model_path), issues, trusted) if files and neural else None,
     )
 
 

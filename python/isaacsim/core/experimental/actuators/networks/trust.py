@@ -1,0 +1,112 @@
+"""What the host program permits beyond what is safe by itself; nothing in a stage or a file can add to it.
+
+Two lists of this process: files that any stage may name, which are read as data like all others, and among them those
+that Torch may run when they are not recognised. The standard library alone, for Kit's setting is read at its start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
+
+CONVERT = "python -m isaacsim.core.experimental.actuators.networks convert --trusted IN OUT"
+"""The command that makes one file of another."""
+REMEDY = (
+    f"Where it can be trusted: convert it, `{CONVERT}`, or let Torch run it, by trusted=True or "
+    "trust_checkpoints([path]) in the program, in Kit by the setting trustCheckpoints."
+)
+"""What to do about a file that only Torch can run."""
+
+_Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_given: list[Permission] = []
+
+
+class Permission:
+    """What `trust_checkpoints` or `allow_checkpoints` gave, until `revoke`, or the end of its `with` block.
+
+    What was read meanwhile stays in use.
+    """
+
+    def __init__(self, paths: _Paths, *, trusted: bool) -> None:
+        several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        self.paths = tuple(_resolved(path) for path in several)
+        """Real paths of the files and folders."""
+        self.trusted = trusted
+        """Whether Torch may run what is not recognised in them."""
+        _given.append(self)
+
+    def revoke(self) -> None:
+        """Take it back; calling it again does nothing."""
+        _given[:] = [one for one in _given if one is not self]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.revoke()
+
+    def __repr__(self) -> str:
+        return f"<{'trusted' if self.trusted else 'allowed'}: {', '.join(self.paths)}>"
+
+
+def trust_checkpoints(paths: _Paths) -> Permission:
+    """Let any stage name these networks, and Torch run those among them that are not recognised.
+
+    Such a file can do whatever a program can. One that is recognised is read as data all the same.
+
+    Args:
+        paths: Files, packages (usdz) and folders, with all that lies below them; links resolved. Or one of them.
+
+    Returns:
+        The permission, from now on until its `revoke`, or for a `with` block.
+
+    Raises:
+        FileNotFoundError: A path leads nowhere.
+        ValueError: A path is empty.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, trust_checkpoints
+        >>> with Simulation("data/robots/pendulum.usda"), trust_checkpoints("data/robots"):
+        ...     actuators = ArticulationActuators("/World/Pendulum")
+    """
+    return Permission(paths, trusted=True)
+
+
+def allow_checkpoints(roots: _Paths) -> Permission:
+    """Let any stage name the networks in these folders, beside those in its own; they are read as data.
+
+    Args:
+        roots: Folders, with all that lies below them, packages (usdz) and files; links resolved. Or one of them.
+
+    Returns:
+        The permission, from now on until its `revoke`, or for a `with` block.
+
+    Raises:
+        FileNotFoundError: A path leads nowhere.
+        ValueError: A path is empty.
+    """
+    return Permission(roots, trusted=False)
+
+
+def is_trusted(path: str | os.PathLike[str]) -> bool:
+    """Whether Torch may run a file, or one in a package, by its path."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(root) for one in _given if one.trusted for root in one.paths)
+
+
+def roots() -> list[str]:
+    """Real paths whose files any stage may name."""
+    return [root for one in _given for root in one.paths]
+
+
+def _resolved(path: str | os.PathLike[str]) -> str:
+    # the empty path would be the current folder
+    if not (text := os.fspath(path)):
+        raise ValueError(f"path {text!r} of checkpoints: must not be empty. Give a file or a folder.")
+    real = os.path.realpath(text)
+    if not os.path.lexists(real):
+        raise FileNotFoundError(f"path {text!r} of checkpoints leads to {real}: must be there. Correct it.")
+    return real
