@@ -72,7 +72,7 @@ def _page(said: dict[str, Any]) -> str:
         f"({log['cut'] * dt:.1f} s); the rest said when to stop.",
         f"- Network: {said['kind']}, hidden layers {settings['hidden']}"
         + (f", looks {settings['input_idx']} steps back." if said["kind"] == "mlp" else "."),
-        f"- Ended after {said['epochs']} epochs and {settings['seconds']} s on {settings['threads']} threads, as "
+        f"- Ended after {said['epochs']} epochs and {settings['seconds']} s on one thread, as "
         f"{ended}; those of epoch {said['best_epoch']} were kept. Seed {settings['seed']}, Torch {settings['torch']}.",
         "",
     ]
@@ -104,18 +104,18 @@ def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
         [["time"] * 3, ["error"] * 3, ["points", "errors", "epochs"]], height_ratios=[3, 1.3, 3]
     )
     which = f"joint {joint} of {measured.shape[1]}, the one predicted worst" if measured.shape[1] > 1 else "the joint"
-    where = "a log of its own" if curves.part == "test" else f"the {curves.part} part of its log"
+    where = "another log" if curves.part == "test" else f"the {curves.part} part of its log"
     relative = said["errors"][curves.part]["relative"]
     figure.suptitle(f"{said['kind'].upper()} on {where}: RMS error {relative:.2%} of effort RMS", fontweight="bold")
     axes["time"].plot(time, measured[rows, joint], color=MEASURED, linewidth=2.6, alpha=0.45, label="measured")
     axes["time"].plot(time, predicted[rows, joint], color=PREDICTED, linewidth=1.1, label="predicted")
-    axes["time"].set(ylabel="effort [N·m or N]", title=f"{count * dt:.2g} s of {which}, where it is off most")
-    axes["time"].legend(loc="upper right", ncols=2)
+    axes["time"].set(ylabel="effort [N·m or N]", xlim=(time[0], time[-1]))
+    axes["time"].set_title(f"{count * dt:.2g} s of {which}, where it is off most", loc="left")
+    axes["time"].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+    axes["time"].tick_params(labelbottom=False)
     axes["error"].plot(time, missed[rows, joint], color=ERROR, linewidth=1)
     axes["error"].axhline(0, color="gray", linewidth=0.6)
-    axes["error"].set(xlabel="time [s]", ylabel="predicted - measured", xlim=(time[0], time[-1]))
-    axes["error"].sharex(axes["time"])
-    axes["time"].tick_params(labelbottom=False)
+    axes["error"].set(xlabel="time [s]", ylabel="error [N·m or N]", xlim=(time[0], time[-1]))
 
     chosen = np.linspace(0, measured.size - 1, min(measured.size, _POINTS)).astype(int)
     ends = [float(np.min(measured)), float(np.max(measured))]
@@ -124,12 +124,15 @@ def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
     axes["points"].set(xlabel="measured [N·m or N]", ylabel="predicted [N·m or N]", title="All joints, each row")
     axes["points"].set_aspect("equal", "datalim")
     axes["errors"].hist(missed.ravel(), bins=80, color=ERROR, log=True)
-    axes["errors"].set(xlabel="predicted - measured [N·m or N]", ylabel="rows", title="All errors, rows on a log scale")
+    axes["errors"].set(xlabel="predicted - measured [N·m or N]", ylabel="rows, log scale", title="All errors")
     history, best = np.array(said["history"]), said["best_epoch"]
     epochs = np.arange(1, len(history) + 1)
     for column, (name, color) in enumerate({"training": MEASURED, "validation": PREDICTED}.items()):
         axes["epochs"].semilogy(epochs, 100 * history[:, column], color=color, linewidth=1.2, label=name)
     axes["epochs"].plot(best, 100 * history[best - 1, 1], "o", color=ERROR, label="kept")
     axes["epochs"].set(xlabel="epoch", ylabel="RMS error [% of effort RMS]", title="While it was trained")
+    # 5, 10, 20 and not powers of ten
+    for axis in (axes["epochs"].yaxis.set_major_formatter, axes["epochs"].yaxis.set_minor_formatter):
+        axis("{x:g}")
     axes["epochs"].legend()
     figure.savefig(path, dpi=120)

@@ -23,21 +23,21 @@ from .log import ActuatorLog
 from .trained import TrainedActuator
 
 # rows of a recurrent network's window that count, after those that fill its memory
-_WINDOW = 100
+_WINDOW = 50
 # rows, or windows, per step of Adam
-_BATCH = {"mlp": 512, "lstm": 16, "gru": 16}
+_BATCH = {"mlp": 512, "lstm": 32, "gru": 32}
 
 
 def train_actuator(
     log: ActuatorLog,
     kind: Kind = "mlp",
     *,
-    hidden: Sequence[int] = (32, 32),
+    hidden: Sequence[int] | None = None,
     input_idx: Sequence[int] = (0, 1, 2, 3, 4),
-    warm_up: int = 50,
+    warm_up: int = 20,
     validation: float = 0.2,
-    epochs: int = 200,
-    patience: int = 40,
+    epochs: int = 100,
+    patience: int = 25,
     max_seconds: float | None = None,
     learning_rate: float = 0.01,
     seed: int = 0,
@@ -45,12 +45,13 @@ def train_actuator(
 ) -> TrainedActuator:
     """Learn a network that gives the efforts of a log from its position errors and velocities.
 
-    The same log, arguments, number of Torch threads and machine give the same network, unless `max_seconds` ends it.
+    The same log and arguments give the same network on the same machine, unless `max_seconds` ends it. One thread is
+    used, as several would be slower, and the random generator of the process is left as it was.
 
     Args:
         log: What was measured.
         kind: "mlp", whose memory is the history it is given, "lstm" or "gru".
-        hidden: Width of each hidden layer; those of an LSTM or GRU are equally wide.
+        hidden: Width of each hidden layer, those of an LSTM or GRU equally wide; None: two of 32, of these one.
         input_idx: Steps ago at which an MLP looks, 0 the current one; should reach back beyond the actuator's delay.
         warm_up: Rows that fill the memory of an LSTM or GRU before errors count; those of an MLP follow from
             `input_idx`.
@@ -66,7 +67,8 @@ def train_actuator(
         ValueError: An argument is out of range, or the log is too short or says nothing.
         ModuleNotFoundError: Torch is missing, or for the progress bar rich.
     """
-    hidden, input_idx = tuple(hidden), tuple(input_idx)
+    hidden = tuple(hidden) if hidden is not None else (32, 32) if kind == "mlp" else (32,)
+    input_idx = tuple(input_idx)
     settings = {name: value for name, value in locals().items() if name not in ("log", "progress")}
     _check(**settings)
     torch = _torch()
@@ -88,8 +90,7 @@ def train_actuator(
 
     history: list[list[float]] = []
     best, kept, stopped_by, start = 0, {}, "epochs", time.perf_counter()
-    # the generator of the process is left as it was
-    with torch.random.fork_rng(devices=[]), _bar(epochs, progress) as show:
+    with _one_thread(torch), torch.random.fork_rng(devices=[]), _bar(epochs, progress) as show:
         torch.manual_seed(seed)
         model = _model(kind, sets[0][0].shape[2], hidden)
         adam = torch.optim.Adam(model.parameters(), learning_rate)
@@ -123,7 +124,7 @@ def train_actuator(
     network = _network_of(
         kind, sets[0][0].shape[2], {name: values.numpy() for name, values in kept.items()}, len(hidden)
     )
-    settings |= {"seconds": round(seconds, 1), "threads": torch.get_num_threads(), "torch": str(torch.__version__)}
+    settings |= {"seconds": round(seconds, 1), "torch": str(torch.__version__)}
     metadata = _json_of(said, network)
     return TrainedActuator(network, metadata, log, cut, warm_up, np.array(history), best, stopped_by, settings)
 
@@ -242,6 +243,17 @@ def _torch() -> Any:
     except ModuleNotFoundError as error:
         raise _missing(error) from error
     return torch
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Iterator[None]:
+    """One thread for Torch meanwhile: networks this small are slower on several, and their bits depend on how many."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _missing(error: ModuleNotFoundError) -> ModuleNotFoundError:
