@@ -134,7 +134,7 @@ def _read_npz(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
     wanted = ["dt"] * timed + list(SIGNALS)
     try:
         # arrays of objects are pickles, which would run
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             _require(wanted, file.files, path)
             return [file[name] for name in SIGNALS], float(file["dt"]) if timed else 0.0
     except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
