@@ -84,6 +84,7 @@ def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
     except ModuleNotFoundError as error:
         text = "matplotlib: not installed, the report needs it. Run `pip install 'articulation-actuators[train]'`."
         raise ModuleNotFoundError(text, name=error.name) from error
@@ -131,8 +132,9 @@ def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
         axes["epochs"].semilogy(epochs, 100 * history[:, column], color=color, linewidth=1.2, label=name)
     axes["epochs"].plot(best, 100 * history[best - 1, 1], "o", color=ERROR, label="kept")
     axes["epochs"].set(xlabel="epoch", ylabel="RMS error [% of effort RMS]", title="While it was trained")
-    # 5, 10, 20 and not powers of ten
-    for axis in (axes["epochs"].yaxis.set_major_formatter, axes["epochs"].yaxis.set_minor_formatter):
-        axis("{x:g}")
+    # 2, 5, 10, 20, … and not powers of ten
+    axes["epochs"].yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axes["epochs"].yaxis.set_major_formatter("{x:g}")
+    axes["epochs"].yaxis.set_minor_formatter("{x:g}")
     axes["epochs"].legend()
     figure.savefig(path, dpi=120)
