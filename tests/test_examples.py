@@ -17,7 +17,9 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 # those that run in Isaac Sim too, on the engine of one's choice
 SCRIPTS = [script for script in EXAMPLES if "from world import" in script.read_text()]
 # examples that need an extra, and the library it brings
-NEEDS = {"two_engines": "ovphysx"}
+NEEDS = {"two_engines": "ovphysx", "learned_actuator": "torch"}
+# what makes a long one short
+QUICK = {"learned_actuator": ["--quick"]}
 
 
 def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -30,7 +32,7 @@ def test_example_ends_with_its_check(script: Path, tmp_path: Path) -> None:
     """Exit code 0, an `ok` line, and a picture that is one."""
     if (library := NEEDS.get(script.stem)) and find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
-    done = run(script, "--plot", "picture.png")
+    done = run(script, *QUICK.get(script.stem, []), "--plot", "picture.png")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ok:" in done.stdout
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
@@ -73,9 +75,13 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
     assert "FAILED" in done.stdout
 
 
-def test_example_tells_what_to_install(tmp_path: Path) -> None:
-    """Without the wheel, two_engines says which command installs it."""
-    (tmp_path / "ovphysx.py").write_text("raise ModuleNotFoundError(name='ovphysx')")
-    done = run(FOLDER / "two_engines.py", env={**os.environ, "PYTHONPATH": str(tmp_path)})
+@pytest.mark.parametrize(
+    ("script", "library", "extra"), [("two_engines", "ovphysx", "physx"), ("learned_actuator", "torch", "train")]
+)
+def test_example_tells_what_to_install(script: str, library: str, extra: str, tmp_path: Path) -> None:
+    """Without the library, the example says which command installs it."""
+    (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError(name='{library}')")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = run(FOLDER / f"{script}.py", env={**os.environ, "PYTHONPATH": path})
     assert done.returncode == 2, done.stderr
-    assert "pip install 'articulation-actuators[physx]'" in done.stdout
+    assert f"pip install 'articulation-actuators[{extra}]'" in done.stdout

@@ -20,21 +20,21 @@ TESTS = REPOSITORY / "tests"
 OWNERS = {
     "carb": ["extension", "hosts.kit"],
     "isaacsim": ["hosts.kit"],
-    "matplotlib": ["graphs"],
+    "matplotlib": ["graphs", "training"],
     "mujoco": ["hosts.mujoco"],
     "newton": ["hosts.mujoco"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("articulation_actuators", "attachment", "drives", "components", "graphs", "hosts"),
-        *("networks", "nodes", "omnigraph", "pipeline", "usd"),
+        *("networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
-    "rich": ["graphs"],
-    "torch": ["networks.torch_network"],
+    "rich": ["graphs", "training"],
+    "torch": ["networks.torch_network", "training"],
     "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
 }
 
@@ -91,6 +91,8 @@ TESTED_IN = {
     "networks.program": "networks/test_evaluator.py",
     "networks.warp_evaluator": "networks/test_evaluator.py",
     "omnigraph.node_ports": "graphs/test_registry.py",
+    "training.features": "training/test_trained.py",
+    "training.report": "training/test_trained.py",
     "usd.schema": "usd/test_discover.py",
 }
 

@@ -1,0 +1,187 @@
+"""What was measured of an actuator over time, and how it lies in files."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import math
+import os
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+# from one step to the next in a file, relative to the mean; more is no fixed step
+_JITTER = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class ActuatorLog:
+    """What was measured of actuators of one kind, a row per step and a column per joint.
+
+    Row k holds what a controller sees at the start of step k, and the effort that acted in this step. Joints may be
+    those of one robot, of several, or of several runs: nothing is taken from one column to the next.
+
+    Args:
+        dt: Time from one row to the next [s].
+        position: Joint positions [rad or m], shape `(steps, joints)`; `(steps,)` is one joint.
+        velocity: Joint velocities [rad/s or m/s], likewise.
+        position_target: Commanded positions [rad or m], likewise, as sent: a delay is learned with the rest.
+        effort: Measured joint efforts [N·m or N], likewise.
+
+    Raises:
+        ValueError: By name: shapes differ, there are fewer than two steps, a number is not finite, or dt is not > 0.
+    """
+
+    dt: float
+    position: np.ndarray
+    velocity: np.ndarray
+    position_target: np.ndarray
+    effort: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.dt) and self.dt > 0):
+            raise ValueError(f"dt = {self.dt}: must be a finite number of seconds > 0. Give the step of the log.")
+        object.__setattr__(self, "dt", float(self.dt))
+        for name in SIGNALS:
+            values = np.array(getattr(self, name), np.float32)
+            object.__setattr__(self, name, values[:, None] if values.ndim == 1 else values)
+        shape = self.position.shape
+        if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
+            raise ValueError(f"position has shape {shape}: must be (steps, joints), at least (2, 1). Log for longer.")
+        for name in SIGNALS:
+            values = getattr(self, name)
+            if values.shape != shape:
+                raise ValueError(f"{name} has shape {values.shape}: must be {shape}, that of position. Cut them alike.")
+            if not (finite := np.isfinite(values)).all():
+                step, joint = map(int, np.argwhere(~finite)[0])
+                raise ValueError(
+                    f"{name}[{step}, {joint}] = {values[step, joint]}: must be finite. Cut the log there, or repair it."
+                )
+            values.setflags(write=False)
+
+    @property
+    def steps(self) -> int:
+        """Number of rows."""
+        return len(self.position)
+
+    @property
+    def joints(self) -> int:
+        """Number of columns."""
+        return self.position.shape[1]
+
+    @property
+    def seconds(self) -> float:
+        """How long it lasts [s], one joint."""
+        return self.steps * self.dt
+
+    @property
+    def position_error(self) -> np.ndarray:
+        """Target minus position [rad or m], shape `(steps, joints)`."""
+        return self.position_target - self.position
+
+    def cut(self, start: int, stop: int) -> ActuatorLog:
+        """Return the rows `start … stop - 1`."""
+        return ActuatorLog(self.dt, *(getattr(self, name)[start:stop] for name in SIGNALS))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file that `load` reads: `.npz`, or `.csv` with a line per step and joint.
+
+        Raises:
+            ValueError: The name ends with something else.
+        """
+        if _extension(path) == ".npz":
+            np.savez_compressed(path, dt=np.float64(self.dt), **{name: getattr(self, name) for name in SIGNALS})
+            return
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["joint", "time", *SIGNALS])
+            for joint, step in itertools.product(range(self.joints), range(self.steps)):
+                # as many digits as give the same number back
+                numbers = [str(getattr(self, name)[step, joint]) for name in SIGNALS]
+                writer.writerow([joint, repr(step * self.dt), *numbers])
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], dt: float | None = None) -> ActuatorLog:
+        """Read a log.
+
+        Args:
+            path: `.npz` with `dt` and the arrays by name, or `.csv` with columns `time` [s] and the signals by name,
+                and `joint`, a number or name, when there are several, equally long; other columns are let be.
+            dt: The step [s], for a file whose times are rounded or which has none; None: what the file says.
+
+        Raises:
+            ValueError: Something is missing from the file, is no number, or times are not evenly spaced.
+            OSError: There is no such file, or it cannot be read.
+        """
+        columns, said = (_read_npz if _extension(path) == ".npz" else _read_csv)(Path(path), dt is None)
+        return cls(said if dt is None else dt, *columns)
+
+
+SIGNALS = tuple(field.name for field in fields(ActuatorLog) if field.name != "dt")
+
+
+def _extension(path: str | os.PathLike[str]) -> str:
+    extension = Path(path).suffix.lower()
+    if extension not in (".npz", ".csv"):
+        raise ValueError(f"{path}: must end with .npz or .csv. Rename the file.")
+    return extension
+
+
+def _read_npz(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
+    wanted = ["dt"] * timed + list(SIGNALS)
+    try:
+        # arrays of objects are pickles, which would run
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            _require(wanted, file.files, path)
+            return [file[name] for name in SIGNALS], float(file["dt"]) if timed else 0.0
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise ValueError(f"{path}: {error}: must hold arrays of numbers, as ActuatorLog.save writes them.") from None
+
+
+def _read_csv(path: Path, timed: bool) -> tuple[list[np.ndarray], float]:
+    wanted = ["time"] * timed + list(SIGNALS)
+    rows: dict[str, list[list[float]]] = {}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, skipinitialspace=True)
+        _require(wanted, reader.fieldnames or [], path)
+        for row in reader:
+            try:
+                numbers = [float(row[name]) for name in wanted]
+            except (TypeError, ValueError):
+                told = [row[name] for name in wanted]
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: {told}: must be numbers. Correct the line."
+                ) from None
+            rows.setdefault(row.get("joint") or "", []).append(numbers)
+    lengths = {joint: len(values) for joint, values in rows.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"{path} has {lengths} lines by joint: must be equally many of each. Cut them alike.")
+    # (steps, joints, columns)
+    table = np.stack([np.array(values) for values in rows.values()], axis=1)
+    signals = list(np.moveaxis(table[:, :, -len(SIGNALS) :], 2, 0))
+    return signals, _step_of(table[:, :, 0], path) if timed else 0.0
+
+
+def _require(wanted: list[str], found: Sequence[str], path: Path) -> None:
+    if missing := [name for name in wanted if name not in found]:
+        raise ValueError(f"{path} has {', '.join(found) or 'nothing'}: must have {', '.join(missing)} too.")
+
+
+def _step_of(times: np.ndarray, path: Path) -> float:
+    """The step of evenly spaced times, shape `(steps, joints)`."""
+    if len(times) < 2:
+        raise ValueError(f"{path} has {len(times)} steps: must have 2 at least. Log for longer.")
+    steps = np.diff(times, axis=0)
+    mean = float(steps.mean())
+    if not (mean > 0 and (np.abs(steps - mean) <= _JITTER * mean).all()):
+        raise ValueError(
+            f"{path}: times are {steps.min():g} to {steps.max():g} s apart: must be evenly spaced. Resample the log to "
+            "the physics step of the simulation."
+        )
+    # times have fewer digits than their mean step
+    return float(f"{mean:.9g}")

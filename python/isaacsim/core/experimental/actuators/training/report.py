@@ -1,0 +1,140 @@
+"""A report of a training: figures for people and programs, and a picture of predicted against measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+# measured, predicted and error in colours that everybody can tell apart: Okabe and Ito
+MEASURED, PREDICTED, ERROR = "#000000", "#0072B2", "#D55E00"
+# so much of a log is drawn over time [s], and so many points against each other
+_SHOWN, _POINTS = 3.0, 20000
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Efforts that a picture shows.
+
+    Args:
+        part: Of which part of the report's errors they are.
+        start: Time of their first row [s].
+        measured: Measured efforts [N·m or N], shape `(steps, joints)`.
+        predicted: Predicted ones, likewise.
+    """
+
+    part: str
+    start: float
+    measured: np.ndarray
+    predicted: np.ndarray
+
+
+def write_report(folder: Path, said: dict[str, Any], curves: Curves) -> Path:
+    """Write picture and figures; see `TrainedActuator.report`, which says what there is to say.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "training.json").write_text(json.dumps(said, indent=1), "utf-8")
+    (folder / "training.md").write_text(_page(said), "utf-8")
+    _draw(said, curves, folder / "training.png")
+    return folder / "training.png"
+
+
+def _page(said: dict[str, Any]) -> str:
+    """The figures as a page of Markdown."""
+    log, settings, dt = said["log"], said["settings"], said["sample_dt"]
+    rows = [
+        f"| {name} | {one['rms']:.3g} | {one['relative']:.2%} | {one['largest']:.3g} | {one['effort_rms']:.3g} |"
+        for name, one in said["errors"].items()
+    ]
+    ended = {
+        "epochs": "all epochs were done",
+        "patience": f"{settings['patience']} epochs brought nothing better",
+        "max_seconds": f"{settings['max_seconds']} s were over",
+    }[said["stopped_by"]]
+    lines = [
+        f"# {said['kind'].upper()} learned from a log",
+        "",
+        "![Predicted against measured effort](training.png)",
+        "",
+        "| part | RMS error | of effort RMS | largest error | effort RMS |",
+        "|---|---|---|---|---|",
+        *rows,
+        "",
+        f"Efforts in N·m or N. The first {said['warm_up']} rows of each part, whose past is unknown, do not count.",
+        "",
+        f"- Log: {log['steps']} steps of {dt:g} s, {log['joints']} joints. Learned from the first {log['cut']} steps "
+        f"({log['cut'] * dt:.1f} s); the rest said when to stop.",
+        f"- Network: {said['kind']}, hidden layers {settings['hidden']}"
+        + (f", looks {settings['input_idx']} steps back." if said["kind"] == "mlp" else "."),
+        f"- Ended after {said['epochs']} epochs and {settings['seconds']} s on one thread, as "
+        f"{ended}; those of epoch {said['best_epoch']} were kept. Seed {settings['seed']}, Torch {settings['torch']}.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
+    """Draw effort over time of the joint that is predicted worst, all points, all errors, and how they fell."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
+    except ModuleNotFoundError as error:
+        text = "matplotlib: not installed, the report needs it. Run `pip install 'articulation-actuators[train]'`."
+        raise ModuleNotFoundError(text, name=error.name) from error
+    measured, predicted, dt = curves.measured, curves.predicted, said["sample_dt"]
+    missed = predicted - measured
+    joint = int(np.argmax(np.square(missed).mean(axis=0)))
+    # the stretch where this joint is off most
+    count = min(len(missed), round(_SHOWN / dt) + 1)
+    sums = np.cumsum(np.r_[0.0, np.square(missed[:, joint], dtype=np.float64)])
+    first = int(np.argmax(sums[count:] - sums[:-count]))
+    rows = slice(first, first + count)
+    time = curves.start + np.arange(first, first + count) * dt
+
+    # a figure of its own: the caller's backend and open figures are let be
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplot_mosaic(
+        [["time"] * 3, ["error"] * 3, ["points", "errors", "epochs"]], height_ratios=[3, 1.3, 3]
+    )
+    which = f"joint {joint} of {measured.shape[1]}, the one predicted worst" if measured.shape[1] > 1 else "the joint"
+    where = "another log" if curves.part == "test" else f"the {curves.part} part of its log"
+    relative = said["errors"][curves.part]["relative"]
+    figure.suptitle(f"{said['kind'].upper()} on {where}: RMS error {relative:.2%} of effort RMS", fontweight="bold")
+    axes["time"].plot(time, measured[rows, joint], color=MEASURED, linewidth=2.6, alpha=0.45, label="measured")
+    axes["time"].plot(time, predicted[rows, joint], color=PREDICTED, linewidth=1.1, label="predicted")
+    axes["time"].set(ylabel="effort [N·m or N]", xlim=(time[0], time[-1]))
+    axes["time"].set_title(f"{count * dt:.2g} s of {which}, where it is off most", loc="left")
+    axes["time"].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+    axes["time"].tick_params(labelbottom=False)
+    axes["error"].plot(time, missed[rows, joint], color=ERROR, linewidth=1)
+    axes["error"].axhline(0, color="gray", linewidth=0.6)
+    axes["error"].set(xlabel="time [s]", ylabel="error [N·m or N]", xlim=(time[0], time[-1]))
+
+    chosen = np.linspace(0, measured.size - 1, min(measured.size, _POINTS)).astype(int)
+    ends = [float(np.min(measured)), float(np.max(measured))]
+    axes["points"].plot(ends, ends, color="gray", linewidth=0.8)
+    axes["points"].plot(measured.flat[chosen], predicted.flat[chosen], ".", color=PREDICTED, markersize=1.5, alpha=0.3)
+    axes["points"].set(xlabel="measured [N·m or N]", ylabel="predicted [N·m or N]", title="All joints, each row")
+    axes["points"].set_aspect("equal", "datalim")
+    axes["errors"].hist(missed.ravel(), bins=80, color=ERROR, log=True)
+    axes["errors"].set(xlabel="predicted - measured [N·m or N]", ylabel="rows, log scale", title="All errors")
+    history, best = np.array(said["history"]), said["best_epoch"]
+    epochs = np.arange(1, len(history) + 1)
+    for column, (name, color) in enumerate({"training": MEASURED, "validation": PREDICTED}.items()):
+        axes["epochs"].semilogy(epochs, 100 * history[:, column], color=color, linewidth=1.2, label=name)
+    axes["epochs"].plot(best, 100 * history[best - 1, 1], "o", color=ERROR, label="kept")
+    axes["epochs"].set(xlabel="epoch", ylabel="RMS error [% of effort RMS]", title="While it was trained")
+    # 2, 5, 10, 20, … and not powers of ten
+    axes["epochs"].yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    axes["epochs"].yaxis.set_major_formatter("{x:g}")
+    axes["epochs"].yaxis.set_minor_formatter("{x:g}")
+    axes["epochs"].legend()
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,81 @@
+"""Learn an actuator from a log of it, and let the learned one drive a quadruped beside the true one.
+
+./python.sh -m pip install --editable ".[train]"
+./python.sh standalone_examples/learned_actuator.py [--kind mlp|lstm|gru] [--quick] [--plot out.png]
+"""
+
+import argparse
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as ea
+import matplotlib.pyplot as plt
+import numpy as np
+import warp as wp
+from bench import DT, KD, KP, known_actuator, record, rms
+from bench.quadruped import ROBOT, author, drive
+from isaacsim.core.experimental.actuators.training import train_actuator
+from rich.console import Console
+from rich.table import Table
+
+# efforts of the learned one are off by so much of their RMS at most, on a log of other seed and motion and on the robot
+FOLDER, TOLERANCE, QUICK_TOLERANCE, APART = Path("learned_actuator"), 0.05, 0.10, 0.01  # and positions there [rad]
+
+
+def draw(path: str, driven: dict[str, tuple[list[str], np.ndarray, np.ndarray]]) -> None:
+    names, positions, efforts = driven["true"]
+    figure, panels = plt.subplots(3, 1, sharex=True, figsize=(9, 7.5), layout="constrained")
+    # colours that everybody can tell apart, those of Okabe and Ito
+    for name, color, width in (("true", "#BBBBBB", 4), ("PD alone", "#D55E00", 1), ("learned", "#0072B2", 1.4)):
+        _, q, effort = driven[name]
+        for panel, values in zip(panels, (effort, effort - efforts, 1000 * (q - positions)), strict=True):
+            curve = values[:, names.index("LF_KFE")]
+            panel.plot(DT * np.arange(len(curve)), curve, color=color, linewidth=width, label=name)
+    panels[0].set(ylabel="effort [N·m]", ylim=(-2, 58), title="A knee by the true actuator and by two models of it")
+    panels[0].legend(ncols=3, loc="upper right")
+    panels[1].set(ylabel="effort off [N·m]")
+    panels[2].set(ylabel="position off [mrad]", xlabel="time [s]")
+    figure.savefig(path, dpi=120)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kind", default="mlp", choices=["mlp", "lstm", "gru"], help="kind of network")
+    parser.add_argument("--quick", action="store_true", help="shorter logs, fewer epochs: less exact")
+    parser.add_argument("--plot", default="learned_actuator.png", help="where the picture goes")
+    options = parser.parse_args()
+    network = FOLDER / "actuator.safetensors"
+    seconds, epochs, tolerance = (8.0, 40, QUICK_TOLERANCE) if options.quick else (20.0, 100, TOLERANCE)
+    try:
+        # docs: begin train
+        log, other = record(seed=1, seconds=seconds), record(seed=2, seconds=seconds)
+        trained = train_actuator(log, options.kind, epochs=epochs)
+        trained.report(FOLDER, test=other)
+        trained.save(network)
+        # docs: end train
+    except ModuleNotFoundError as error:
+        print(error)
+        return 2
+    table = Table("on", "position off \\[rad]", "effort off \\[N·m]", "of effort RMS", title="RMS of what was learned")
+    for name, errors in {**trained.errors, "the other log": trained.errors_on(other)}.items():
+        table.add_row(name, "", f"{errors.rms:.2f}", f"{errors.relative:.2%}")
+    gains = [wp.full(1, gain, dtype=wp.float32, device="cpu") for gain in (KP, KD)]
+    driven = {
+        "true": drive(ROBOT, known_actuator(1)),
+        "PD alone": drive(ROBOT, ea.ActuatorConfig(ea.ControllerPD(*gains))),
+    }
+    driven["learned"] = drive(author(network))
+    _, positions, efforts = driven["true"]
+    for name, where in (("learned", "the quadruped"), ("PD alone", "… by PD alone")):
+        off, effort_off = rms(driven[name][1] - positions), rms(driven[name][2] - efforts)
+        table.add_row(where, f"{off:.4f}", f"{effort_off:.2f}", f"{effort_off / rms(efforts):.2%}")
+    Console().print(table)
+    draw(options.plot, driven)
+    off, effort_off = rms(driven["learned"][1] - positions), rms(driven["learned"][2] - efforts) / rms(efforts)
+    good = max(trained.errors_on(other).relative, effort_off) < tolerance and off < APART
+    told = f"efforts within {tolerance:.0%} of their RMS, positions within {APART} rad"
+    print(f"{'ok' if good else 'FAILED'}: {told}; see {options.plot} and {FOLDER}/training.png")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
