@@ -368,6 +368,11 @@ void block(const Network& n, const NetworkRows& rows, int64_t first, float* colu
 
 // ---- in a step
 
+// Whether places, which ascend, are side by side.
+bool neighbours(const int32_t* places, int64_t count) {
+    return places[count - 1] - places[0] == count - 1;
+}
+
 // Values of all columns for some elements of a block, zero where there are none; what of them is not finite spoils the
 // guard, feedforward too.
 struct Signals {
@@ -375,7 +380,10 @@ struct Signals {
     void take(const Block& b, const int32_t* places, int64_t count, int lanes, Guard& guard) {
         alignas(64) float found[kSignals][kBatch];
         for (int s = 0; s < kSignals; ++s) {
-            for (int64_t row = 0; row < count; ++row) found[s][row] = b.input[s][places[row]];
+            if (neighbours(places, count))
+                std::copy_n(b.input[s] + places[0], count, found[s]);
+            else
+                for (int64_t row = 0; row < count; ++row) found[s][row] = b.input[s][places[row]];
             std::fill(found[s] + count, found[s] + lanes, 0.0f);
             guard.watch(found[s], 1, lanes);
         }
@@ -444,7 +452,10 @@ void network_by_places(const Block& b, const NetworkUse& use, float* efforts) {
         for (int v = 0; v < lanes / kLanes; ++v) at(result + v * kLanes) += guard.rows[v];
         states_out(n, states, first, count, b.columns, guard);
         roll(use, signals, first, count, guard);
-        for (int64_t row = 0; row < count; ++row) efforts[places[row]] = result[row];
+        if (neighbours(places, count))
+            std::copy_n(result, count, efforts + places[0]);
+        else
+            for (int64_t row = 0; row < count; ++row) efforts[places[row]] = result[row];
     }
 }
 
