@@ -124,13 +124,20 @@ TESTED = {
         "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
     },
     "Networks": {
-        "reading a file": ("networks/test_read.py", "reading_runs_opens_and_sends_nothing"),
+        "reading a file": ("networks/test_malicious.py", "nothing_runs_opens_or_sends"),
+        "`allow_unsafe_torch_checkpoints`": (
+            "networks/test_trust.py",
+            "who_does_not_trust_is_told_what_and_how path_grants_it_where_it_was_named",
+        ),
         "velocity that goes in": ("components/test_controller_neural_lstm.py", "agrees_with_the_oracle"),
         "an operation that is not known": (
             "networks/test_torchscript.py",
             "what_cannot_be_said_is_refused_and_named states_that_are_not_kept_as_they_are_refused",
         ),
-        "`modelPath` of a stage": ("usd/test_assets.py", "other_files_are_refused program_may_name_any_file"),
+        "`modelPath` of a stage": (
+            "usd/test_assets.py",
+            "other_files_are_refused program_may_name_any_file listed_folders_are_open_to_any_stage",
+        ),
         "`model_path` in `ActuatorParsed`": ("test_neural_actuators.py", "model_type_chooses_the_class"),
     },
     "Kept, though one might prefer otherwise": {
