@@ -14,7 +14,6 @@ from typing import ClassVar
 
 import warp as wp
 
-from ..networks.features import Feature
 from ..networks.network import Kind
 from .neural import ControllerNeural, NetworkState
 
@@ -52,9 +51,3 @@ class ControllerNeuralGRU(ControllerNeural):
     def effort_scale(self) -> float:
         """What the output of the network is multiplied with."""
         return self.metadata.effort_scale * self.metadata.effort_std
-
-    def features(self) -> list[Feature]:
-        """The input columns, normalised."""
-        said = self.metadata
-        columns = zip(said.input_columns, said.input_std, said.input_mean, strict=True)
-        return [Feature(column, 1.0 / deviation, mean) for column, deviation, mean in columns]

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import warp as wp
 
-from ..networks.features import Feature
 from ..networks.network import Kind
 from .neural import ControllerNeural, NetworkState
 
@@ -51,7 +50,3 @@ class ControllerNeuralLSTM(ControllerNeural):
     def vel_scale(self) -> float:
         """What the velocity is multiplied with."""
         return self.metadata.vel_scale
-
-    def features(self) -> list[Feature]:
-        """Position error and velocity."""
-        return [Feature("position_error", self.pos_scale), Feature("velocity", self.vel_scale)]

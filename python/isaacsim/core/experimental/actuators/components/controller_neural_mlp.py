@@ -15,7 +15,6 @@ from typing import ClassVar
 
 import warp as wp
 
-from ..networks.features import Feature
 from ..networks.network import Kind
 from .neural import ControllerNeural, NetworkState
 
@@ -70,9 +69,3 @@ class ControllerNeuralMLP(ControllerNeural):
     def vel_scale(self) -> float:
         """What velocities are multiplied with."""
         return self.metadata.vel_scale
-
-    def features(self) -> list[Feature]:
-        """Position errors and velocities of now and before."""
-        errors = [Feature("position_error", self.pos_scale, back=back) for back in self.input_idx]
-        velocities = [Feature("velocity", self.vel_scale, back=back) for back in self.input_idx]
-        return errors + velocities if self.input_order == "pos_vel" else velocities + errors

@@ -9,7 +9,6 @@ class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -17,7 +16,6 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ..networks.checkpoint import Checkpoint
-from ..networks.features import Feature
 from ..networks.load import load_checkpoint
 from ..networks.metadata import check_metadata
 from ..networks.network import Kind, Network
@@ -26,7 +24,7 @@ from .network_law import NetworkLaw
 from .network_run import NetworkRun
 
 # what a subclass must not override for the law to be all there is to it
-_COMPUTATION = ("compute", "state", "update_state", "is_stateful", "features")
+_COMPUTATION = ("compute", "state", "update_state", "is_stateful")
 
 
 class NetworkState(Component.State):
@@ -101,14 +99,10 @@ class ControllerNeural(Controller):
         """What is added to it then [N·m or N]."""
         return self.metadata.effort_mean
 
-    def features(self) -> Sequence[Feature]:
-        """What goes into the network, in its order."""
-        raise NotImplementedError
-
     @cached_property
     def law(self) -> NetworkLaw:
         """All that a plan needs to know."""
-        features = tuple(self.features())
+        features = self.metadata.features
         steps = max(feature.back for feature in features) + 1
         names = tuple(field.name for field in fields(self.State))
         numbers = self.effort_scale, self.effort_mean, self.metadata.sample_dt

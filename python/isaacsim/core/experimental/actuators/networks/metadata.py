@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from ..errors import NetworkError
-from .features import COLUMNS
+from .features import COLUMNS, Feature
 from .network import Kind
 
 # a history of this many steps is memory for every joint
@@ -60,6 +60,17 @@ class Metadata:
     effort_mean: float = 0.0
     effort_std: float = 1.0
     sample_dt: float | None = None
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """What goes into the network, in its order."""
+        if self.model_type == "gru":
+            columns = zip(self.input_columns, self.input_std, self.input_mean, strict=True)
+            return tuple(Feature(column, 1.0 / deviation, mean) for column, deviation, mean in columns)
+        back = self.input_idx if self.model_type == "mlp" else (0,)
+        errors = tuple(Feature("position_error", self.pos_scale, back=steps) for steps in back)
+        velocities = tuple(Feature("velocity", self.vel_scale, back=steps) for steps in back)
+        return errors + velocities if self.input_order == "pos_vel" else velocities + errors
 
 
 def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:

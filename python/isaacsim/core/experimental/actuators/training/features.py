@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..networks.features import COLUMNS, Feature
 from ..networks.metadata import Metadata
 from .log import ActuatorLog
 
 
 def features_of(log: ActuatorLog, said: Metadata) -> np.ndarray:
     """Inputs of a network, float32 `(steps, joints, inputs)`; before the first row are zeros, as after a reset."""
-    error, velocity = log.position_error, log.velocity
-    if said.model_type == "gru":
-        # of what a GRU may be given, a log holds these two
-        columns = {"position_error": error, "velocity": velocity}
-        inputs = [columns[name] for name in said.input_columns]
-        normalised = zip(inputs, said.input_mean, said.input_std, strict=True)
-        return np.stack([(values - np.float32(mean)) / np.float32(std) for values, mean, std in normalised], axis=2)
-    errors = [_ago(error, back) * np.float32(said.pos_scale) for back in said.input_idx]
-    velocities = [_ago(velocity, back) * np.float32(said.vel_scale) for back in said.input_idx]
-    return np.stack([*errors, *velocities] if said.input_order == "pos_vel" else [*velocities, *errors], axis=2)
+    return np.stack([_values_of(log, feature) for feature in said.features], axis=2)
 
 
-def _ago(values: np.ndarray, steps: int) -> np.ndarray:
-    """The values so many rows earlier."""
-    earlier = np.zeros_like(values)
-    earlier[steps:] = values[: len(values) - steps]
-    return earlier
+def _values_of(log: ActuatorLog, feature: Feature) -> np.ndarray:
+    # a log holds no target velocity, so that no column that is trained on has one
+    signals = log.position, log.velocity, log.position_target
+    parts = [factor * signal for factor, signal in zip(COLUMNS[feature.column], signals, strict=False) if factor]
+    values = np.zeros_like(log.velocity)
+    values[feature.back :] = np.sum(parts, axis=0)[: len(values) - feature.back]
+    return (values - np.float32(feature.offset)) * np.float32(feature.scale)

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..networks import onnx, safetensors
+from ..networks.convert import WRITERS
 from ..networks.evaluator import make_evaluator
 from ..networks.metadata import check_metadata
 from ..networks.network import Network
 from .features import features_of
 from .log import ActuatorLog
 from .report import Curves, write_report
-
-_WRITERS = {".safetensors": safetensors, ".onnx": onnx}
 
 
 @dataclass(frozen=True)
@@ -138,10 +136,10 @@ class TrainedActuator:
         Raises:
             ValueError: The name ends with something else, or the package for it is missing.
         """
-        writer = _WRITERS.get(Path(path).suffix.lower())
-        if writer is None:
-            raise ValueError(f"{path}: must end with {' or '.join(_WRITERS)}. Rename the file.")
-        Path(path).write_bytes(writer.write(self.network, self.metadata))
+        write = WRITERS.get(Path(path).suffix.lower())
+        if write is None:
+            raise ValueError(f"{path}: must end with {' or '.join(WRITERS)}. Rename the file.")
+        Path(path).write_bytes(write(self.network, self.metadata))
 
     def report(self, folder: str | os.PathLike[str], test: ActuatorLog | None = None) -> Path:
         """Write `training.png`, predicted against measured, and `training.md` and `.json` with the figures.
