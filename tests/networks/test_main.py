@@ -80,7 +80,7 @@ def test_convert_says_how_the_two_compare(capsys: pytest.CaptureFixture[str], kn
     ("arguments", "says"),
     [
         ("show none.pt", "none.pt: No such file or directory"),
-        ("show .", ".: must be a regular file. Give the path of a network file."),
+        ("show .", ": must be a regular file. Give the path of a network file."),
         ("show more.json", "more.json: is JSON: must be ONNX"),
         ("convert knee.pt knee.pt2", "knee.pt2: must end in .onnx or .safetensors"),
         ("convert knee.pt none/knee.onnx", "none: No such folder"),
