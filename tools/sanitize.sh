@@ -21,5 +21,6 @@ for isa in $(PYTHONPATH=$place LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASA
     PYTHONPATH=$place ACTUATORS_ISA=$isa ASAN_OPTIONS=detect_leaks=0 \
         LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
         "$python" -m pytest -q -p no:cacheprovider tests/pipeline/step/test_native.py \
-        tests/pipeline/step/test_same_bits.py tests/pipeline/test_calls.py
+        tests/pipeline/step/test_networks.py tests/pipeline/step/test_same_bits.py tests/pipeline/test_calls.py \
+        tests/networks/test_evaluator.py
 done
