@@ -59,7 +59,7 @@ class Parameter:
     def accepts(self, value: Any) -> bool:
         """Whether `value` has the right type and lies in the range; NaN never does."""
         if self.type == "asset":
-            return isinstance(value, str | PurePath) and _can_be_stored(str(value))
+            return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "float[]":
             # an iterator could be read only once, a mapping has no order of its own
             if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
@@ -101,15 +101,31 @@ def parameters_of(config: Any) -> dict[str, Parameter]:
 
 def violations(config: Any, subject: str) -> list[str]:
     """One message per field of `config` whose value breaks its rule; empty when all is well."""
-    single = [
-        f"{subject}.{name} = {getattr(config, name)!r}: {described.rule}. Give a value in that range."
+    checked = (
+        complaint(f"{subject}.{name}", getattr(config, name), described)
         for name, described in parameters_of(config).items()
-        if not described.accepts(getattr(config, name))
-    ]
-    # rules between fields, as far as each field alone is good
-    return single or [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
+    )
+    return [found for found in checked if found] or conflicts(config, subject)
 
 
-def _can_be_stored(path: str) -> bool:
-    """Whether USD can hold `path`: something beside blanks, no control characters, no half of a surrogate pair."""
-    return bool(path.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in path)
+def complaint(subject: str, value: Any, described: Parameter) -> str | None:
+    """What is wrong with a value, or None."""
+    if described.accepts(value):
+        return None
+    return f"{subject} = {shown(value)}: {described.rule}. Give a value in that range."
+
+
+def shown(value: Any) -> str:
+    """A value for a message, of bounded length."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def conflicts(config: Any, subject: str) -> list[str]:
+    """What is wrong between fields of `config` that are each good alone."""
+    return [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
+
+
+def storable(text: str) -> bool:
+    """Whether files can hold `text`: something beside blanks, no control characters, no half of a surrogate pair."""
+    return bool(text.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)
