@@ -23,7 +23,9 @@ from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs
+from .pipeline.motors import resolve_motors, uncovered
 from .pipeline.step.fault import Fault
+from .specs.motors import Motors
 from .usd.discover import discover
 
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
@@ -84,8 +86,67 @@ class ArticulationActuators:
             specs = discover(*found, files=True, trusted=trusted)
             with quiet_warp():
                 entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
-            axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
+            axes = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
+
+    @classmethod
+    def from_configs(
+        cls,
+        paths: str | Sequence[str],
+        motors: Motors,
+        *,
+        auto_step_pre_physics: bool = True,
+        device: Any = None,
+        trusted: bool = False,
+    ) -> Self:
+        """Return a wrapper with motors described by configs; actuator prims on the stage are not read.
+
+        A pattern is a regular expression that matches names of joints in full. A value of a config is a number, a
+        dictionary from patterns to numbers, or an array with one value per robot, `(robots,)`, or per robot and joint
+        of its motor, `(robots, joints)`. Clamps act in the same order as from USD, the plain limit last. Joints without
+        a motor keep their own drives, and a warning names them.
+
+        Args:
+            paths: As for the constructor.
+            motors: By pattern, a `MotorConfig` or a list of configs that stands for one.
+            auto_step_pre_physics: Step before every physics step by itself.
+            device: As for the constructor.
+            trusted: Whether Torch may run networks that are not recognised; see `trust_checkpoints`.
+
+        Raises:
+            ValueError: A pattern matches nothing, a joint has two motors, or a value cannot be used; lists every
+                problem.
+            HostError: No simulation is open.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import (
+            ...     ArticulationActuators, MaxEffortClampingConfig, PDControlConfig, Simulation,
+            ... )
+            >>> with Simulation("data/robots/pendulum.usda") as sim:
+            ...     sim.play()
+            ...     actuators = ArticulationActuators.from_configs(
+            ...         "/World/Pendulum", {"hinge": [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(10.0)]}
+            ...     )
+            ...     sim.step(10)
+            ...     print(actuators.actuated_dof_indices)
+            [0]
+        """
+        host = current_host()
+        robots = Binding(host.articulation(paths))
+        names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
+        found = resolve_motors(motors, names, joints, robots.num_robots, networks=True, trusted=trusted)
+        if without := uncovered(found, names):
+            warnings.warn(
+                f"<{robots.articulation.paths[0]}>: joints {without} have no motor and keep their own drives. Give "
+                "them one, if they are to be driven.",
+                stacklevel=2,
+            )
+        with quiet_warp():
+            entries = [entry_from_spec(motor.spec, robots.num_robots, robots.device) for motor in found]
+        axes = [axis for motor in found for axis in zip(motor.spec.targets, motor.spec.dof_names, strict=True)]
+        self = cls.__new__(cls)
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device)
+        return self
 
     @classmethod
     def from_actuators(
@@ -100,6 +161,7 @@ class ArticulationActuators:
 
         The components are those of `actuators[i]` themselves, with their arrays moved to the articulation's device; one
         that serves several joints, or drives another open wrapper, is copied. `close` leaves them with their values.
+        A config in place of a component, `ActuatorConfig(PDControlConfig(80.0, 2.0))`, becomes one for each joint.
 
         Args:
             paths: As for the constructor.
