@@ -19,12 +19,14 @@ from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
 from .hosts.values import resolve_indices
+from .motor_properties import JointValues
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs
-from .pipeline.motors import resolve_motors, uncovered
+from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.step.fault import Fault
+from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
 from .usd.discover import discover
 
@@ -36,6 +38,13 @@ def close_all() -> None:
     with contextlib.ExitStack() as stack:
         for wrapper in tuple(_open):
             stack.callback(wrapper.close)
+
+
+def _built(specs: Sequence[ActuatorSpec], robots: Binding) -> tuple[list[ActuatorEntry], list[tuple[str, str]]]:
+    """The actuators that specs describe, and path and name of each driven joint axis."""
+    with quiet_warp():
+        entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
+    return entries, [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
 
 
 class ArticulationActuators:
@@ -83,10 +92,7 @@ class ArticulationActuators:
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths
-            specs = discover(*found, files=True, trusted=trusted)
-            with quiet_warp():
-                entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
-            axes = [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
+            entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
 
     @classmethod
@@ -105,6 +111,9 @@ class ArticulationActuators:
         dictionary from patterns to numbers, or an array with one value per robot, `(robots,)`, or per robot and joint
         of its motor, `(robots, joints)`. Clamps act in the same order as from USD, the plain limit last. Joints without
         a motor keep their own drives, and a warning names them.
+
+        Armature and friction of motors are set whenever physics becomes ready; `close` restores what the joints had.
+        Where the articulation of the simulator has no such setters, a warning says so.
 
         Args:
             paths: As for the constructor.
@@ -134,18 +143,21 @@ class ArticulationActuators:
         host = current_host()
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
-        found = resolve_motors(motors, names, joints, robots.num_robots, networks=True, trusted=trusted)
-        if without := uncovered(found, names):
+        motors_found = resolve_motors(motors, names, joints, robots.num_robots, networks=True, trusted=trusted)
+        if bare := without_motor(motors_found, names):
             warnings.warn(
-                f"<{robots.articulation.paths[0]}>: joints {without} have no motor and keep their own drives. Give "
-                "them one, if they are to be driven.",
+                f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
+                "Give them one, if they are to be driven.",
                 stacklevel=2,
             )
-        with quiet_warp():
-            entries = [entry_from_spec(motor.spec, robots.num_robots, robots.device) for motor in found]
-        axes = [axis for motor in found for axis in zip(motor.spec.targets, motor.spec.dof_names, strict=True)]
+        specs = [motor.spec for motor in motors_found if motor.spec is not None]
         self = cls.__new__(cls)
-        self._build(host, robots, entries, axes, auto_step_pre_physics, device)
+        properties = [
+            JointValues(name, [(joints[at], names[at]) for at in motor.columns], values)
+            for motor in motors_found
+            for name, values in motor.properties.items()
+        ]
+        self._build(host, robots, *_built(specs, robots), auto_step_pre_physics, device, properties)
         return self
 
     @classmethod
@@ -375,6 +387,7 @@ class ArticulationActuators:
         axes: list[tuple[str, str]],
         auto_step: bool,
         device: Any,
+        properties: Sequence[JointValues] = (),
     ) -> None:
         """Build everything, then attach to physics; an error leaves nothing of it behind.
 
@@ -390,7 +403,7 @@ class ArticulationActuators:
                     "every step would copy otherwise. Leave device out.",
                     stacklevel=3,
                 )
-            self._attachment = Attachment(self, host.bus, robots, axes, auto_step)
+            self._attachment = Attachment(self, host.bus, robots, axes, auto_step, properties)
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)

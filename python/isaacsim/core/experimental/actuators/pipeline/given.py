@@ -16,8 +16,9 @@ import warp as wp
 from ..compat import newton
 from ..components import catalogue
 from ..specs.configs import Config
+from ..specs.motors import motor_of, problems_of
 from .entry import ActuatorConfig, ActuatorEntry, check_config
-from .motors import resolve_config
+from .motors import Fit
 from .plan import check_parameters
 
 
@@ -55,10 +56,13 @@ def _built(
     def built(part: Any, dof_name: str) -> Any:
         if not isinstance(part, Config):
             return part
-        subject, before = f"actuator {dof_name!r}", len(problems)
-        fits, network = resolve_config(part, subject, dof_name, num_robots, problems)
-        return catalogue.build(fits, num_robots, device, network) if len(problems) == before else part
+        fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
+        network, fits = fit.network(part), fit.config(part)
+        return part if problems else catalogue.build(fits, num_robots, device, network)
 
+    for config, dof_name in pairs:
+        plain = [part for part in _components(config) if isinstance(part, Config)]
+        problems += problems_of(motor_of(plain), f"actuator {dof_name!r}")
     made = [
         (
             dataclasses.replace(

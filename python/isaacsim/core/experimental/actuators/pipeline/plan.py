@@ -352,7 +352,7 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
         ValueError: One is.
     """
     described = _description(component, name)
-    good = in_range(values, described) if described else ~np.isnan(values)
+    good = _in_range(values, described) if described else ~np.isnan(values)
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
         raise ValueError(_out_of_range(owner, name, values[~good][0], rule))
@@ -546,7 +546,7 @@ def _description(component: Any, attribute: str) -> Parameter | None:
     return parameters_of(law.config).get(attribute) if law else None
 
 
-def in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
+def _in_range(values: np.ndarray, described: Parameter) -> np.ndarray:
     """Where an array keeps the rule of its parameter."""
     with np.errstate(invalid="ignore"):
         above = values > described.lower if described.above else values >= described.lower
