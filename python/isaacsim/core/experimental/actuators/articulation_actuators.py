@@ -29,6 +29,7 @@ from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
 from .usd.discover import discover
+from .usd.other_drives import nothing_found
 
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
 
@@ -52,7 +53,8 @@ class ArticulationActuators:
 
     Reads the `NewtonActuator` prims of the robot at the first matched path and steps their pipelines
     *delay → controller → clamping* for all matched robots. While attached, the drives of the actuated joints have zero
-    gains. May be created before or after physics starts.
+    gains. May be created before or after physics starts. A robot without such prims gives no actuators, and a warning
+    that says what drives its joints instead.
 
     Args:
         paths: Path of an articulation root, or of a prim above some: then all of them; or several paths. Each segment
@@ -90,9 +92,12 @@ class ArticulationActuators:
         robots = Binding(host.articulation(paths))
         entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
-        if not _skip_discovery and host.stage is not None:
+        if not _skip_discovery:
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths
-            entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
+            if host.stage is not None:
+                entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
+            if not entries:
+                warnings.warn(nothing_found(*found), stacklevel=2)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
 
     @classmethod
