@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 
 import numpy as np
 from pxr import Usd
@@ -32,9 +32,9 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
         for joints in groups.values():
             names = [spec.dof_names[at] for at in joints]
             motors["|".join(names)] = MotorConfig(
-                dataclasses.replace(controller),
-                [dataclasses.replace(clamp) for clamp in spec.clamping],
-                spec.delay and dataclasses.replace(spec.delay),
+                copy.copy(controller),
+                [copy.copy(clamp) for clamp in spec.clamping],
+                copy.copy(spec.delay),
                 *(_short(names, column[joints]) for column in values.values()),
             )
     if issues:

@@ -28,9 +28,10 @@ def nothing_found(stage: Usd.Stage | None, root: str, joints: Sequence[str]) -> 
     found = [f"drives of USD, {_listed([_said(joint, *gains) for joint, gains in driven.items()])}"] if driven else []
     found += [f"{_MUJOCO} prims, of {_listed([_name(joint) for joint in mujoco])}"] if mujoco else []
     first = next(iter([*driven, *mujoco]), None)
+    remedy = _remedy(root, _name(first), driven.get(first)) if first else _remedy(root, ".*")
     return (
         f"<{root}>: no actuator found, for no NewtonActuator prim drives a joint of it. Its joints are driven by "
-        f"{' and '.join(found) or 'nothing else'}. {_remedy(root, _name(first) if first else '.*', driven.get(first or ''))}"
+        f"{' and '.join(found) or 'nothing else'}. {remedy}"
     )
 
 
