@@ -35,6 +35,8 @@ OWNERS = {
     "pxr": ["usd"],
     "rich": ["graphs", "training"],
     "torch": ["networks.torch_network", "training"],
+    "tomli_w": ["motor_files.formats"],
+    "yaml": ["motor_files.formats"],
     "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
 }
 

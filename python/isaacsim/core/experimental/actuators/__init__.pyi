@@ -21,6 +21,8 @@ from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .motor_files.files import load_motors as load_motors
+from .motor_files.files import save_motors as save_motors
 from .networks.convert import convert_checkpoint as convert_checkpoint
 from .networks.load import load_metadata as load_metadata
 from .networks.trust import allow_checkpoints as allow_checkpoints
@@ -41,6 +43,7 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
 
 __version__: str
@@ -81,9 +84,12 @@ __all__ = [
     "allow_checkpoints",
     "convert_checkpoint",
     "load_metadata",
+    "load_motors",
+    "motor_figures",
     "motors_of",
     "parse_actuator_prim",
     "register_actuator_component",
+    "save_motors",
     "trust_checkpoints",
     "use_host",
     "use_stage",
