@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
-from checkpoint_files import write_mlp
 from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     Articulation,
     ArticulationActuators,
+    ClampingDCMotor,
     ClampingMaxEffort,
+    ClampingPositionBased,
     ControllerPD,
     DCMotorClampingConfig,
     Delay,
@@ -31,6 +32,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from neural_twin import random_network, write_network
 from places import ROBOTS as FILES
 from stages import stage_of
 
@@ -67,9 +69,10 @@ def problems(motors: Any) -> list[str]:
 
 def test_patterns_match_names_in_full(host: Any) -> None:
     """`hip` is no pattern for `l_hip`; every joint takes the motor of its pattern."""
-    assert efforts(host, {".*_hip": [PDControlConfig(5.0, 0.0)], "[lr]_knee": [PDControlConfig(7.0, 0.0)]}).tolist() == [
-        [5, 5, 7, 7]
-    ] * 3
+    assert (
+        efforts(host, {".*_hip": [PDControlConfig(5.0, 0.0)], "[lr]_knee": [PDControlConfig(7.0, 0.0)]}).tolist()
+        == [[5, 5, 7, 7]] * 3
+    )
     assert "'hip' matches no joint" in problems({"hip": [PDControlConfig(5.0, 0.0)]})[0]
 
 
@@ -147,7 +150,7 @@ def test_every_problem_is_told_at_once(host: Any, tmp_path: Path) -> None:
         "motors['hip'].controller.kp = -1.0",
         "motors['l_hip'].delay.delay_steps = -1",
         "motors['[lr]_hip']: PDControlConfig.kp has shape (2,): must be (robots,) = (3,)",
-        "motors['[lr]_hip']: PDControlConfig.kd has shape (3, 3): must be (robots,) = (3,) or (robots, joints) = (3, 2)",
+        "PDControlConfig.kd has shape (3, 3): must be (robots,) = (3,) or (robots, joints) = (3, 2)",
         "motors['r_knee'] has limits or a delay and no controller",
         "motors['l_knee'] has MaxEffortClampingConfig twice",
         "motors['l_kne.']: model_path = ",
@@ -158,7 +161,11 @@ def test_every_problem_is_told_at_once(host: Any, tmp_path: Path) -> None:
     text = "\n".join(found)
     assert [part for part in expected if part not in text] == []
     coverage = problems({".*": [PDControlConfig({"x": 1.0, "l.*": 1.0}, 0.0)]})
-    assert len(coverage) == 2 and "'x' matches no joint" in coverage[0] and "r_hip, r_knee are matched by none" in coverage[1]
+    assert (
+        len(coverage) == 2
+        and "'x' matches no joint" in coverage[0]
+        and "r_hip, r_knee are matched by none" in coverage[1]
+    )
 
 
 def test_motors_are_a_dictionary(host: Any) -> None:
@@ -176,20 +183,137 @@ def test_a_problem_leaves_nothing_behind(host: Any) -> None:
 
 def test_networks_are_read_from_where_the_program_says(host: Any, tmp_path: Path) -> None:
     """Relative to where the program is; one file serves all joints."""
-    write_mlp(tmp_path / "net.pt")
-    from_file = efforts(host, {".*": [NeuralControlConfig("net.pt")]})
+    network = random_network("mlp", 2)
+    write_network(tmp_path / "net.safetensors", network, {"model_type": "mlp"})
+    from_file = efforts(host, {".*": [NeuralControlConfig("net.safetensors")]})
     assert from_file.any() and (from_file == from_file[0, 0]).all()
 
 
 # the same by every way
 
-MOTORS = {
-    "[xy]": [PDControlConfig({"x": 12.5, "y": 8.1}, 0.7, 0.3), MaxEffortClampingConfig(3.0)],
-    "z": [
-        PDControlConfig(20.0, 2.0),
-        MaxEffortClampingConfig(4.0),
-        DCMotorClampingConfig(9.0, 2.0, 5.0),
-        PositionBasedClampingConfig([-0.1, 0.1], [4.5, 3.5]),
-        DelayConfig(2),
+PANDA = {
+    "panda_joint[1-5]": [
+        PDControlConfig({"panda_joint[1-4]": 400.1, "panda_joint5": 100.3}, 12.7, 0.3),
+        # in USD the plain limit acts last, and so it does here
+        MaxEffortClampingConfig({"panda_joint[13]": 40.0, "panda_joint[245]": 30.5}),
+        DCMotorClampingConfig(90.0, 2.0, 50.0),
+        PositionBasedClampingConfig([-0.1, 0.1], [45.0, 35.0]),
     ],
+    "panda_joint[67]": [PDControlConfig(100.3, 11.1), MaxEffortClampingConfig(12.0), DelayConfig(2)],
 }
+TARGETS = np.linspace(-0.5, 0.5, 7)
+
+
+def components(joint: int) -> tuple[ActuatorConfig, str]:
+    """The motor of one joint as components."""
+
+    def one(value: float) -> wp.array:
+        return wp.array([value], dtype=wp.float32, device="cpu")
+
+    if joint > 5:
+        delay = Delay(wp.array([2], dtype=wp.int32, device="cpu"), 2)
+        made = ActuatorConfig(ControllerPD(one(100.3), one(11.1)), [ClampingMaxEffort(one(12.0))], delay)
+    else:
+        made = ActuatorConfig(
+            ControllerPD(one(400.1 if joint < 5 else 100.3), one(12.7), one(0.3)),
+            [
+                ClampingDCMotor(one(90.0), one(2.0), one(50.0)),
+                ClampingPositionBased(lookup_positions=[-0.1, 0.1], lookup_efforts=[45.0, 35.0]),
+                ClampingMaxEffort(one(40.0 if joint in (1, 3) else 30.5)),
+            ],
+        )
+    return made, f"panda_joint{joint}"
+
+
+def plain(joint: int) -> tuple[ActuatorConfig, str]:
+    """The same as configs."""
+    if joint > 5:
+        made = ActuatorConfig(PDControlConfig(100.3, 11.1), [MaxEffortClampingConfig(12.0)], DelayConfig(2))
+    else:
+        made = ActuatorConfig(
+            PDControlConfig(400.1 if joint < 5 else 100.3, 12.7, 0.3),
+            [
+                DCMotorClampingConfig(90.0, 2.0, 50.0),
+                PositionBasedClampingConfig([-0.1, 0.1], [45.0, 35.0]),
+                MaxEffortClampingConfig(40.0 if joint in (1, 3) else 30.5),
+            ],
+        )
+    return made, f"panda_joint{joint}"
+
+
+def panda(way: str) -> np.ndarray:
+    """Efforts of 50 steps of the arm on MuJoCo, its motors given in one of the ways."""
+    stage = stage_of(FILES / "franka_panda.usda")
+    if way in ("USD", "back from USD"):
+        add_motors("/World/Panda", PANDA, stage=stage, overwrite_existing=True)
+    motors: Any = motors_of(stage) if way == "back from USD" else PANDA
+    if way == "back from USD":
+        stage = stage_of(FILES / "franka_panda.usda")
+        add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True)
+    with Simulation(stage) as sim:
+        sim.play()
+        if way == "configs":
+            made = ArticulationActuators.from_configs("/World/Panda", PANDA)
+        elif way in ("components", "plain configs"):
+            give = components if way == "components" else plain
+            made = ArticulationActuators.from_actuators("/World/Panda", [give(joint) for joint in range(1, 8)])
+        else:
+            made = ArticulationActuators("/World/Panda")
+        robot: Any = Articulation("/World/Panda")
+        robot.set_dof_position_targets(TARGETS)
+        efforts = []
+        with made:
+            for _ in range(50):
+                sim.step()
+                efforts.append(robot.get_dof_efforts().numpy()[0])
+    return np.array(efforts)
+
+
+@pytest.fixture(scope="module")
+def reference() -> np.ndarray:
+    """Efforts of the arm with motors from configs; limits of all kinds act."""
+    found = panda("configs")
+    assert found.shape == (50, 7) and np.isfinite(found).all() and (np.ptp(found, axis=0) > 1.0).all()
+    assert np.isclose(np.abs(found).max(axis=0)[[0, 5]], [40.0, 12.0]).all()
+    return found
+
+
+@pytest.mark.parametrize("way", ["components", "plain configs", "USD", "back from USD"])
+def test_efforts_are_bit_for_bit_those_of_every_other_way(reference: np.ndarray, way: str) -> None:
+    """Components and configs in `from_actuators`, prims, and prims of what was read from prims."""
+    assert (panda(way) == reference).all()
+
+
+def test_plain_configs_beside_components(host: Any) -> None:
+    """Either serves in `from_actuators`; arrays have one value per robot, and clamps keep their order."""
+    one = wp.ones(ROBOTS, dtype=wp.float32, device="cpu")
+    pairs = [
+        (ActuatorConfig(PDControlConfig([1.0, 2.0, 3.0], 0.0), [ClampingMaxEffort(one)]), "l_hip"),
+        (ActuatorConfig(ControllerPD(one, one), [MaxEffortClampingConfig(0.5)], DelayConfig(1)), "r_hip"),
+    ]
+    with ArticulationActuators.from_actuators(ALL, pairs) as made:
+        assert made.actuators[0].controller.kp.numpy().tolist() == [1, 2, 3]
+        host.step(0.01)
+        assert host.arrays().efforts.reshape(ROBOTS, -1)[:, :2].tolist() == [[1, 0.5]] * ROBOTS
+
+
+def test_wrong_plain_configs_are_told_at_once(host: Any) -> None:
+    """Values of every joint; a config of another kind at once."""
+    wrong = [
+        (ActuatorConfig(PDControlConfig(-1.0, [1.0]), [MaxEffortClampingConfig(-2.0)]), "l_hip"),
+        (ActuatorConfig(PDControlConfig(1.0, [1.0])), "r_hip"),
+    ]
+    with pytest.raises(ValueError) as caught:
+        ArticulationActuators.from_actuators(ALL, wrong)
+    text = str(caught.value)
+    for part in ("'l_hip'.controller.kp = -1", "max_effort = -2", "'r_hip': PDControlConfig.kd has shape (1,)"):
+        assert part in text
+    with pytest.raises(ValueError, match=r"controller = MaxEffort.*must be a Controller"):
+        ActuatorConfig(MaxEffortClampingConfig(1.0))
+
+
+def test_a_robot_with_motors_is_no_warning(host: Any) -> None:
+    """Only what is missing is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ArticulationActuators.from_configs(ALL, {".*": [PDControlConfig(1.0, 0.0)]}).close()
