@@ -2,6 +2,8 @@
 
 from .articulation_actuators import ArticulationActuators as ArticulationActuators
 from .authoring import add_actuator as add_actuator
+from .authoring import add_motors as add_motors
+from .authoring import motors_of as motors_of
 from .components.base import Clamping as Clamping
 from .components.base import Controller as Controller
 from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
@@ -78,11 +80,13 @@ __all__ = [
     "SchemaNames",
     "Simulation",
     "add_actuator",
+    "add_motors",
     "allow_checkpoints",
     "convert_checkpoint",
     "load_metadata",
     "load_motors",
     "motor_figures",
+    "motors_of",
     "parse_actuator_prim",
     "register_actuator_component",
     "save_motors",

@@ -23,13 +23,16 @@ def pattern_problem(pattern: object) -> str | None:
     return None
 
 
-def assigned(patterns: Iterable[str], joints: Sequence[str], subject: str) -> tuple[dict[str, str], list[str]]:
+def assigned(
+    patterns: Iterable[str], joints: Sequence[str], subject: str, *, every: bool = True
+) -> tuple[dict[str, str], list[str]]:
     """The pattern of each joint, by full match.
 
     Args:
         patterns: Regular expressions.
         joints: Names of joints.
         subject: What the patterns are for, to begin messages with.
+        every: Whether a joint that no pattern matches is a problem.
 
     Returns:
         The pattern by joint, in the order of the joints and without those that none or several match; and one message
@@ -52,7 +55,7 @@ def assigned(patterns: Iterable[str], joints: Sequence[str], subject: str) -> tu
         for joint, found in by_joint.items()
         if len(found) > 1
     ]
-    if bare := [joint for joint, found in by_joint.items() if not found]:
+    if every and (bare := [joint for joint, found in by_joint.items() if not found]):
         problems.append(
             f"{subject}: {', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
             f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
