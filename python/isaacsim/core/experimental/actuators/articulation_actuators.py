@@ -24,7 +24,6 @@ from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs
 from .pipeline.step.fault import Fault
-from .usd.discover import discover
 
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
 
@@ -80,6 +79,8 @@ class ArticulationActuators:
         entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
+            from .usd.discover import discover
+
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths
             specs = discover(*found, files=True, trusted=trusted)
             with quiet_warp():

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .extras import needs
 from .hosts.current import current_stage
 from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
-from .usd.author import author_actuator
 
 
 def add_actuator(
@@ -40,6 +40,7 @@ def add_actuator(
         ValueError: Bad root, name, joint or value, a taken name, or a place that cannot be edited here.
         TypeError: A config of the wrong kind, or no stage.
         HostError: No stage given and none current.
+        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
 
     Example:
         >>> from pxr import Usd
@@ -52,6 +53,9 @@ def add_actuator(
         >>> print(prim.GetPath())
         /World/Pendulum/Actuators/soft_hinge
     """
+    with needs("add_actuator", "usd"):
+        from .usd.author import author_actuator
+
     return author_actuator(
         current_stage() if stage is None else stage,
         articulation_root,

@@ -8,11 +8,12 @@ from typing import Any
 
 from pxr import Sdf, Usd, Vt
 
+from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
 from .articulation import is_single_axis_joint, joints_by_name
 from .assets import note_authored
-from .schema import ACTUATOR_TYPE, TARGETS
+from .schema import TARGETS
 
 
 def asset_text(path: str | PurePath) -> str:
