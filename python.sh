@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs Python with everything this project needs:  ./python.sh script.py …   or   ./python.sh -m pytest
+# Runs Python with what the examples and the tests need:  ./python.sh script.py …   or   ./python.sh -m pytest
 #
 # The first run makes a virtual environment in .venv and installs the project into it, editable; later runs start at
 # once and need no network. It is made anew when pyproject.toml or the native code changes. Python is the first of $PYTHON, python3.13,
@@ -46,7 +46,7 @@ install() {
         rm -rf "$venv"
         fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
     fi
-    "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[examples,test]" 2>&1 |
+    "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[test]" 2>&1 |
         tee "$log" | show_progress
     if [ "${PIPESTATUS[0]}" -ne 0 ]; then
         grep -E '^(ERROR|error)' "$log" | tail -n 5 >&2

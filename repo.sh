@@ -7,7 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 case "${1:-}" in
     package) shift && exec ./python.sh tools/package.py "$@" ;;
-    docs) exec ./python.sh -m sphinx --builder html --fail-on-warning --keep-going --nitpicky docs _build/docs ;;
+    docs)
+        ./python.sh -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+        exec ./python.sh -m sphinx --builder html --fail-on-warning --keep-going --nitpicky docs _build/docs
+        ;;
     *)
         sed -n '2,4s/^# \{0,1\}//p' repo.sh >&2
         exit 2

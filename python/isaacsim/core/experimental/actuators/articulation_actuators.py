@@ -28,8 +28,6 @@ from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
-from .usd.discover import discover
-from .usd.other_drives import nothing_found
 
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
 
@@ -92,10 +90,18 @@ class ArticulationActuators:
         robots = Binding(host.articulation(paths))
         entries: list[ActuatorEntry] = []
         axes: list[tuple[str, str]] = []
-        if not _skip_discovery:
+        if not _skip_discovery and host.stage is None:
+            warnings.warn(
+                f"<{robots.prototype_path}>: no actuator found, for there is no stage to find any on. Describe motors, and "
+                "pass them to `ArticulationActuators.from_configs`.",
+                stacklevel=2,
+            )
+        elif not _skip_discovery:
+            from .usd.discover import discover
+            from .usd.other_drives import nothing_found
+
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths
-            if host.stage is not None:
-                entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
+            entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
             if not entries:
                 warnings.warn(nothing_found(*found), stacklevel=2)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from .extras import needs
 from .hosts.current import current_stage
 from .pipeline.motors import Motor, resolve_motors
 from .specs.actuator_spec import ActuatorSpec
 from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
 from .specs.motors import MotorConfig, Motors
-from .usd.author import author_actuator, author_actuators, joints_to_drive
-from .usd.motors import read_motors
-from .usd.stage import open_stage
 
 
 def add_actuator(
@@ -50,6 +48,7 @@ def add_actuator(
         ValueError: Bad root, name, joint or value, a taken name, or a place that cannot be edited here.
         TypeError: A config of the wrong kind, or no stage.
         HostError: No stage given and none current.
+        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
 
     Example:
         >>> from pxr import Usd
@@ -62,6 +61,9 @@ def add_actuator(
         >>> print(prim.GetPath())
         /World/Pendulum/Actuators/soft_hinge
     """
+    with needs("add_actuator", "usd"):
+        from .usd.author import author_actuator
+
     return author_actuator(
         current_stage() if stage is None else stage,
         articulation_root,
@@ -104,6 +106,9 @@ def add_motors(
         >>> for prim in add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True):
         ...     print(prim.GetName())
     """
+    with needs("add_motors", "usd"):
+        from .usd.author import author_actuators, joints_to_drive
+
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
     found = resolve_motors(motors, names, paths, 1)
@@ -141,6 +146,10 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
         >>> from isaacsim.core.experimental.actuators import motors_of
         >>> motors_of("data/robots/pendulum.usda")["hinge"].controller
     """
+    with needs("motors_of", "usd"):
+        from .usd.motors import read_motors
+        from .usd.stage import open_stage
+
     return read_motors(open_stage(source), articulation_root)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from .errors import HostError, no_copy
+from .extras import needs
 from .hosts import current
 from .hosts.port import PhysicsBus
-from .usd.stage import open_stage
 
 
 class Simulation:
@@ -24,7 +24,7 @@ class Simulation:
         dt: Physics step [s].
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
             copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. Only with MuJoCo.
-        engine: "mujoco", or "physx" for the physics of Isaac Sim: `pip install 'articulation-actuators[physx]'`.
+        engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
 
     Raises:
         FileNotFoundError: No such file.
@@ -48,7 +48,10 @@ class Simulation:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
         if not (math.isfinite(num_envs) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
-        self._host = _host_class(engine)(open_stage(source), float(dt), int(num_envs))
+        host_class = _host_class(engine)
+        from .usd.stage import open_stage
+
+        self._host = host_class(open_stage(source), float(dt), int(num_envs))
         self.engine = engine
         self.step_count = 0
         current.enter(self)
@@ -159,18 +162,11 @@ class Simulation:
 def _host_class(simulator: str) -> Any:
     """The host of a simulator, imported only when it is used."""
     if simulator == "mujoco":
-        from .hosts.mujoco.host import MujocoHost
-
+        with needs("Simulation", "sim", HostError):
+            from .hosts.mujoco.host import MujocoHost
         return MujocoHost
     if simulator == "physx":
-        try:
+        with needs("engine = 'physx'", "physx", HostError):
             from .hosts.physx.host import PhysxHost
-        except ModuleNotFoundError as error:
-            if error.name != "ovphysx":
-                raise
-            raise HostError(
-                "engine = 'physx': not installed: run `pip install 'articulation-actuators[physx]'`, "
-                "or use engine='mujoco'."
-            ) from error
         return PhysxHost
     raise ValueError(f"engine = {simulator!r}: must be 'mujoco' or 'physx'. Correct the name.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib.util
+import importlib
 import logging
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import HostError
+from ..extras import needs
 from ..networks.trust import trust_checkpoints
 from ..simulation import Simulation
 from ..usd.articulation import articulation_roots
@@ -26,11 +27,14 @@ _FAULTS = "outputs:faults"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the action graphs of a file and say how it went; return the exit code, 1 when anything failed."""
     options = _parser().parse_args(arguments)
-    # the package itself does without
-    for name in ("rich", "matplotlib"):
-        if importlib.util.find_spec(name) is None:
-            print(f"{name} is not installed. Run `pip install 'articulation-actuators[examples]'`.", file=sys.stderr)
-            return 1
+    try:
+        # the package itself does without
+        with needs("The command line", "examples"):
+            for name in ("rich", "matplotlib"):
+                importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 1
     try:
         if options.steps < 0:
             raise ValueError(f"--steps {options.steps}: must be an integer >= 0.")

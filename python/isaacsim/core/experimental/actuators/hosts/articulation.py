@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from ..usd.articulation import Roots, no_match, no_pattern, require_same_joints
+from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from .dof_access import DofAccess
 from .port import Buffers
 from .values import broadcast, resolve_indices

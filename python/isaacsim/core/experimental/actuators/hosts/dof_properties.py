@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
-from ..usd.joint_properties import is_angular, read_property, write_properties
+from ..usd.axes import is_angular
 from .articulation import ArrayArticulation, PhysicsBackend
 from .values import broadcast
 
@@ -290,6 +290,8 @@ class DofProperties(ArrayArticulation):
 
     def _authored(self, name: str) -> np.ndarray:
         """A property of all robots as the stage has it, flat."""
+        from ..usd.joint_properties import read_property
+
         robots = self._backend.robots()
         flat = np.zeros(max((robot.offset + len(robot.dof_names) for robot in robots), default=0))
         known: dict[str, np.ndarray] = {}
@@ -302,6 +304,8 @@ class DofProperties(ArrayArticulation):
 
     def _author(self, rows: dict[str, np.ndarray], at: np.ndarray) -> None:
         """Write properties to the stage; what copies share must be the same for all of them."""
+        from ..usd.joint_properties import write_properties
+
         place_of: dict[int, tuple[str, str]] = {}
         for robot in self._backend.robots():
             for i, axis in enumerate(zip(robot.prototype[1], robot.axes, strict=True)):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NetworkError
+from ..extras import needs
 from .metadata import read_properties, write_json
 from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Slice, Unary
 from .tracer import ROWS, State, Tensor, Tracer, Value
@@ -46,12 +47,8 @@ class Above:
 
 
 def _library() -> Any:
-    try:
+    with needs("An ONNX file", "nets", NetworkError):
         import onnx
-    except ImportError as error:
-        raise NetworkError(
-            "ONNX files need the package onnx, which is not installed: pip install 'articulation-actuators[nets]'."
-        ) from error
     return onnx
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import NetworkError
+from ..extras import needs
 from .calls import Calls
 from .metadata import read_sidecar
 from .network import Kind
@@ -64,10 +65,8 @@ def load_with_torch(kind: str, data: bytes, given: Mapping[str, Any]) -> tuple[T
     Raises:
         NetworkError: There is no Torch, it cannot load the file, or what it loads is no network that can be called.
     """
-    try:
+    with needs("What is not recognised", "train", NetworkError):
         torch = _torch()
-    except ImportError:
-        raise NetworkError("PyTorch, which would run it, is not installed. Run `pip install torch`.") from None
     with warnings.catch_warnings():
         # Torch would rather have other files
         warnings.simplefilter("ignore")

@@ -11,9 +11,9 @@ from ..compat import newton
 from ..components import catalogue
 from ..components.base import Component
 from ..errors import ActuatorParseError
+from ..extras import needs
+from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig
-from ..usd.discover import parse_prim
-from ..usd.schema import ACTUATOR_TYPE, accept_schema
 
 
 class _Tokens(type):
@@ -70,7 +70,11 @@ def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed |
 
     Raises:
         ActuatorParseError: A `ValueError` that lists every problem of the prim, or what this version cannot drive.
+        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
     """
+    with needs("parse_actuator_prim", "usd"):
+        from ..usd.discover import parse_prim
+
     spec = parse_prim(prim, files=True, trusted=trusted)
     if spec is None:
         return None
@@ -104,7 +108,11 @@ def register_actuator_component(
 
     Raises:
         ValueError: The schema is one of the built-in ones, or the component is neither class nor function.
+        ModuleNotFoundError: USD is missing, which the extra `usd` brings.
     """
+    with needs("register_actuator_component", "usd"):
+        from ..usd.schema import accept_schema
+
     if schema_name in _TOKENS.values():
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."

@@ -7,6 +7,9 @@ from typing import Any
 
 from .configs import ClampingConfig, ControlConfig, DelayConfig
 
+ACTUATOR_TYPE = "NewtonActuator"
+"""Type of the prim."""
+
 
 @dataclass(frozen=True)
 class ActuatorSpec:

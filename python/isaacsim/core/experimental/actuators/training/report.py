@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..extras import needs
+
 # measured, predicted and error in colours that everybody can tell apart: Okabe and Ito
 MEASURED, PREDICTED, ERROR = "#000000", "#0072B2", "#D55E00"
 # so much of a log is drawn over time [s], and so many points against each other
@@ -81,13 +83,10 @@ def _page(said: dict[str, Any]) -> str:
 
 def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
     """Draw effort over time of the joint that is predicted worst, all points, all errors, and how they fell."""
-    try:
+    with needs("The report", "train"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
         from matplotlib.ticker import LogLocator
-    except ModuleNotFoundError as error:
-        text = "matplotlib: not installed, the report needs it. Run `pip install 'articulation-actuators[train]'`."
-        raise ModuleNotFoundError(text, name=error.name) from error
     measured, predicted, dt = curves.measured, curves.predicted, said["sample_dt"]
     missed = predicted - measured
     joint = int(np.argmax(np.square(missed).mean(axis=0)))

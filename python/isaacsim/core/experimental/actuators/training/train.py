@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..extras import needs
 from ..networks.metadata import MOST_STEPS, Metadata
 from ..networks.network import GRUCell, Kind, Linear, LSTMCell, Network, Operation, Unary
 from .features import features_of
@@ -238,10 +239,8 @@ def _json_of(said: Metadata, network: Network) -> dict[str, Any]:
 
 
 def _torch() -> Any:
-    try:
+    with needs("Training", "train"):
         import torch  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
     return torch
 
 
@@ -254,11 +253,6 @@ def _one_thread(torch: Any) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _missing(error: ModuleNotFoundError) -> ModuleNotFoundError:
-    text = f"{error.name}: not installed, training needs it. Run `pip install 'articulation-actuators[train]'`."
-    return ModuleNotFoundError(text, name=error.name)
 
 
 def _tensors_of(log: ActuatorLog, said: Metadata) -> tuple[Any, Any]:
@@ -328,10 +322,8 @@ def _bar(epochs: int, shown: bool) -> Iterator[Callable[[int, float, float], Non
     if not shown:
         yield lambda epoch, error, best: None
         return
-    try:
+    with needs("The progress bar of training", "train"):
         from rich import progress
-    except ModuleNotFoundError as error:
-        raise _missing(error) from error
     columns = (progress.BarColumn(), progress.MofNCompleteColumn(), progress.TimeElapsedColumn())
     with progress.Progress("training", *columns, "{task.description}") as bar:
         task = bar.add_task("", total=epochs)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pxr import Sdf, Usd, Vt
 
-from ..specs.actuator_spec import ActuatorSpec
+from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
 from .articulation import every_prim, is_single_axis_joint, joints_by_name
@@ -17,7 +17,7 @@ from .assets import note_authored
 from .discover import targets_of
 from .joint_order import is_part
 from .joint_properties import axis_of, write_properties
-from .schema import ACTUATOR_TYPE, TARGETS, is_actuator
+from .schema import TARGETS, is_actuator
 
 
 def asset_text(path: str | PurePath) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ..errors import HostError
+from .axes import is_angular
 
 Axis = tuple[str, str]
 # those of joints with several
@@ -95,11 +96,6 @@ PROPERTIES = {
     "max_actuator_velocities": _envelope("maxActuatorVelocity", 1, math.inf),
     "velocity_dependent_resistances": _envelope("velocityDependentResistance", -1),
 }
-
-
-def is_angular(axis: str) -> bool:
-    """Whether an axis turns."""
-    return axis == "angular" or axis.startswith("rot")
 
 
 def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:

@@ -13,16 +13,14 @@ from .joint_properties import authored, axis_of
 _MUJOCO = "MjcActuator"
 
 
-def nothing_found(stage: Usd.Stage | None, root: str, joints: Sequence[str]) -> str:
+def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
     """What to say of a robot without actuators: what does drive its joints, and how that becomes motors.
 
     Args:
-        stage: Where it is; None where the simulator has none.
+        stage: Where it is.
         root: Path of the articulation root prim.
         joints: Paths of its joints.
     """
-    if stage is None:
-        return f"<{root}>: no actuator found, for there is no stage to find any on. {_remedy(root, '.*')}"
     driven = _drives(stage, [joint for joint in joints if is_single_axis_joint(stage.GetPrimAtPath(joint))])
     mujoco = _mujoco_actuators(stage, set(joints))
     found = [f"drives of USD, {_listed([_said(joint, *gains) for joint, gains in driven.items()])}"] if driven else []

@@ -12,10 +12,10 @@ from typing import Any
 
 from pxr import Sdf, Usd
 
+from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig, Kind
 from ..specs.fields import Parameter, parameters_of
 
-ACTUATOR_TYPE = "NewtonActuator"
 TARGETS = "newton:targets"
 # markers that the plugin applies along with a control or clamping schema; they carry nothing
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")

@@ -10,7 +10,8 @@ import carb  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
 import omni.usd  # pyright: ignore[reportMissingImports]
 
-from ...usd.articulation import articulation_roots, match_roots
+from ...usd.articulation import articulation_roots
+from ...usd.roots import match_roots
 from ..bus import EventBus, weakly
 from ..port import Subscription
 

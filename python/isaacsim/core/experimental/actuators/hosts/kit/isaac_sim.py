@@ -14,7 +14,7 @@ from isaacsim.core.simulation_manager import (  # pyright: ignore[reportMissingI
     SimulationManager,
 )
 
-from ...usd.articulation import require_same_joints
+from ...usd.roots import require_same_joints
 from ..bus import weakly
 from .events import KitBus, context_stage, find_robots, log_errors, on_event, on_stage_change, on_timeline
 

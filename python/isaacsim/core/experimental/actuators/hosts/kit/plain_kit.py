@@ -11,8 +11,8 @@ import omni.timeline  # pyright: ignore[reportMissingImports]
 import warp as wp
 
 from ...errors import HostError
-from ...usd.articulation import require_same_joints
 from ...usd.joint_order import joint_orders
+from ...usd.roots import require_same_joints
 from ..bus import weakly
 from ..dof_access import DofAccess
 from ..values import broadcast, resolve_indices

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...components.quiet_warp import quiet_warp
-from ...errors import UnsupportedSceneError
+from ...errors import HostError, UnsupportedSceneError
+from ...extras import needs
 from ...usd.articulation import acceleration_drives, articulation_roots, every_prim, is_single_axis_joint, loop_joints
 from ...usd.discover import actuator_paths
 from ...usd.joint_properties import authored, axis_of
@@ -195,7 +196,8 @@ def _import_newton() -> Any:
     paused = gc.isenabled()
     gc.disable()
     try:
-        import newton
+        with needs("Simulation", "sim", HostError):
+            import newton
     finally:
         if paused:
             gc.enable()

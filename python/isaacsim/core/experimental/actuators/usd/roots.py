@@ -1,0 +1,124 @@
+"""Articulation roots by path patterns; needs no USD."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+class Roots:
+    """Articulation roots as a tree of path segments, to look many patterns up in.
+
+    Args:
+        paths: The roots, in an order that answers follow.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self.paths = list(paths)
+        self._top = _Branch()
+        for position, path in enumerate(self.paths):
+            branch = self._top
+            for segment in path.strip("/").split("/"):
+                branch = branch.below.setdefault(segment, _Branch())
+            branch.root = position
+
+    def find(self, pattern: str) -> list[int]:
+        """Positions of the roots that the prims stand for which `pattern` matches, each segment as a whole.
+
+        A root stands for itself, a prim above roots for all topmost ones below it.
+
+        Raises:
+            ValueError: A segment is no regular expression.
+        """
+        branches = [self._top]
+        for segment in pattern.strip("/").split("/"):
+            if segment.isidentifier():
+                # a plain name matches itself alone
+                branches = [branch.below[segment] for branch in branches if segment in branch.below]
+                continue
+            try:
+                expression = re.compile(segment)
+            except (re.error, OverflowError) as error:
+                raise ValueError(
+                    f"articulation path {pattern!r}: no regular expression ({error}). Correct the segment or escape it."
+                ) from error
+            branches = [
+                child for branch in branches for name, child in branch.below.items() if expression.fullmatch(name)
+            ]
+        return sorted(position for branch in branches for position in branch.topmost())
+
+
+@dataclass
+class _Branch:
+    """One prim on the way to roots: its own position if it is one, and the prims below it."""
+
+    root: int | None = None
+    below: dict[str, _Branch] = field(default_factory=dict)
+
+    def topmost(self) -> Iterator[int]:
+        """Positions of the roots at or below this prim that are in no other one's subtree."""
+        if self.root is not None:
+            yield self.root
+        else:
+            for branch in self.below.values():
+                yield from branch.topmost()
+
+
+def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int]:
+    """Positions in `roots` of the articulations that the patterns stand for, pattern by pattern; see `Roots.find`.
+
+    Raises:
+        ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
+    """
+    known = Roots(roots)
+    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    if not wanted:
+        raise no_pattern()
+    picked: dict[int, None] = {}
+    for pattern in wanted:
+        hits = known.find(pattern)
+        if not hits:
+            raise no_match(pattern, known.paths)
+        picked |= dict.fromkeys(hits)
+    return list(picked)
+
+
+def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) -> None:
+    """Refuse robots that are no rows of one array.
+
+    Args:
+        paths: Of the robots.
+        names: Of each robot's joint axes.
+
+    Raises:
+        ValueError: Two robots have different axes; the message tells which robots are alike.
+    """
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for path, axes in zip(paths, names, strict=True):
+        alike.setdefault(tuple(axes), []).append(path)
+    if len(alike) < 2:
+        return
+    (first, rows), (other, others), *_ = alike.items()
+    apart = "; ".join(
+        ", ".join(f"'{path}'" for path in group[:4]) + (f" and {len(group) - 4} more" if len(group) > 4 else "")
+        for group in alike.values()
+    )
+    raise ValueError(
+        f"<{others[0]}> has joints {list(other)}, <{rows[0]}> has {list(first)}: robots of one articulation must have "
+        f"the same. Select them apart: {apart}."
+    )
+
+
+def no_pattern() -> ValueError:
+    """What to say of an empty list."""
+    return ValueError("articulation paths are empty: give the path of a robot.")
+
+
+def no_match(pattern: str, roots: Sequence[str]) -> ValueError:
+    """What to say of a pattern that stands for no articulation."""
+    return ValueError(
+        f"articulation path {pattern!r} matches none of the articulations here: {roots or 'there are none'}. "
+        "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
+        "each path segment may be a regular expression."
+    )

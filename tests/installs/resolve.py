@@ -1,0 +1,102 @@
+"""Whether the core installs and runs beside other libraries: `./python.sh tests/installs/resolve.py`.
+
+For each library, pip resolves it together with the core, without installing anything, and the core runs in an
+environment with the NumPy, Warp and MuJoCo that pip chose; with all of it where that is small. A line per library, as a
+Markdown table. Downloads what pip needs to resolve: a gigabyte for those that bring Torch.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+PEERS = ("mjlab==1.6.0", "newton==1.6.1", "newton==1.8.0", "mujoco==3.11", "isaaclab==2.3.2.post1")
+# what decides whether the core runs
+SHOWN = ("numpy", "warp-lang", "mujoco", "newton")
+# brings gigabytes that the core does not meet
+LARGE = "torch"
+
+
+def run(*command: object) -> subprocess.CompletedProcess[str]:
+    """Run a command away from the clone, so that what is imported is what was installed."""
+    done = [str(part) for part in command]
+    return subprocess.run(done, capture_output=True, text=True, cwd=tempfile.gettempdir(), check=False)
+
+
+def environment(home: Path) -> Path:
+    """Return the interpreter of a new, empty environment."""
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
+    return home / "bin" / "python"
+
+
+def resolve(pip: Sequence[object], wheel: Path, peer: str) -> dict[str, str] | str:
+    """Return the versions that pip chooses for the core and a library, by name, or why it finds none."""
+    done = run(*pip, "install", "--quiet", "--dry-run", "--ignore-installed", "--report", "-", wheel, peer)
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        return (errors or ["pip failed"])[-1]
+    chosen = (each["metadata"] for each in json.loads(done.stdout)["install"])
+    return {each["name"].lower(): each["version"] for each in chosen}
+
+
+def try_it(home: Path, wheel: Path, peer: str, versions: dict[str, str]) -> tuple[str, str]:
+    """Install a library beside the core, and return what was installed and how the core ran."""
+    python = environment(home)
+    whole = LARGE not in versions
+    pins = [f"{name}=={versions[name]}" for name in SHOWN if name in versions]
+    asked = [peer] if whole else pins
+    installed = run(python, "-m", "pip", "install", "--quiet", wheel, *asked)
+    if installed.returncode:
+        return "", f"not installed: {installed.stderr.strip().splitlines()[-1]}"
+    ran = run(python, REPOSITORY / "tests" / "installs" / "core_alone.py")
+    said = (ran.stdout if ran.returncode == 0 else ran.stderr).strip().splitlines()[-1]
+    return ("all of it" if whole else "its " + ", ".join(name for name in SHOWN if name in versions)), said
+
+
+def main() -> int:
+    """Print the table; 1 when a library does not go with the core."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("peers", nargs="*", default=PEERS, metavar="LIBRARY==VERSION")
+    parser.add_argument("--wheel", type=Path, help="the core, built already")
+    given = parser.parse_args()
+    code = 0
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        pip = [environment(home / "pip"), "-m", "pip"]
+        # one that resolves by metadata alone where the index has them
+        run(*pip, "install", "--quiet", "--upgrade", "pip")
+        wheel = given.wheel
+        if wheel is None:
+            # a build in the clone would leave its files there
+            clone = shutil.copytree(REPOSITORY, home / "clone", ignore=shutil.ignore_patterns(".*", "_build", "build"))
+            built = run(*pip, "wheel", "--quiet", "--no-deps", "--wheel-dir", home, clone)
+            if built.returncode:
+                print(built.stderr, file=sys.stderr)
+                return 1
+            (wheel,) = home.glob("*.whl")
+        print("| library | pip chooses | tried with | the core there |\n|---|---|---|---|")
+        for peer in given.peers:
+            versions = resolve(pip, wheel.resolve(), peer)
+            if isinstance(versions, str):
+                row, code = (peer, versions, "", ""), 1
+            else:
+                chosen = ", ".join(f"{name} {versions[name]}" for name in SHOWN if name in versions)
+                row = (
+                    peer,
+                    f"{chosen}, {len(versions)} in all",
+                    *try_it(home / "tried", wheel.resolve(), peer, versions),
+                )
+                code |= not row[-1].startswith("core ok")
+            print(f"| {' | '.join(row)} |", flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

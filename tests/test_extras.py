@@ -1,0 +1,127 @@
+"""The package without its extras: it imports, actuators run, and what is missing is told."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from isaacsim.core.experimental.actuators.errors import NetworkError
+from isaacsim.core.experimental.actuators.extras import LIBRARIES, needs
+from places import REPOSITORY
+
+EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+# distributions whose name is not that of what is imported
+DISTRIBUTIONS = {"pxr": "usd-core", "newton_usd_schemas": "newton-usd-schemas", "ovstage": "ovphysx"}
+BLOCKED = sorted({name for names in LIBRARIES.values() for name in names})
+# makes an interpreter one without the libraries, however they are installed
+HOOK = f"""import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {BLOCKED!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Blocked())
+"""
+IMPORT = "import isaacsim.core.experimental.actuators as ea\n"
+
+
+def without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python where none of the extras is installed."""
+    command = [sys.executable, "-c", HOOK + "import runpy\nsys.argv = sys.argv[1:]\n" + arguments[0], *arguments[1:]]
+    return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ), timeout=120, check=False)
+
+
+def distributions(extra: str) -> set[str]:
+    """Names of what an extra brings, extras in it included."""
+    found: set[str] = set()
+    for requirement in EXTRAS[extra]:
+        if inner := re.fullmatch(r"articulation-actuators\[(.*)\]", requirement):
+            found |= {name for each in inner[1].split(",") for name in distributions(each)}
+        else:
+            found.add(re.split(r"[<>=~!]", requirement)[0])
+    return found
+
+
+def test_actuators_run_with_the_core_alone() -> None:
+    """An `Actuator` in a loop, and the wrapper on a host without a stage."""
+    script = str(REPOSITORY / "tests" / "installs" / "core_alone.py")
+    done = without_extras("runpy.run_path(sys.argv[0], run_name='__main__')", script)
+    assert done.returncode == 0, done.stderr
+    assert "core ok" in done.stdout
+
+
+def test_every_public_name_is_there_with_the_core_alone() -> None:
+    """Only what uses an extra asks for it."""
+    done = without_extras(f"{IMPORT}[getattr(ea, name) for name in ea.__all__]")
+    assert done.returncode == 0, done.stderr
+
+
+def test_own_simulator_runs_with_the_core_alone() -> None:
+    """What the robots of embedded physics are made of needs no USD, so other simulators can use it."""
+    room = "isaacsim.core.experimental.actuators.hosts"
+    done = without_extras(f"import {room}.physics_articulation, {room}.articulation, {room}.binding")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "extra"),
+    [
+        (f"{IMPORT}ea.Simulation('robot.usda')", "HostError", "sim"),
+        (f"{IMPORT}ea.Simulation('robot.usda', engine='physx')", "HostError", "physx"),
+        (f"{IMPORT}ea.add_actuator('/R', 'hip', 'hip', ea.PDControlConfig(1.0, 1.0), stage=1)", "", "usd"),
+        (f"{IMPORT}ea.parse_actuator_prim(None)", "", "usd"),
+        (f"{IMPORT}ea.register_actuator_component('MyAPI', ea.ControllerPD, ea.ComponentKind.CONTROLLER)", "", "usd"),
+        ("from isaacsim.core.experimental.actuators.graphs import GraphRunner", "", "sim"),
+        ("from isaacsim.core.experimental.actuators.networks import onnx; onnx.read(b'')", "NetworkError", "nets"),
+        ("from isaacsim.core.experimental.actuators.training import train; train._torch()", "", "train"),
+    ],
+    ids=["mujoco", "physx", "author", "parse", "register", "graphs", "onnx", "train"],
+)
+def test_what_is_missing_is_told(code: str, error: str, extra: str) -> None:
+    """The last line of the error names the library and the command that installs it."""
+    done = without_extras(code)
+    last = done.stderr.strip().splitlines()[-1]
+    said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*actuators\[{extra}\]'`\.$"
+    found = re.search(said, last)
+    assert found and found[1].partition(".")[0] in LIBRARIES[extra], done.stderr
+
+
+def test_newton_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is imported when a stage is read, after MuJoCo."""
+    from isaacsim.core.experimental.actuators import Simulation
+    from isaacsim.core.experimental.actuators.errors import HostError
+
+    monkeypatch.setitem(sys.modules, "newton", None)
+    with pytest.raises(HostError, match=r"Simulation needs newton, .*articulation-actuators\[sim\]"):
+        Simulation(REPOSITORY / "data" / "robots" / "pendulum.usda").play()
+
+
+@pytest.mark.parametrize("extra", LIBRARIES)
+def test_extras_bring_what_messages_promise(extra: str) -> None:
+    """The table and pyproject.toml say the same."""
+    assert {DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]} <= distributions(extra)
+
+
+def test_core_is_numpy_and_warp() -> None:
+    """Nothing else that could stand in the way of other people's pins."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    assert [re.split(r"[<>=~!]", one)[0] for one in project["dependencies"]] == ["numpy", "warp-lang"]
+    assert distributions("all") >= {name for extra in LIBRARIES for name in distributions(extra)}
+
+
+def test_other_missing_modules_are_passed_on() -> None:
+    """What no extra brings is no fault of the user's installation."""
+    with pytest.raises(ModuleNotFoundError, match="No module named 'nowhere'"), needs("It", "usd"):
+        import nowhere  # pyright: ignore[reportMissingImports]  # noqa: F401
+
+
+def test_name_of_the_missing_module_is_kept() -> None:
+    """Programs can ask for it."""
+    with pytest.raises(ModuleNotFoundError) as caught, needs("It", "usd"):
+        raise ModuleNotFoundError("no", name="pxr.Usd")
+    assert caught.value.name == "pxr.Usd"
+    with pytest.raises(NetworkError), needs("It", "nets", NetworkError):
+        raise ModuleNotFoundError("no", name="onnx")

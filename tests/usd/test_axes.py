@@ -1,0 +1,14 @@
+"""Names of joint axes."""
+
+from __future__ import annotations
+
+import pytest
+from isaacsim.core.experimental.actuators.usd.axes import is_angular
+
+
+@pytest.mark.parametrize(
+    ("axis", "angular"), [("angular", True), ("rotX", True), ("rotZ", True), ("linear", False), ("transY", False)]
+)
+def test_what_turns(axis: str, angular: bool) -> None:
+    """Instances of a joint with one axis, and of one with several."""
+    assert is_angular(axis) is angular
