@@ -92,8 +92,8 @@ class ArticulationActuators:
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is None:
             warnings.warn(
-                f"<{robots.prototype_path}>: no actuator found, for there is no stage to find any on. Describe motors, and "
-                "pass them to `ArticulationActuators.from_configs`.",
+                f"<{robots.prototype_path}>: no actuator found, for there is no stage to find any on. Describe "
+                "motors, and pass them to `ArticulationActuators.from_configs`.",
                 stacklevel=2,
             )
         elif not _skip_discovery:
