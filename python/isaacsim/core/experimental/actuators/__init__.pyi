@@ -17,6 +17,8 @@ from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
+from .hosts.mujoco.model_actuators import motors_of_model as motors_of_model
+from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
 from .networks.convert import convert_checkpoint as convert_checkpoint
@@ -67,6 +69,7 @@ __all__ = [
     "Host",
     "MaxEffortClampingConfig",
     "MotorConfig",
+    "MujocoSimulation",
     "NeuralControlConfig",
     "PDControlConfig",
     "PIDControlConfig",
@@ -78,6 +81,7 @@ __all__ = [
     "allow_checkpoints",
     "convert_checkpoint",
     "load_metadata",
+    "motors_of_model",
     "parse_actuator_prim",
     "register_actuator_component",
     "trust_checkpoints",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from .errors import HostError, no_copy
-from .hosts import current
+from .hosts import opened
 from .hosts.port import PhysicsBus
 from .usd.stage import open_stage
 
@@ -51,7 +51,7 @@ class Simulation:
         self._host = _host_class(engine)(open_stage(source), float(dt), int(num_envs))
         self.engine = engine
         self.step_count = 0
-        current.enter(self)
+        opened.enter(self)
 
     @property
     def stage(self) -> Any:
@@ -126,7 +126,7 @@ class Simulation:
     def close(self) -> None:
         """Stop and cease to be the current simulation; calling it again does nothing."""
         self._host.stop()
-        current.leave(self)
+        opened.leave(self)
 
     def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
         """Return a picture, uint8, shape `(height, width, 3)`.
