@@ -71,7 +71,7 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
         wrong = [(actuator, why) for actuator, why in zip(actuators, read, strict=True) if isinstance(why, str)]
         laws = [law for law in read if isinstance(law, _Linear)]
         name = model.joint(joint).name or f"joint_{joint}"
-        if not wrong and len(laws) > 1 and any(math.isfinite(law.max_effort + law.max_input) for law in laws):
+        if not wrong and len(laws) > 1 and any(math.isfinite(min(law.max_effort, law.max_input)) for law in laws):
             wrong = [(actuators[0], f"one of {len(laws)} on joint {name!r}, with limits of their own")]
         if not wrong and (why := _joint_limit_problem(model, joint)):
             wrong = [(actuators[0], why)]

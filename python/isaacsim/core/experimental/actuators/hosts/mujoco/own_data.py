@@ -141,16 +141,17 @@ class _Switches:
 
     def set(self, off: np.ndarray) -> None:
         """Let exactly these actuators be off, a model a row."""
-        if not self._off.any() and off.any():
-            self._choose_group()
         newly, back = off & ~self._off, self._off & ~off
+        if not (newly.any() or back.any()):
+            return
+        if not self._off.any():
+            self._choose_group()
         self._former[newly] = self._groups[newly]
         self._groups[newly] = self._group
         self._groups[back] = self._former[back]
         self._off = off.copy()
-        if newly.any() or back.any():
-            bit, bits = 1 << self._group, self._read_bits()
-            self._write_bits(np.where(off.any(axis=1), bits | bit, (bits & ~bit) | self._was_disabled))
+        bit, bits = 1 << self._group, self._read_bits()
+        self._write_bits(np.where(off.any(axis=1), bits | bit, (bits & ~bit) | self._was_disabled))
 
     def _choose_group(self) -> None:
         # MuJoCo can disable groups 0 … 30

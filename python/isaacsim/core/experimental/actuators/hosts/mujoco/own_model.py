@@ -393,11 +393,13 @@ class MujocoSimulation:
 
     def silence(self, at: np.ndarray, silent: bool) -> None:
         """Switch the model's own actuators of some joints off, or on again."""
-        self._silent.flat[at] = silent
+        wanted = self._silent.copy()
+        wanted.flat[at] = silent
         off = np.zeros((self.num_envs, len(self.model.actuator_group)), bool)
         for axis, actuators in enumerate(self._actuators):
-            off[:, actuators] = self._silent[:, axis, None]
+            off[:, actuators] = wanted[:, axis, None]
         self.data.switch_off(off)
+        self._silent = wanted
         self._fill_gains()
 
     def read_property(self, name: str) -> np.ndarray:
@@ -423,7 +425,7 @@ class MujocoSimulation:
     def _describe(self) -> None:
         """Note what the bodies and their joints are called, and which axes stand below each body."""
         model, joints = self.model, self._address.joint
-        bodies = [_name(model, "body", body) for body in range(model.nbody)]
+        bodies = [_name(model, "body", body).strip("/") for body in range(model.nbody)]
         names = [_name(model, "joint", joint) for joint in joints]
         # bodies stand depth-first: a subtree is a range, and so are its joints
         last = np.arange(model.nbody)
@@ -439,7 +441,7 @@ class MujocoSimulation:
         self._parts = []
         for body in self._bodies:
             axes = range(first[body], end[body])
-            paths = tuple(f"/{bodies[owners[axis]]}/{names[axis]}" for axis in axes)
+            paths = tuple(f"/{bodies[owners[axis]]}/{names[axis].strip('/')}" for axis in axes)
             kinds = tuple("angular" if model.jnt_type[joints[axis]] == _HINGE else "linear" for axis in axes)
             self._parts.append((f"/{bodies[body]}", paths, tuple(names[axis] for axis in axes), kinds, axes.start))
 
@@ -523,5 +525,5 @@ def _environments(model: mujoco.MjModel, data: Any) -> DataList | BatchData:
 
 
 def _name(model: mujoco.MjModel, kind: str, number: int) -> str:
-    """Name of a body or joint, without slashes around it; one without a name is told by its number."""
-    return getattr(model, kind)(int(number)).name.strip("/") or f"{kind}_{number}"
+    """Name of a body or joint; one without a name is told by its number."""
+    return getattr(model, kind)(int(number)).name or f"{kind}_{number}"
