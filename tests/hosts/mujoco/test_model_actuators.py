@@ -30,7 +30,8 @@ def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
           <worldbody>
             <site name="base"/>
             <body name="arm">
-              <joint name="a" axis="0 1 0" armature="0.5" damping="0.1" {joint}/><geom size="0.1" mass="1" pos="0.2 0 0"/>
+              <joint name="a" axis="0 1 0" armature="0.5" damping="0.1" {joint}/>
+              <geom size="0.1" mass="1" pos="0.2 0 0"/>
               <body name="tip" pos="0.4 0 0">
                 <joint name="b" type="slide" axis="1 0 0" armature="0.25" frictionloss="0.05"/>
                 <geom size="0.05" mass="1"/><site name="end"/>

@@ -170,7 +170,7 @@ def test_some_environments_are_picked_and_reset(kind: str) -> None:
         applied = np.concatenate([block for _, block in sim.data.blocks("qfrc_applied")])
         np.testing.assert_array_equal(applied, [[0, 1.5], [0, 0], [0, 1.5]])
         heard: list[Any] = []
-        sim.bus.on_reset(lambda envs: heard.append(envs))
+        sim.bus.on_reset(heard.append)
         sim.reset([2])
         np.testing.assert_array_equal(every.get_dof_positions().numpy()[:, 0], np.float32([0.1, 0, 0]))
         np.testing.assert_array_equal(every.get_dof_position_targets().numpy()[:, 0], np.float32([0.1, 0, 0]))
@@ -358,6 +358,18 @@ def test_what_is_no_model_and_data(
 ) -> None:
     with pytest.raises(error, match=message):
         MujocoSimulation(*make(arm()))
+
+
+def test_steps_of_a_batch_that_differ() -> None:
+    """Actuators are stepped for all simulations at once."""
+    model = arm()
+    batch = Batch(model, 2, 1)
+    batch.expand("opt.timestep")[1] = 0.004
+    with pytest.raises(ValueError, match=r"opt.timestep of the batch is 0.002 … 0.004 s: must be the same"):
+        MujocoSimulation(model, batch)
+    batch.expand("opt.timestep")[0] = 0.004
+    with MujocoSimulation(model, batch) as sim:
+        assert sim.dt == 0.004
 
 
 def test_model_without_joints_to_drive() -> None:

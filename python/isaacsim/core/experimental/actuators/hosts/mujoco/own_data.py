@@ -75,28 +75,28 @@ class BatchData:
 
     Args:
         batch: The simulations.
+
+    Raises:
+        ValueError: Their physics steps differ.
     """
 
     def __init__(self, batch: Batch) -> None:
         self.model, self._batch, self.count = batch.model, batch, batch.nsim
         self.fields = _BatchFields(batch)
+        # the batch has a copy of the model of its own
+        steps = np.unique(self.fields.read("opt.timestep"))
+        if len(steps) > 1:
+            raise ValueError(
+                f"opt.timestep of the batch is {steps[0]:g} … {steps[-1]:g} s: must be the same in all simulations, "
+                "which are stepped together. Make it one."
+            )
+        self.dt = float(steps[0])
         bits = batch.expand("opt.disableactuator")
 
         def write_bits(values: np.ndarray) -> None:
             bits[:] = values
 
         self._switches = _Switches(batch.expand("actuator_group"), bits.copy, write_bits)
-
-    @property
-    def dt(self) -> float:
-        """Physics step [s]."""
-        steps = np.unique(self.fields.read("opt.timestep"))
-        if len(steps) > 1:
-            raise HostError(
-                f"opt.timestep of the batch is {steps[0]:g} … {steps[-1]:g} s: must be the same in all simulations, "
-                "which are stepped together. Make it one."
-            )
-        return float(steps[0])
 
     def blocks(self, name: str) -> list[tuple[int, np.ndarray]]:
         """A field of the state in place, as one piece."""

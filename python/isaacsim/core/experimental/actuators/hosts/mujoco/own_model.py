@@ -205,7 +205,8 @@ class MujocoSimulation:
 
     Raises:
         TypeError: One of them is something else.
-        ValueError: Data are of another model, there are none, or the model has neither hinge nor slide.
+        ValueError: Data are of another model, there are none, the model has neither hinge nor slide, or the physics
+            steps of a batch differ.
         HostError: The model is open already.
 
     Example:
@@ -274,7 +275,7 @@ class MujocoSimulation:
 
     @property
     def dt(self) -> float:
-        """Physics step [s], that of the model's options."""
+        """Physics step [s], that of the model's options; of a batch, as it was when the simulation was made."""
         return self.data.dt
 
     @property
