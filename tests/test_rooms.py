@@ -25,7 +25,7 @@ OWNERS = {
     "newton": ["hosts.mujoco"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
-        *("articulation_actuators", "attachment", "drives", "components", "graphs", "hosts"),
+        *("articulation_actuators", "attachment", "drives", "motor_properties", "components", "graphs", "hosts"),
         *("networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
@@ -35,6 +35,8 @@ OWNERS = {
     "pxr": ["usd"],
     "rich": ["graphs", "training"],
     "torch": ["networks.torch_network", "training"],
+    "tomli_w": ["motor_files.formats"],
+    "yaml": ["motor_files.formats"],
     "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
 }
 

@@ -2,6 +2,8 @@
 
 from .articulation_actuators import ArticulationActuators as ArticulationActuators
 from .authoring import add_actuator as add_actuator
+from .authoring import add_motors as add_motors
+from .authoring import motors_of as motors_of
 from .components.base import Clamping as Clamping
 from .components.base import Controller as Controller
 from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
@@ -21,6 +23,8 @@ from .hosts.mujoco.model_actuators import motors_of_model as motors_of_model
 from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .motor_files.files import load_motors as load_motors
+from .motor_files.files import save_motors as save_motors
 from .networks.convert import convert_checkpoint as convert_checkpoint
 from .networks.load import load_metadata as load_metadata
 from .networks.trust import allow_checkpoints as allow_checkpoints
@@ -41,6 +45,7 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
 
 __version__: str
@@ -78,12 +83,17 @@ __all__ = [
     "SchemaNames",
     "Simulation",
     "add_actuator",
+    "add_motors",
     "allow_checkpoints",
     "convert_checkpoint",
     "load_metadata",
+    "load_motors",
+    "motor_figures",
+    "motors_of",
     "motors_of_model",
     "parse_actuator_prim",
     "register_actuator_component",
+    "save_motors",
     "trust_checkpoints",
     "use_host",
     "use_stage",

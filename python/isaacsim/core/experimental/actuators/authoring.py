@@ -1,13 +1,23 @@
-"""Put an actuator into a robot's USD stage."""
+"""Put actuators into a robot's USD stage, and get them back as configs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+import itertools
+import re
+from collections.abc import Container, Sequence
 from typing import Any
 
+import numpy as np
+
 from .hosts.current import current_stage
+from .pipeline.motors import Motor, resolve_motors
+from .specs.actuator_spec import ActuatorSpec
 from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
-from .usd.author import author_actuator
+from .specs.motors import MotorConfig, Motors
+from .usd.author import author_actuator, author_actuators, joints_to_drive
+from .usd.motors import read_motors
+from .usd.stage import open_stage
 
 
 def add_actuator(
@@ -62,3 +72,134 @@ def add_actuator(
         delay=delay,
         overwrite_existing=overwrite_existing,
     )
+
+
+def add_motors(
+    articulation_root: str, motors: Motors, *, stage: Any = None, overwrite_existing: bool = False
+) -> list[Any]:
+    """Define actuator prims for motors by pattern, `<articulation_root>/Actuators/…`, and return them.
+
+    A motor becomes one prim for all its joints, or one for each set of values that its joints have. A prim is called
+    after its joint, or after the pattern. Armature and friction are authored on the joints. Either all of it is
+    authored or nothing. Joints without a motor stay as they are.
+
+    Args:
+        articulation_root: Path of the robot's prim.
+        motors: By pattern, which matches names of joints below the root in full, a `MotorConfig` or a list of configs
+            that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot.
+        stage: Where to author; None means that of the innermost `use_stage` or simulation.
+        overwrite_existing: Replace prims of the same names, and others that drive these joints.
+
+    Raises:
+        ValueError: Listing every problem: bad patterns or values, a joint with two motors or with an actuator already,
+            or a place that cannot be edited here.
+        TypeError: No stage.
+        HostError: No stage given and none current, or a joint property that cannot be authored here.
+
+    Example:
+        >>> from pxr import Usd
+        >>> from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, PDControlConfig, add_motors
+        >>> stage = Usd.Stage.Open("data/robots/franka_panda.usda")
+        >>> motors = {".*_joint[1-7]": [PDControlConfig(80.0, 4.0), MaxEffortClampingConfig({".*[1-4]": 87, ".*": 12})]}
+        >>> for prim in add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True):
+        ...     print(prim.GetName())
+    """
+    where = current_stage() if stage is None else stage
+    names, paths = joints_to_drive(where, articulation_root)
+    found = resolve_motors(motors, names, paths, 1)
+    actuators: dict[str, ActuatorSpec] = {}
+    for motor in found:
+        parts = _split(motor.spec) if motor.spec is not None else []
+        for part in parts:
+            actuators[_free(_name(motor.pattern, part.dof_names, len(parts)), actuators)] = part
+    properties = [
+        (name, dict(zip([paths[at] for at in motor.columns], _per_joint(motor, value), strict=True)))
+        for motor in found
+        for given, value in motor.properties.items()
+        for name in _USD_PROPERTIES[given]
+    ]
+    return author_actuators(where, articulation_root, actuators, properties, overwrite_existing=overwrite_existing)
+
+
+def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, MotorConfig]:
+    """Return the motors of a robot that a stage describes by actuator prims, by the names of their joints.
+
+    `add_motors` and `ArticulationActuators.from_configs` make the same of them. Armature and friction are those
+    authored on the joints; friction is left out where the static one is not the dynamic one. Files of networks come as
+    full paths, and only those that the stage may name.
+
+    Args:
+        source: A stage, or the path of a USD file.
+        articulation_root: Path of the articulation root, or of a prim above it; None means the only one there is.
+
+    Raises:
+        ActuatorParseError: Actuator prims cannot be used; lists every problem.
+        ValueError: There is no such articulation, or more than one.
+        FileNotFoundError: There is no such file.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import motors_of
+        >>> motors_of("data/robots/pendulum.usda")["hinge"].controller
+    """
+    return read_motors(open_stage(source), articulation_root)
+
+
+_USD_PROPERTIES = {"armature": ("armatures",), "friction": ("static_frictions", "dynamic_frictions")}
+
+
+def _per_joint(motor: Motor, value: Any) -> list[float]:
+    return np.broadcast_to(value, len(motor.columns)).tolist()
+
+
+def _split(spec: ActuatorSpec) -> list[ActuatorSpec]:
+    """The same actuator as several, the joints of each having the same numbers."""
+    configs = [part for part in (spec.controller, *spec.clamping, spec.delay) if part is not None]
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for joint in range(len(spec.targets)):
+        numbers = [_at(value, joint) for config in configs for value in vars(config).values()]
+        groups.setdefault(tuple(map(repr, numbers)), []).append(joint)
+    return [
+        dataclasses.replace(
+            spec,
+            targets=tuple(spec.targets[joint] for joint in joints),
+            dof_names=tuple(spec.dof_names[joint] for joint in joints),
+            controller=_of_joint(spec.controller, joints[0]),
+            clamping=tuple(_of_joint(clamp, joints[0]) for clamp in spec.clamping),
+            delay=spec.delay and _of_joint(spec.delay, joints[0]),
+        )
+        for joints in groups.values()
+    ]
+
+
+def _of_joint(config: Any, joint: int) -> Any:
+    return dataclasses.replace(config, **{name: _at(value, joint) for name, value in vars(config).items()})
+
+
+def _at(value: Any, joint: int) -> Any:
+    """A value of one joint; tables are no values per joint."""
+    return value[joint].item() if isinstance(value, np.ndarray) else value
+
+
+def _name(pattern: str, joints: Sequence[str], parts: int) -> str:
+    """What to call a prim: after its joint, or after its pattern, or what the names of the joints have in common."""
+    if len(joints) == 1:
+        text = joints[0]
+    elif parts == 1:
+        # what stands for any of some characters says nothing
+        text = re.sub(r"\\[A-Za-z]", " ", pattern)
+    else:
+        last = _common([name[::-1] for name in joints])[::-1]
+        text = max(_common(joints), last, key=len)
+    text = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "joints"
+    return f"joint_{text}" if text[0].isdigit() else text
+
+
+def _common(names: Sequence[str]) -> str:
+    """What names begin with, all of them."""
+    alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in alike)
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """The name, with a number behind it where it is taken."""
+    return next(one for one in itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2))) if one not in taken)

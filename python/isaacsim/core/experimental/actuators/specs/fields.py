@@ -59,7 +59,7 @@ class Parameter:
     def accepts(self, value: Any) -> bool:
         """Whether `value` has the right type and lies in the range; NaN never does."""
         if self.type == "asset":
-            return isinstance(value, str | PurePath) and _can_be_stored(str(value))
+            return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "float[]":
             # an iterator could be read only once, a mapping has no order of its own
             if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
@@ -110,7 +110,15 @@ def violations(config: Any, subject: str) -> list[str]:
 
 def complaint(subject: str, value: Any, described: Parameter) -> str | None:
     """What is wrong with a value, or None."""
-    return None if described.accepts(value) else f"{subject} = {value!r}: {described.rule}. Give a value in that range."
+    if described.accepts(value):
+        return None
+    return f"{subject} = {shown(value)}: {described.rule}. Give a value in that range."
+
+
+def shown(value: Any) -> str:
+    """A value for a message, of bounded length."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def conflicts(config: Any, subject: str) -> list[str]:
@@ -118,6 +126,6 @@ def conflicts(config: Any, subject: str) -> list[str]:
     return [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
 
 
-def _can_be_stored(path: str) -> bool:
-    """Whether USD can hold `path`: something beside blanks, no control characters, no half of a surrogate pair."""
-    return bool(path.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in path)
+def storable(text: str) -> bool:
+    """Whether files can hold `text`: something beside blanks, no control characters, no half of a surrogate pair."""
+    return bool(text.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)

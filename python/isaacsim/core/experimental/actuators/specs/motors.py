@@ -6,10 +6,11 @@ or per robot and joint. Tables and paths are one for all.
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .configs import (
     ClampingConfig,
@@ -17,9 +18,11 @@ from .configs import (
     ControlConfig,
     DCMotorClampingConfig,
     DelayConfig,
+    MaxEffortClampingConfig,
     PDControlConfig,
 )
-from .fields import Parameter, complaint, conflicts, parameter, parameters_of
+from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
+from .motor_catalogue import motor_figures
 from .patterns import pattern_problem
 
 # figures of a data sheet
@@ -108,20 +111,64 @@ class MotorConfig:
         if problems := [why for name, (value, rule) in figures.items() if (why := complaint(name, value, rule))]:
             raise ValueError("\n".join(problems))
         passed_on = gear_ratio * efficiency
+        limit = DCMotorClampingConfig(
+            saturation_effort=stall_torque * passed_on,
+            velocity_limit=no_load_speed / gear_ratio,
+            max_motor_effort=(stall_torque if max_torque is None else max_torque) * passed_on,
+        )
+        return cls._with_pd(limit, rotor_inertia * gear_ratio**2, kp, kd, friction, delay_steps)
+
+    @classmethod
+    def from_catalogue(
+        cls,
+        name: str,
+        *,
+        kp: float | dict[str, float],
+        kd: float | dict[str, float],
+        friction: float | dict[str, float] | None = None,
+        delay_steps: int | dict[str, int] | None = None,
+    ) -> MotorConfig:
+        """Return a PD-controlled motor with what is published of a real one.
+
+        Where stall torque and no-load speed are published the limit is that of a DC motor, elsewhere the largest torque
+        at any speed. The largest speed limits nothing. Without a published armature that of the robot stays.
+
+        Args:
+            name: As in `specs/motor_catalogue.py`, which has figures and sources; `motor_figures` returns them.
+            kp: Stiffness [N·m/rad], or by pattern.
+            kd: Damping [N·m·s/rad], or by pattern.
+            friction: Dry friction [N·m], or by pattern; None leaves that of the robot.
+            delay_steps: Command delay [physics steps], or by pattern; None means none.
+
+        Raises:
+            ValueError: There is no such motor, or a number is out of range.
+
+        Example:
+            >>> MotorConfig.from_catalogue("mini_cheetah", kp=20.0, kd=0.5).clamping
+            [MaxEffortClampingConfig(max_effort=17.0)]
+        """
+        figures = motor_figures(name)
+        largest = math.inf if figures.max_torque is None else figures.max_torque
+        limit: ClampingConfig = MaxEffortClampingConfig(largest)
+        if figures.stall_torque is not None and figures.no_load_speed is not None:
+            limit = DCMotorClampingConfig(
+                figures.stall_torque, figures.no_load_speed, min(largest, figures.stall_torque)
+            )
+        return cls._with_pd(limit, figures.armature, kp, kd, friction, delay_steps)
+
+    @classmethod
+    def _with_pd(
+        cls, limit: ClampingConfig, armature: float | None, kp: Any, kd: Any, friction: Any, delay_steps: Any
+    ) -> MotorConfig:
+        """A motor of checked values."""
         made = cls(
-            controller=PDControlConfig(kp=kp, kd=kd),  # pyright: ignore[reportArgumentType]
-            clamping=[
-                DCMotorClampingConfig(
-                    saturation_effort=stall_torque * passed_on,
-                    velocity_limit=no_load_speed / gear_ratio,
-                    max_motor_effort=(stall_torque if max_torque is None else max_torque) * passed_on,
-                )
-            ],
-            delay=None if delay_steps is None else DelayConfig(delay_steps),  # pyright: ignore[reportArgumentType]
-            armature=rotor_inertia * gear_ratio**2,
+            controller=PDControlConfig(kp=kp, kd=kd),
+            clamping=[limit],
+            delay=None if delay_steps is None else DelayConfig(delay_steps),
+            armature=armature,
             friction=friction,
         )
-        if problems := problems_of(made, "from_datasheet"):
+        if problems := problems_of(made, "motor"):
             raise ValueError("\n".join(problems))
         return made
 
@@ -155,16 +202,16 @@ def motor_of(value: Any) -> MotorConfig:
         for kind, one in given:
             optional = one is None and kind != "clamping"
             if not optional and not (isinstance(one, Config) and one.KIND == kind):
-                raise TypeError(f"MotorConfig.{kind} = {one!r:.120}: must be a config of that kind. Pass one of those.")
+                raise TypeError(f"MotorConfig.{kind} = {shown(one)}: must be a config of that kind. Pass one of those.")
         return value
     if isinstance(value, Config):
-        raise TypeError(f"motor = {value!r:.120}: {wanted}. Put it into a list.")
+        raise TypeError(f"motor = {shown(value)}: {wanted}. Put it into a list.")
     if not isinstance(value, list | tuple):
-        raise TypeError(f"motor = {value!r:.120}: {wanted}. Pass one of these.")
+        raise TypeError(f"motor = {shown(value)}: {wanted}. Pass one of these.")
     kinds: dict[str, list[Any]] = {"controller": [], "clamping": [], "delay": []}
-    for one in value:  # pyright: ignore[reportUnknownVariableType]
+    for one in cast(Sequence[Any], value):
         if not isinstance(one, Config):
-            raise TypeError(f"motor has {one!r:.120}: {wanted}. Pass configs such as PDControlConfig(kp=80.0, kd=2.0).")
+            raise TypeError(f"motor has {shown(one)}: {wanted}. Pass configs such as PDControlConfig(kp=80.0, kd=2.0).")
         kinds[one.KIND].append(one)
     for kind in ("controller", "delay"):
         if len(found := kinds[kind]) > 1:
@@ -211,11 +258,11 @@ def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]
     if described.type not in ("float", "int"):
         found = [(subject, value)]
     elif isinstance(value, Mapping):
-        patterns: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-        yield from (f"{subject}: {one!r:.120} {why}" for one in patterns if (why := pattern_problem(one)))
+        patterns: list[Any] = list(cast(Mapping[Any, Any], value))
+        yield from (f"{subject}: {shown(one)} {why}" for one in patterns if (why := pattern_problem(one)))
         if not patterns:
             yield f"{subject} = {{}}: must have a value for each joint. Give a number, or numbers by pattern."
-        found = [(f"{subject}[{one!r:.120}]", value[one]) for one in patterns]
+        found = [(f"{subject}[{shown(one)}]", value[one]) for one in patterns]
     else:
         found = list(_entries(subject, value))
     yield from filter(None, (complaint(place, one, described) for place, one in found))
@@ -232,6 +279,5 @@ def _entries(subject: str, value: Any) -> Iterator[tuple[str, Any]]:
         if not isinstance(value, list):
             yield subject, value
             return
-    each: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
-    for index, one in enumerate(each):
+    for index, one in enumerate(cast(Sequence[Any], value)):
         yield from _entries(f"{subject}[{index}]", one)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
+
+from .fields import shown, storable
 
 # longer ones are no names
 MAX_PATTERN = 500
@@ -12,8 +14,8 @@ MAX_PATTERN = 500
 
 def pattern_problem(pattern: object) -> str | None:
     """Why something is no pattern, as the end of a message; None where it is one."""
-    if not isinstance(pattern, str) or not pattern or len(pattern) > MAX_PATTERN:
-        return f"must be a regular expression of 1 to {MAX_PATTERN} characters. Name joints by it."
+    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not storable(pattern):
+        return f"must be a regular expression of 1 to {MAX_PATTERN} printable characters. Name joints by it."
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
@@ -21,13 +23,16 @@ def pattern_problem(pattern: object) -> str | None:
     return None
 
 
-def assigned(patterns: Iterable[str], joints: Sequence[str], subject: str) -> tuple[dict[str, str], list[str]]:
+def assigned(
+    patterns: Iterable[str], joints: Sequence[str], subject: str, *, every: bool = True
+) -> tuple[dict[str, str], list[str]]:
     """The pattern of each joint, by full match.
 
     Args:
         patterns: Regular expressions.
         joints: Names of joints.
         subject: What the patterns are for, to begin messages with.
+        every: Whether a joint that no pattern matches is a problem.
 
     Returns:
         The pattern by joint, in the order of the joints and without those that none or several match; and one message
@@ -35,7 +40,7 @@ def assigned(patterns: Iterable[str], joints: Sequence[str], subject: str) -> tu
     """
     patterns = list(patterns)
     broken = {pattern: why for pattern in patterns if (why := pattern_problem(pattern))}
-    problems = [f"{subject}: {pattern!r:.120} {why}" for pattern, why in broken.items()]
+    problems = [f"{subject}: {shown(pattern)} {why}" for pattern, why in broken.items()]
     matchers = {pattern: re.compile(pattern) for pattern in patterns if pattern not in broken}
     by_joint = {joint: [name for name, found in matchers.items() if found.fullmatch(joint)] for joint in joints}
     matched = {pattern for found in by_joint.values() for pattern in found}
@@ -50,7 +55,7 @@ def assigned(patterns: Iterable[str], joints: Sequence[str], subject: str) -> tu
         for joint, found in by_joint.items()
         if len(found) > 1
     ]
-    if bare := [joint for joint, found in by_joint.items() if not found]:
+    if every and (bare := [joint for joint, found in by_joint.items() if not found]):
         problems.append(
             f"{subject}: {', '.join(bare)} {'is' if len(bare) == 1 else 'are'} matched by none of "
             f"{', '.join(map(repr, patterns)) or 'no patterns'}: each joint must be matched once. Add a pattern."
@@ -75,7 +80,8 @@ def by_joint(value: Any, joints: Sequence[str], subject: str) -> list[Any]:
     """
     if not isinstance(value, Mapping):
         return [value] * len(joints)
-    patterns, problems = assigned(value, joints, subject)  # pyright: ignore[reportUnknownArgumentType]
+    given = cast(Mapping[str, Any], value)
+    patterns, problems = assigned(given, joints, subject)
     if problems:
         raise ValueError("\n".join(problems))
-    return [value[patterns[joint]] for joint in joints]  # pyright: ignore[reportUnknownVariableType]
+    return [given[patterns[joint]] for joint in joints]

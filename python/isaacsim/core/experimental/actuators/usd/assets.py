@@ -102,6 +102,15 @@ def allowed(layer: Sdf.Layer, path: str, roots: Iterable[str | os.PathLike[str]]
     return Asset(real, inner)
 
 
+def file_named(prim: Usd.Prim, path: str) -> str:
+    """Where the file of a network is that a prim names, after checking that it may.
+
+    Raises:
+        ValueError: It may not, or there is none.
+    """
+    return allowed(opinion(prim.GetAttribute(MODEL_PATH)).layer, path, trust.roots()).identifier
+
+
 def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = False) -> Checkpoint | None:
     """Return the network at the path that a prim names, or None; what is wrong goes to `issues`.
 

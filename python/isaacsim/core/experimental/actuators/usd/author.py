@@ -1,18 +1,23 @@
-"""Write one actuator prim: everything is checked first, then written in one change block."""
+"""Write actuator prims: everything is checked first, then each is written in one change block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 from pxr import Sdf, Usd, Vt
 
+from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
-from .articulation import is_single_axis_joint, joints_by_name
+from .articulation import every_prim, is_single_axis_joint, joints_by_name
 from .assets import note_authored
-from .schema import ACTUATOR_TYPE, TARGETS
+from .discover import targets_of
+from .joint_order import is_part
+from .joint_properties import axis_of, write_properties
+from .schema import ACTUATOR_TYPE, TARGETS, is_actuator
 
 
 def asset_text(path: str | PurePath) -> str:
@@ -45,18 +50,104 @@ def author_actuator(
     overwrite_existing: bool,
 ) -> Usd.Prim:
     """Define `<articulation_root>/Actuators/<name>`; see `add_actuator` for the contract."""
-    if not isinstance(stage, Usd.Stage):
-        raise TypeError(f"stage = {stage!r}: must be a Usd.Stage. Open one: `stage=Usd.Stage.Open(path)`.")
+    _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
     _require_identifier(name)
     configs = _check_configs(controller, clamping, delay)
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
+    return _define(stage, path, configs, targets)
+
+
+def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str], list[str]]:
+    """Names and paths of the revolute and prismatic joints below a root that are part of an articulation."""
+    _require_stage(stage)
+    root = _root_prim(stage, str(articulation_root))
+    joints = [prim for prim in every_prim(root) if prim != root and is_single_axis_joint(prim) and is_part(prim)]
+    return [prim.GetName() for prim in joints], [str(prim.GetPath()) for prim in joints]
+
+
+def author_actuators(
+    stage: Usd.Stage,
+    articulation_root: str,
+    actuators: Mapping[str, ActuatorSpec],
+    properties: Sequence[tuple[str, Mapping[str, float]]],
+    *,
+    overwrite_existing: bool,
+) -> list[Usd.Prim]:
+    """Define `<articulation_root>/Actuators/<name>` for each name, all or none; see `add_motors` for the contract.
+
+    Args:
+        stage: Where.
+        articulation_root: Path of the robot's prim.
+        actuators: What they are, by name; their paths and networks are not looked at.
+        properties: Joint properties to author: name, and value by joint path.
+        overwrite_existing: Whether to replace what drives these joints, and prims of these names.
+    """
+    root = _root_prim(stage, str(articulation_root))
+    scope = root.GetPath().AppendChild("Actuators")
+    driven = {target for spec in actuators.values() for target in spec.targets}
+    problems, obsolete = _others(stage, driven, {scope.AppendChild(name) for name in actuators}, overwrite_existing)
+    found: list[tuple[Sdf.Path, list[Any], list[str]]] = []
+    for name, spec in actuators.items():
+        try:
+            configs = _check_configs(spec.controller, spec.clamping, spec.delay)
+            targets = _resolve_targets(root, spec.dof_names)
+            _check_place(stage, scope.AppendChild(name), targets, overwrite_existing)
+            found.append((scope.AppendChild(name), configs, targets))
+        except ValueError as error:
+            problems.append(str(error))
+    if problems:
+        raise ValueError("\n".join(dict.fromkeys(problems)))
+    layer, before = stage.GetEditTarget().GetLayer(), Sdf.Layer.CreateAnonymous("before")
+    before.TransferContent(layer)
+    try:
+        for name, values in properties:
+            axes = [(joint, axis_of(stage, joint, "")) for joint in values]
+            write_properties(stage, {name: np.array(list(values.values()))}, axes)
+        for path in obsolete:
+            stage.RemovePrim(path)
+        return [_define(stage, *one) for one in found]
+    except BaseException:
+        layer.TransferContent(before)
+        raise
+
+
+def _define(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[str]) -> Usd.Prim:
+    """Write a prim that was checked."""
     _write(stage, path, configs, targets)
-    if isinstance(controller, NeuralControlConfig):
-        note_authored(stage.GetEditTarget().GetLayer(), asset_text(controller.model_path))
+    if isinstance(configs[0], NeuralControlConfig):
+        note_authored(stage.GetEditTarget().GetLayer(), asset_text(configs[0].model_path))
     return stage.GetPrimAtPath(path)
+
+
+def _others(
+    stage: Usd.Stage, driven: set[str], places: set[Sdf.Path], overwrite_existing: bool
+) -> tuple[list[str], list[Sdf.Path]]:
+    """What is wrong with prims elsewhere that drive some of the joints already, and those to be removed."""
+    problems: list[str] = []
+    obsolete: list[Sdf.Path] = []
+    layer = stage.GetEditTarget().GetLayer()
+    for prim in every_prim(stage.GetPseudoRoot()):
+        if not is_actuator(prim) or prim.GetPath() in places or driven.isdisjoint(targets := targets_of(prim)):
+            continue
+        joint = next(target for target in targets if target in driven)
+        where = f"joint <{joint}> is driven by <{prim.GetPath()}> already"
+        if not overwrite_existing:
+            problems.append(f"{where}. Deactivate that prim, or pass overwrite_existing=True.")
+        elif not driven.issuperset(targets):
+            problems.append(f"{where}, which drives other joints too. Give those a motor, or deactivate that prim.")
+        elif any(spec.layer != layer for spec in prim.GetPrimStack()):
+            problems.append(f"{where}, which is defined in another layer than the edit target. Deactivate that prim.")
+        else:
+            obsolete.append(prim.GetPath())
+    return problems, obsolete
+
+
+def _require_stage(stage: Any) -> None:
+    if not isinstance(stage, Usd.Stage):
+        raise TypeError(f"stage = {stage!r}: must be a Usd.Stage. Open one: `stage=Usd.Stage.Open(path)`.")
 
 
 def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:

@@ -59,7 +59,7 @@ def discover(
     for prim in every_prim(stage.GetPseudoRoot()):
         if not is_actuator(prim):
             continue
-        path, targets = str(prim.GetPath()), _targets_of(prim)
+        path, targets = str(prim.GetPath()), targets_of(prim)
         whose = owner.of(path, targets)
         if whose == "nobody's":
             warnings.warn(
@@ -91,7 +91,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
         raise ValueError(f"{prim!r}: no such prim on the stage. Give the path of an actuator prim.")
     if not is_actuator(prim):
         return None
-    targets = _targets_of(prim)
+    targets = targets_of(prim)
     issues = _target_issues(prim, targets, set(targets), "", {})
     spec = _parse(prim, tuple(targets), issues, files, trusted)
     if spec is None and not issues:
@@ -104,7 +104,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     return spec
 
 
-def _targets_of(prim: Usd.Prim) -> list[str]:
+def targets_of(prim: Usd.Prim) -> list[str]:
     """Paths the prim targets; none when `newton:targets` is no relationship."""
     try:
         return [str(path) for path in prim.GetRelationship(TARGETS).GetForwardedTargets()]

@@ -17,7 +17,7 @@ def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
     """
     joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]] = {}
     for prim in every_prim(stage.GetPseudoRoot()):
-        if prim.IsA("PhysicsJoint") and _is_part(prim):
+        if prim.IsA("PhysicsJoint") and is_part(prim):
             path = str(prim.GetPath())
             bodies = bodies_of(stage, path)
             for body in bodies:
@@ -25,7 +25,7 @@ def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
     return [_breadth_first(stage, Sdf.Path(root), joints) for root in roots]
 
 
-def _is_part(joint: Usd.Prim) -> bool:
+def is_part(joint: Usd.Prim) -> bool:
     """Whether the joint connects links of an articulation."""
     enabled, excluded = (joint.GetAttribute(f"physics:{name}") for name in ("jointEnabled", "excludeFromArticulation"))
     return (not enabled or enabled.Get() is not False) and not (excluded and excluded.Get())

@@ -1,0 +1,74 @@
+"""Read and write a file of motors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..specs.motors import MotorConfig, Motors
+from . import formats, layout
+
+
+def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
+    """Return the motors of a file, by pattern of joint names.
+
+    Args:
+        path: A file that ends in .yaml, .yml, .toml or .json. Paths of networks in it are relative to its folder, and
+            absolute in what is returned. YAML needs `pip install 'articulation-actuators[files]'`.
+
+    Raises:
+        ValueError: The file says something else than motors: a line for each problem, with its place, or one line for
+            a file that is no such format, too large, too deep, or has a key twice, a tag or a reference.
+        ImportError: The library of the format is missing.
+        OSError: The file cannot be read.
+    """
+    file = Path(path)
+    ending = _ending(file)
+    with file.open("rb") as stream:
+        content = stream.read(formats.MAX_BYTES + 1)
+    if len(content) > formats.MAX_BYTES:
+        raise ValueError(
+            f"{file}: must be at most {formats.MAX_BYTES} bytes. Leave to Python what differs from robot to robot."
+        )
+    try:
+        plain = formats.parse(content.decode("utf-8-sig"), ending)
+    except ValueError as error:
+        raise ValueError(f"{file}: must be {ending[1:].upper()}, but {error}") from None
+    try:
+        return layout.motors_of(plain, _folder(file))
+    except ValueError as error:
+        raise ValueError("\n".join(f"{file}: {line}" for line in str(error).splitlines())) from None
+
+
+def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
+    """Write motors into a file, from which `load_motors` reads the same.
+
+    Nothing is written unless all of it can be. Values at their default are left out.
+
+    Args:
+        path: A file that ends in .yaml, .yml, .toml or .json; one that is there is replaced. YAML and TOML need
+            `pip install 'articulation-actuators[files]'`.
+        motors: Motors, or lists of configs, by pattern of joint names. Paths of networks become relative to the folder
+            of the file.
+
+    Raises:
+        TypeError: Something is no motor.
+        ValueError: A value is out of range, or is one that a file cannot hold: arrays with a value per robot, and
+            configs of laws that are not the package's own; a line for each problem.
+        ImportError: The library of the format is missing.
+        OSError: The file cannot be written.
+    """
+    file = Path(path)
+    text = formats.render(layout.plain_of(motors, _folder(file)), _ending(file))
+    file.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _ending(file: Path) -> str:
+    ending = file.suffix.lower()
+    if ending not in formats.ENDINGS:
+        raise ValueError(f"{file}: must end in {', '.join(formats.ENDINGS)}. Rename it.")
+    return ending
+
+
+def _folder(file: Path) -> str:
+    return os.path.abspath(file.parent)

@@ -1,0 +1,212 @@
+"""Text of a file to plain data and back, by the ending of its name.
+
+Only data is read: no tags, no references, no key twice. What is read is small and flat, whatever the file says, and
+what a library does not like of it is one error. PyYAML and tomli-w come with
+`pip install 'articulation-actuators[files]'`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from typing import Any
+
+# the largest humanoid with a table per joint is far below
+MAX_BYTES = 128 * 1024
+# motors, motor, clamping, clamp, table, number
+MAX_DEPTH = 8
+ENDINGS = (".yaml", ".yml", ".toml", ".json")
+
+# numbers and words as YAML 1.2 has them: PyYAML takes 1e-3 for text, and on, 1:30 and 012 for something else
+_CORE_SCHEMA = {
+    "null": (r"null|~|", "n~", None),
+    "bool": (r"true|false", "tf", None),
+    "int": (r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789", int),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?|[-+]?\.inf|\.nan",
+        "-+.0123456789",
+        lambda text: float(text.replace(".inf", "inf").replace(".nan", "nan")),
+    ),
+}
+
+
+def parse(text: str, ending: str) -> Any:
+    """Plain data of a text: dictionaries, lists, strings, numbers, booleans and None.
+
+    Raises:
+        ValueError: The text is no data of that format, has a key twice, or nests too deep.
+        ImportError: The library of the format is missing.
+    """
+    try:
+        plain = _PARSERS[ending](text)
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    _require_flat(plain)
+    return plain
+
+
+def render(plain: Any, ending: str) -> str:
+    """The text that `parse` makes the same data of.
+
+    Raises:
+        ImportError: The library of the format is missing.
+    """
+    return _RENDERERS[ending](plain)
+
+
+_TOO_DEEP = f"nests too deep: must be at most {MAX_DEPTH} levels. Write motors by pattern."
+
+
+def _require_flat(plain: Any) -> None:
+    level = [plain]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                below += one.values()
+            elif isinstance(one, list):
+                below += one
+            # nobody could even print one of many digits
+            elif isinstance(one, int) and one.bit_length() > 64:
+                raise ValueError("has an integer of more than 64 bits: no value is that large. Correct it.")
+        level = below
+    if level:
+        raise ValueError(_TOO_DEEP)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A dictionary of pairs whose keys differ."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"has the key {key[:200]!r} twice: must be there once. Remove one.")
+        found[key] = value
+    return found
+
+
+def _parse_json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _render_json(plain: Any) -> str:
+    return json.dumps(_infinity_as_text(plain), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _infinity_as_text(plain: Any) -> Any:
+    """The same without infinity, which JSON does not have."""
+    if isinstance(plain, dict):
+        return {key: _infinity_as_text(value) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return [_infinity_as_text(value) for value in plain]
+    return "inf" if plain == math.inf else plain
+
+
+def _parse_toml(text: str) -> Any:
+    import tomllib
+
+    # its time grows with the square of the parts of a dotted key
+    if re.search(rf"(?:\.[^.,\n]*){{{_MAX_DOTS}}}", text):
+        raise ValueError(f"has a key of {_MAX_DOTS} parts: must be at most {MAX_DEPTH}. Shorten it.")
+    return tomllib.loads(text)
+
+
+def _render_toml(plain: Any) -> str:
+    try:
+        import tomli_w
+    except ImportError as error:
+        raise _missing("TOML", error) from None
+    return tomli_w.dumps(plain)
+
+
+def _parse_yaml(text: str) -> Any:
+    yaml = _yaml()
+    try:
+        return yaml.load(text, Loader=_yaml_classes()[0])
+    except yaml.MarkedYAMLError as error:
+        place = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ValueError(f"{', '.join(filter(None, (error.context, error.problem)))}{place}.") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"{' '.join(str(error).split())}.") from None
+
+
+def _render_yaml(plain: Any) -> str:
+    yaml = _yaml()
+    # leaves on a line of their own: `controller: {law: pd, kp: 80.0}`
+    return yaml.dump(plain, Dumper=_yaml_classes()[1], sort_keys=False, allow_unicode=True, width=math.inf)
+
+
+@functools.cache
+def _yaml_classes() -> tuple[Any, Any]:
+    """PyYAML's safe loader and dumper, with the words of YAML 1.2, and without references and keys that come twice."""
+    yaml = _yaml()
+
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()
+            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+                raise yaml.composer.ComposerError(
+                    None, None, "has an anchor or alias: references are not followed, write the value itself",
+                    event.start_mark,
+                )  # fmt: skip
+            if getattr(event, "tag", None):
+                raise yaml.composer.ComposerError(
+                    None, None, "has a tag: files of motors are plain data, remove it", event.start_mark
+                )
+            return super().compose_node(parent, index)
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: set[Any] = set()
+            for key, _ in node.value:
+                if not isinstance(key, yaml.ScalarNode):
+                    raise yaml.constructor.ConstructorError(None, None, "has a key that is no text", key.start_mark)
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"has the key {key.value[:200]!r} twice: remove one", key.start_mark
+                    )
+                seen.add(key.value)
+            return super().construct_mapping(node, deep)
+
+    class Dumper(yaml.SafeDumper):
+        yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+        def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> Any:
+            node = super().represent_mapping(tag, mapping, flow_style)
+            # what is within a motor is a line each
+            node.flow_style = "law" in mapping or not any(isinstance(one, dict | list) for one in mapping.values())
+            return node
+
+    for name, (pattern, first, construct) in _CORE_SCHEMA.items():
+        tag = f"tag:yaml.org,2002:{name}"
+        for one in (Loader, Dumper):
+            one.add_implicit_resolver(tag, re.compile(rf"(?:{pattern})\Z"), [*first, *([""] if name == "null" else [])])
+        if construct:
+            Loader.add_constructor(tag, lambda loader, node, construct=construct: construct(node.value))
+    return Loader, Dumper
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise _missing("YAML", error) from None
+    return yaml
+
+
+def _missing(wanted_for: str, error: ImportError) -> ImportError:
+    return ImportError(
+        f"{wanted_for} files need {error.name}, which is not installed. Run "
+        "`pip install 'articulation-actuators[files]'`, or name the file .json.",
+        name=error.name,
+    )
+
+
+_MAX_DOTS = 100
+_PARSERS = {".yaml": _parse_yaml, ".yml": _parse_yaml, ".toml": _parse_toml, ".json": _parse_json}
+_RENDERERS = {".yaml": _render_yaml, ".yml": _render_yaml, ".toml": _render_toml, ".json": _render_json}

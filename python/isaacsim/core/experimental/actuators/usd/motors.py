@@ -1,0 +1,85 @@
+"""What a robot file says of its motors, as the configs that say the same in a program."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from pxr import Usd
+
+from ..errors import ActuatorParseError
+from ..specs.configs import ControlConfig, NeuralControlConfig
+from ..specs.motors import MotorConfig
+from .articulation import articulation_roots, match_roots
+from .assets import MODEL_PATH, file_named
+from .discover import discover
+from .joint_order import joint_orders
+from .joint_properties import authored, axis_of
+
+
+def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
+    """Motors of a robot by the names of their joints, `"hip|knee"`; see `motors_of` for the contract."""
+    root = _root(stage, articulation_root)
+    motors: dict[str, MotorConfig] = {}
+    issues: list[str] = []
+    for spec in discover(stage, root, joint_orders(stage, [root])[0]):
+        controller = _with_file(stage, spec.path, spec.controller, issues)
+        values = {name: _property(stage, spec.targets, name) for name in ("armature", "friction")}
+        # joints that have a property stand apart from those that do not
+        groups: dict[tuple[bool, ...], list[int]] = {}
+        for at in range(len(spec.targets)):
+            groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
+        for joints in groups.values():
+            names = [spec.dof_names[at] for at in joints]
+            motors["|".join(names)] = MotorConfig(
+                copy.copy(controller),
+                [copy.copy(clamp) for clamp in spec.clamping],
+                copy.copy(spec.delay),
+                *(_short(names, column[joints]) for column in values.values()),
+            )
+    if issues:
+        raise ActuatorParseError(issues)
+    return motors
+
+
+def _root(stage: Usd.Stage, given: str | None) -> str:
+    """The articulation root that is meant.
+
+    Raises:
+        ValueError: There is none, or several.
+    """
+    roots = articulation_roots(stage)
+    found = roots if given is None else [roots[at] for at in match_roots(given, roots)]
+    if len(found) != 1:
+        raise ValueError(
+            f"articulation_root = {given!r}: stands for {found or 'no articulation'}, must for one. Give the path of "
+            "one prim with PhysicsArticulationRootAPI."
+        )
+    return found[0]
+
+
+def _with_file(stage: Usd.Stage, path: str, controller: ControlConfig, issues: list[str]) -> ControlConfig:
+    """A controller whose file is found from everywhere."""
+    if not isinstance(controller, NeuralControlConfig) or not controller.model_path:
+        return controller
+    try:
+        return NeuralControlConfig(file_named(stage.GetPrimAtPath(path), str(controller.model_path)))
+    except ValueError as error:
+        issues.append(f"<{path}>.{MODEL_PATH} = {str(controller.model_path)!r}: {error}")
+        return controller
+
+
+def _property(stage: Usd.Stage, joints: tuple[str, ...], name: str) -> np.ndarray:
+    """Armature or friction of each joint; NaN where none is authored, or static and dynamic friction differ."""
+    axes = [(joint, axis_of(stage, joint, "")) for joint in joints]
+    if name == "armature":
+        return authored(stage, "armatures", axes)
+    static, dynamic = (authored(stage, f"{which}_frictions", axes) for which in ("static", "dynamic"))
+    return np.where(static == dynamic, static, np.nan)
+
+
+def _short(names: list[str], values: np.ndarray) -> float | dict[str, float] | None:
+    """One value where all joints have the same."""
+    if np.isnan(values).any():
+        return None
+    return float(values[0]) if (values == values[0]).all() else dict(zip(names, values.tolist(), strict=True))

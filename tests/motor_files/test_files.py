@@ -1,0 +1,186 @@
+"""The dictionary that was written is the one that is read, in every format."""
+
+from __future__ import annotations
+
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    load_motors,
+    save_motors,
+)
+from isaacsim.core.experimental.actuators.motor_files.formats import ENDINGS, MAX_BYTES
+from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, PositionBasedClampingConfig
+from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of, storable
+from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
+
+# what writes TOML comes with the extra `files`
+WRITTEN = [
+    pytest.param(ending, marks=pytest.mark.skipif(ending == ".toml" and not find_spec("tomli_w"), reason="no tomli_w"))
+    for ending in ENDINGS
+]
+ANYMAL = {
+    ".*_HAA|.*_HFE": MotorConfig(
+        PDControlConfig(80.0, 2.0), [DCMotorClampingConfig(120.0, 20.0, 80.0)], DelayConfig(2), 0.01
+    ),
+    ".*_KFE": MotorConfig(PDControlConfig(60.0, 2.0)),
+}
+AS_YAML = """\
+.*_HAA|.*_HFE:
+  controller: {law: pd, kp: 80.0, kd: 2.0}
+  clamping:
+  - {law: dc_motor, saturation_effort: 120.0, velocity_limit: 20.0, max_motor_effort: 80.0}
+  delay: {delay_steps: 2}
+  armature: 0.01
+.*_KFE:
+  controller: {law: pd, kp: 60.0, kd: 2.0}
+"""
+
+# what formats like least: words of YAML, quotes, signs of TOML, letters of anywhere
+texts = st.one_of(
+    st.sampled_from(["null", "on", "1e-3", "~", "<<", "a: b", "#", "'", '"', "\\\\", "- a", "inf", "a.b", "", " a "]),
+    st.text(max_size=8),
+)
+patterns = st.builds(lambda left, right: f"{left}|{right}", texts, texts).filter(lambda text: not pattern_problem(text))
+paths = texts.filter(lambda text: storable(text) and text.strip(" ./") != "" and "\\" not in text)
+
+
+def numbers(rule: Parameter) -> st.SearchStrategy[Any]:
+    """What a parameter may be."""
+    if rule.type == "int":
+        return st.integers(int(rule.lower), int(rule.upper))
+    finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    found = st.one_of(finite, st.sampled_from([0.0, 1e-45, 3.4028234663852886e38])).filter(rule.accepts)
+    return st.one_of(found, st.just(math.inf)) if rule.infinite else found
+
+
+def values(rule: Parameter) -> st.SearchStrategy[Any]:
+    """What a field may be in a file."""
+    if rule.type == "asset":
+        return paths.map(lambda name: f"/robots/nets/{name.replace('/', '_')}.onnx")
+    return st.one_of(numbers(rule), st.dictionaries(patterns, numbers(rule), min_size=1, max_size=3))
+
+
+def configs(kind: str) -> st.SearchStrategy[Any]:
+    """Configs of every class of a kind."""
+    tables = st.lists(st.tuples(*[st.floats(0, 1e6, width=32)] * 2), min_size=1, max_size=5).map(
+        lambda rows: PositionBasedClampingConfig(sorted(row[0] for row in rows), [row[1] for row in rows])
+    )
+    return st.one_of(
+        tables
+        if config is PositionBasedClampingConfig
+        else st.builds(config, **{name: values(rule) for name, rule in parameters_of(config).items()})
+        for config in CONFIGS
+        if config.KIND == kind
+    )
+
+
+motors = st.dictionaries(
+    patterns,
+    st.builds(
+        MotorConfig,
+        controller=st.none() | configs("controller"),
+        clamping=st.lists(configs("clamping"), max_size=3),
+        delay=st.none() | configs("delay"),
+        **{name: st.none() | values(rule) for name, rule in parameters_of(MotorConfig).items()},
+    ),
+    max_size=3,
+)
+
+
+@pytest.mark.parametrize("ending", WRITTEN)
+@given(motors=motors)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_was_written_is_read(ending: str, motors: dict[str, MotorConfig], tmp_path: Path) -> None:
+    """Infinity, numbers by pattern, tables and networks, every class, whatever the patterns."""
+    file = tmp_path / f"motors{ending}"
+    save_motors(file, motors)
+    assert load_motors(file) == motors
+
+
+def test_a_file_reads_well(tmp_path: Path) -> None:
+    """A line per config."""
+    save_motors(tmp_path / "a.yaml", ANYMAL)
+    assert (tmp_path / "a.yaml").read_text() == AS_YAML
+    # as people write it
+    by_hand = AS_YAML.replace(".*_KFE:", "# knees\n'.*_KFE':").replace("60.0", "60").replace("0.01", "1e-2")
+    (tmp_path / "a.yml").write_text("\ufeff" + by_hand, encoding="utf-8")
+    assert load_motors(tmp_path / "a.yml") == ANYMAL
+
+
+def test_lists_of_configs_are_written_too(tmp_path: Path) -> None:
+    """And read as the motors that they stand for."""
+    save_motors(tmp_path / "a.JSON", {".*": [MaxEffortClampingConfig(math.inf), PDControlConfig(1.0, 2.0)]})
+    assert load_motors(tmp_path / "a.JSON") == {
+        ".*": MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig(math.inf)])
+    }
+
+
+def test_networks_are_found_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the process stands."""
+    (tmp_path / "a.json").write_text('{".*": {"controller": {"law": "neural", "model_path": "nets/knee.onnx"}}}')
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.json", tmp_path / "a.json"):
+        controller: Any = load_motors(name)[".*"].controller
+        assert controller.model_path == str(tmp_path / "nets" / "knee.onnx")
+
+
+def test_problems_begin_with_the_file(tmp_path: Path) -> None:
+    """Each, so that they can be looked up."""
+    file = tmp_path / "a.toml"
+    file.write_text('a = 1\n["b".controller]\nlaw = "pd"\nkp = -1.0\nkd = 0.1')
+    with pytest.raises(ValueError) as caught:
+        load_motors(file)
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f"{file}: 'a' = 1: must be a motor")
+    assert second.startswith(f"{file}: 'b'.controller.kp = -1.0: must be finite and >= 0")
+
+
+def test_what_is_no_such_format_is_one_line(tmp_path: Path) -> None:
+    """With file, format and place."""
+    (tmp_path / "a.yaml").write_text("a: 1\na: 2")
+    with pytest.raises(ValueError, match=r"a\.yaml: must be YAML, but has the key 'a' twice.*in line 2\.$"):
+        load_motors(tmp_path / "a.yaml")
+    (tmp_path / "a.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"a\.json: must be JSON, but 'utf-8' codec"):
+        load_motors(tmp_path / "a.json")
+
+
+def test_a_large_file_is_not_read(tmp_path: Path) -> None:
+    """Nor parsed; one of just the size is."""
+    (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES))
+    assert load_motors(tmp_path / "a.json") == {}
+    (tmp_path / "a.json").write_text("{}".ljust(MAX_BYTES + 1))
+    with pytest.raises(ValueError, match=f"must be at most {MAX_BYTES} bytes"):
+        load_motors(tmp_path / "a.json")
+
+
+def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
+    """A file that was there stays as it was."""
+    save_motors(tmp_path / "a.json", ANYMAL)
+    before = (tmp_path / "a.json").read_text()
+    with pytest.raises(ValueError, match=r"'b'\.controller\.kp = -1\.0"):
+        save_motors(tmp_path / "a.json", ANYMAL | {"b": [PDControlConfig(-1.0, 0.0)]})
+    with pytest.raises(TypeError, match="motor = 3"):
+        save_motors(tmp_path / "a.json", {"b": 3})  # pyright: ignore[reportArgumentType]
+    assert (tmp_path / "a.json").read_text() == before
+
+
+def test_other_endings_are_refused(tmp_path: Path) -> None:
+    """Reading and writing."""
+    with pytest.raises(ValueError, match=r"a\.xml: must end in \.yaml, \.yml, \.toml, \.json\. Rename it\."):
+        save_motors(tmp_path / "a.xml", ANYMAL)
+    with pytest.raises(ValueError, match="must end in"):
+        load_motors(tmp_path / "a")
+    with pytest.raises(FileNotFoundError):
+        load_motors(tmp_path / "a.yaml")

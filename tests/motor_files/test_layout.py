@@ -1,0 +1,155 @@
+"""What a file of motors may say, and what is said of one that says something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.components.catalogue import LAWS as LINES
+from isaacsim.core.experimental.actuators.motor_files.layout import LAWS, MAX_PROBLEMS, motors_of, plain_of
+from isaacsim.core.experimental.actuators.specs.configs import (
+    ForeignConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PIDControlConfig,
+)
+from isaacsim.core.experimental.actuators.specs.motors import MotorConfig
+
+PD = {"law": "pd", "kp": 1.0, "kd": 0.1}
+
+
+def problems(plain: Any) -> list[str]:
+    """What reading says."""
+    with pytest.raises(ValueError) as caught:
+        motors_of(plain, "/robots")
+    return str(caught.value).splitlines()
+
+
+def test_every_law_of_the_package_has_a_name() -> None:
+    """The names are those of the config classes; every line of the table is there but that of the user's own laws."""
+    assert {kind: list(laws) for kind, laws in LAWS.items()} == {
+        "controller": ["pd", "pid", "neural"],
+        "clamping": ["max_effort", "dc_motor", "position_based"],
+        "delay": ["delay"],
+    }
+    named = {config for laws in LAWS.values() for config in laws.values()}
+    assert {line.config for line in LINES} - named == {ForeignConfig}
+
+
+def test_what_is_at_its_default_is_left_out() -> None:
+    """A file says what somebody said."""
+    assert plain_of({"a": [PDControlConfig(1, 2)], "b": MotorConfig()}, "/") == {
+        "a": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}},
+        "b": {},
+    }
+    assert plain_of({"a": [PIDControlConfig(1, 2, 3, const_effort=0.5)]}, "/")["a"]["controller"] == {
+        **{"law": "pid", "kp": 1.0, "ki": 2.0, "kd": 3.0, "const_effort": 0.5}
+    }
+
+
+def test_paths_are_relative_to_the_file() -> None:
+    """As long as both are moved together, the network is found."""
+    plain = plain_of({"a": [NeuralControlConfig("/robots/nets/knee.onnx")]}, "/robots/motors")
+    assert plain["a"]["controller"]["model_path"] == "../nets/knee.onnx"
+    (moved,) = motors_of(plain, "/elsewhere/motors").values()
+    assert moved.controller == NeuralControlConfig("/elsewhere/nets/knee.onnx")
+
+
+def test_infinity_may_be_a_word_where_it_has_a_meaning() -> None:
+    """JSON has no other way to say it; a gain is never infinite."""
+    limit = {"law": "max_effort", "max_effort": "inf"}
+    assert motors_of({"a": {"clamping": [limit]}}, "/")["a"].clamping == [MaxEffortClampingConfig(float("inf"))]
+    assert problems({"a": {"controller": PD | {"kp": "inf"}}})[0].startswith("'a'.controller.kp = 'inf': must be fini")
+
+
+def test_unknown_keys_are_refused_with_a_suggestion() -> None:
+    """Of a motor, of a config, and of laws."""
+    assert problems(
+        {
+            "a": {"clampings": []},
+            "b": {"controller": PD | {"kq": 3.0}},
+            "c": {"controller": PD | {"law": "pdd"}},
+            "d": {"controller": {"kp": 1.0}},
+            "e": {"delay": {"law": "delay", "delay_steps": 2}},
+        }
+    ) == [
+        "'a' has 'clampings': must be one of controller, clamping, delay, armature, friction. Did you mean clamping?",
+        "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
+        "'c'.controller.law = 'pdd': must be one of pd, pid, neural. Did you mean pd?",
+        "'d'.controller has no law: must be one of pd, pid, neural. Use one of these or remove it.",
+        "'e'.delay has 'law': must be one of delay_steps. Use one of these or remove it.",
+    ]
+
+
+def test_all_problems_are_told_at_once_with_their_places() -> None:
+    """Values by the rule of their field, also in dictionaries; what is missing; what is of another shape."""
+    clamps = [{"law": "max_effort", "max_effort": -1}, {"law": "dc_motor", "saturation_effort": 1.0}, 3]
+    table = {"law": "position_based", "lookup_positions": [0.0, 1.0], "lookup_efforts": [1.0]}
+    found = problems(
+        {
+            "(": {},
+            "a": {"controller": PD | {"kp": {"x": -1.0, ")": 1.0}, "kd": [1.0, 2.0]}, "armature": True},
+            "b": {"clamping": [*clamps, table], "delay": 2, "friction": {}},
+            "c": 3,
+            "d": {"clamping": {"law": "max_effort"}},
+            "e": {"controller": {"law": "neural", "model_path": 3}},
+        }
+    )
+    assert [line.split(":")[0] for line in found] == [
+        "'(' must be a regular expression, but missing ), unterminated subpattern at position 0. Correct it; a "
+        "backslash before a sign takes it literally.",
+        "'a'.controller.kp",
+        "'a'.controller.kp['x'] = -1.0",
+        "'a'.controller.kd = [1.0, 2.0]",
+        "'a'.armature = True",
+        "'b'.delay = 2",
+        "'b'.clamping[0].max_effort = -1",
+        "'b'.clamping[1] has no velocity_limit",
+        "'b'.clamping[1] has no max_motor_effort",
+        "'b'.clamping[2] = 3",
+        "'b'.clamping[3].lookup_positions has 2 values, lookup_efforts 1",
+        "'b'.friction has no pattern",
+        "'c' = 3",
+        "'d'.clamping = {'law'",
+        "'e'.controller.model_path = 3",
+    ]
+
+
+def test_reading_ends_when_enough_is_wrong() -> None:
+    """A file that is something else altogether costs little."""
+    found = problems({f"k{index}": 3 for index in range(10 * MAX_PROBLEMS)})
+    assert len(found) == MAX_PROBLEMS + 1
+    assert found[-1] == "and perhaps more: reading ended after 100 problems."
+
+
+@pytest.mark.parametrize("plain", [None, [], "motors", 3])
+def test_what_is_no_dictionary_is_refused(plain: Any) -> None:
+    """An empty file, for one."""
+    assert problems(plain)[0].endswith("must be motors by pattern of joint names. Write pattern: motor.")
+
+
+def test_what_a_file_cannot_hold_is_not_written() -> None:
+    """Values per robot, laws of the user's own, patterns that are none, values out of range: all at once."""
+    array: Any = np.array([1.0, 2.0])
+    own = ForeignConfig("OwnAPI", "clamping", {})
+
+    class Special(PDControlConfig):
+        pass
+
+    with pytest.raises(ValueError) as caught:
+        plain_of(
+            {
+                "a": MotorConfig(PDControlConfig(array, -1.0), [own]),
+                "(": [],
+                "b": [Special(1.0, 2.0)],
+                "c": MotorConfig(armature=[1.0]),  # pyright: ignore[reportArgumentType]
+            },
+            "/",
+        )
+    assert [line.split(":")[0].split(" = ")[0][:20] for line in str(caught.value).splitlines()] == [
+        *("'a'.controller.kd", "'a'.controller.kp", "'a'.clamping[0]", "'(' must be a regula", "'b'.controller"),
+        "'c'.armature",
+    ]
+    assert "set what differs in Python" in str(caught.value)

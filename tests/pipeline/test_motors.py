@@ -1,0 +1,319 @@
+"""Motors by pattern: which joints they drive, with which values, and the same efforts as by every other way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    Articulation,
+    ArticulationActuators,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    ControllerPD,
+    DCMotorClampingConfig,
+    Delay,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PositionBasedClampingConfig,
+    Simulation,
+    add_motors,
+    motors_of,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from neural_twin import random_network, write_network
+from places import ROBOTS as FILES
+from stages import stage_of
+
+NAMES = ["l_hip", "r_hip", "l_knee", "r_knee"]
+ROBOTS = 3
+ALL = "/Robot_.*"
+
+
+@pytest.fixture
+def host() -> Iterator[Any]:
+    """Three robots whose targets are 1 everywhere, physics running."""
+    made = ArraysHost(NAMES, ROBOTS)
+    with use_host(made):
+        made.play()
+        arrays = made.arrays()
+        assert arrays is not None
+        arrays.position_targets[:] = 1.0
+        yield made
+
+
+def efforts(host: Any, motors: Any, steps: int = 1) -> np.ndarray:
+    """Efforts of all robots and joints after some steps of these motors."""
+    with ArticulationActuators.from_configs(ALL, motors):
+        for _ in range(steps):
+            host.step(0.01)
+        return host.arrays().efforts.reshape(ROBOTS, -1).copy()
+
+
+def problems(motors: Any) -> list[str]:
+    with pytest.raises(ValueError) as caught:
+        ArticulationActuators.from_configs(ALL, motors)
+    return str(caught.value).splitlines()
+
+
+def test_patterns_match_names_in_full(host: Any) -> None:
+    """`hip` is no pattern for `l_hip`; every joint takes the motor of its pattern."""
+    assert (
+        efforts(host, {".*_hip": [PDControlConfig(5.0, 0.0)], "[lr]_knee": [PDControlConfig(7.0, 0.0)]}).tolist()
+        == [[5, 5, 7, 7]] * 3
+    )
+    assert "'hip' matches no joint" in problems({"hip": [PDControlConfig(5.0, 0.0)]})[0]
+
+
+def test_actuators_are_one_for_each_motor_in_joint_order(host: Any) -> None:
+    """Labels are the patterns, values robot-major over the joints."""
+    motors = {".*_knee": [PDControlConfig(7.0, 0.0)], ".*_hip": MotorConfig(PDControlConfig({"l.*": 1, "r.*": 2}, 0))}
+    with ArticulationActuators.from_configs(ALL, motors) as wrapper:
+        assert [one.label for one in wrapper.actuators] == [".*_hip", ".*_knee"]
+        assert [one.dof_names for one in wrapper.actuators] == [tuple(NAMES[:2]), tuple(NAMES[2:])]
+        assert wrapper.actuators[0].controller.kp.numpy().tolist() == [1, 2] * ROBOTS
+
+
+def test_gains_by_pattern_robot_and_joint(host: Any) -> None:
+    """Each joint and robot has its own; delays too."""
+    motors = {
+        ".*_hip": [PDControlConfig({"l.*": 5.0, "r.*": 6.0}, 0.0), DelayConfig({"l.*": 0, "r.*": 2})],
+        "l_knee": [PDControlConfig(np.array([1.0, 2.0, 3.0]), 0.0)],
+        "r_knee": [PDControlConfig(wp.array([[4.0], [5.0], [6.0]], device="cpu"), 0.0, [7, 8, 9])],
+    }
+    expected = [[5, 6, 1, 11], [5, 6, 2, 13], [5, 6, 3, 15]]
+    assert efforts(host, motors).tolist() == expected
+    both = {".*_hip": [PDControlConfig(np.arange(6.0).reshape(3, 2), 0.0)], ".*_knee": [PDControlConfig(0, 0)]}
+    assert efforts(host, both)[:, :2].tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_delays_differ_between_joints(host: Any) -> None:
+    """The ring is as long as the longest of them."""
+    motors = {".*": [PDControlConfig(1.0, 0.0), DelayConfig({"l.*": 0, "r.*": 2})]}
+    seen = []
+    with ArticulationActuators.from_configs(ALL, motors):
+        for target in (1.0, 2.0, 3.0):
+            host.arrays().position_targets[:] = target
+            host.step(0.01)
+            seen.append(host.arrays().efforts[:2].tolist())
+    assert seen == [[1, 1], [2, 1], [3, 1]]
+
+
+def test_joints_without_a_motor_are_named_and_keep_their_drives(host: Any) -> None:
+    """One warning for all of them."""
+    host.arrays().stiffnesses[:] = 3.0
+    with pytest.warns(UserWarning, match="</Robot_0>: joints r_hip, r_knee have no motor") as caught:
+        wrapper = ArticulationActuators.from_configs(ALL, {"l_.*": [PDControlConfig(1.0, 0.0)]})
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
+    wrapper.close()
+
+
+def test_a_motor_without_controller_leaves_the_drive_in_place(host: Any) -> None:
+    """It covers its joints nevertheless, and drives none of them."""
+    host.arrays().stiffnesses[:] = 3.0
+    with ArticulationActuators.from_configs(ALL, {"l_.*": [PDControlConfig(1.0, 0.0)], "r_.*": MotorConfig()}) as made:
+        assert made.actuated_dof_indices == [0, 2]
+        assert host.arrays().stiffnesses[:4].tolist() == [0, 3, 0, 3]
+
+
+def test_every_problem_is_told_at_once(host: Any, tmp_path: Path) -> None:
+    """Patterns, parts, values, shapes and files, each with its motor."""
+    found = problems(
+        {
+            "hip": [PDControlConfig(-1.0, 0.0)],
+            "(": [PDControlConfig(1.0, 0.0)],
+            "l_hip": [PDControlConfig({"x": 1.0}, [1.0, 2.0]), DelayConfig(-1)],
+            "[lr]_hip": [PDControlConfig(np.ones(2), np.zeros((3, 3)))],
+            "r_knee": [MaxEffortClampingConfig(3.0)],
+            "l_knee": [PDControlConfig(1, 1), MaxEffortClampingConfig(3.0), MaxEffortClampingConfig(4.0)],
+            "l_kne.": [NeuralControlConfig(tmp_path / "none.pt")],
+            "r_kne.": MotorConfig(PDControlConfig({"r.*": 1.0}, {"l.*": 1.0}), armature=-1.0, friction={"r.*": -2.0}),
+            "r_hip": "motor",
+        }
+    )
+    expected = [
+        "'(' must be a regular expression",
+        "'hip' matches no joint",
+        "l_hip is matched by 'l_hip' and '[lr]_hip'",
+        "motors['hip'].controller.kp = -1.0",
+        "motors['l_hip'].delay.delay_steps = -1",
+        "motors['[lr]_hip']: PDControlConfig.kp has shape (2,): must be (robots,) = (3,)",
+        "PDControlConfig.kd has shape (3, 3): must be (robots,) = (3,) or (robots, joints) = (3, 2)",
+        "motors['r_knee'] has limits or a delay and no controller",
+        "motors['l_knee'] has MaxEffortClampingConfig twice",
+        "motors['l_kne.']: model_path = ",
+        "motors['r_kne.'].armature = -1.0",
+        "motors['r_kne.'].friction['r.*'] = -2.0",
+        "motors['r_hip']: motor = 'motor'",
+    ]
+    text = "\n".join(found)
+    assert [part for part in expected if part not in text] == []
+    coverage = problems({".*": [PDControlConfig({"x": 1.0, "l.*": 1.0}, 0.0)]})
+    assert (
+        len(coverage) == 2
+        and "'x' matches no joint" in coverage[0]
+        and "r_hip, r_knee are matched by none" in coverage[1]
+    )
+
+
+def test_motors_are_a_dictionary(host: Any) -> None:
+    """A list says nothing of joints."""
+    assert "must be a dictionary" in problems([PDControlConfig(1.0, 0.0)])[0]
+
+
+def test_a_problem_leaves_nothing_behind(host: Any) -> None:
+    """Neither callbacks nor drives taken."""
+    host.arrays().stiffnesses[:] = 3.0
+    before = host.bus.num_callbacks
+    problems({".*": [PDControlConfig(-1.0, 0.0)]})
+    assert host.bus.num_callbacks == before and (host.arrays().stiffnesses == 3.0).all()
+
+
+def test_networks_are_read_from_where_the_program_says(host: Any, tmp_path: Path) -> None:
+    """Relative to where the program is; one file serves all joints."""
+    network = random_network("mlp", 2)
+    write_network(tmp_path / "net.safetensors", network, {"model_type": "mlp"})
+    from_file = efforts(host, {".*": [NeuralControlConfig("net.safetensors")]})
+    assert from_file.any() and (from_file == from_file[0, 0]).all()
+
+
+# the same by every way
+
+PANDA = {
+    "panda_joint[1-5]": [
+        PDControlConfig({"panda_joint[1-4]": 400.1, "panda_joint5": 100.3}, 12.7, 0.3),
+        # in USD the plain limit acts last, and so it does here
+        MaxEffortClampingConfig({"panda_joint[13]": 40.0, "panda_joint[245]": 30.5}),
+        DCMotorClampingConfig(90.0, 2.0, 50.0),
+        PositionBasedClampingConfig([-0.1, 0.1], [45.0, 35.0]),
+    ],
+    "panda_joint[67]": [PDControlConfig(100.3, 11.1), MaxEffortClampingConfig(12.0), DelayConfig(2)],
+}
+TARGETS = np.linspace(-0.5, 0.5, 7)
+
+
+def components(joint: int) -> tuple[ActuatorConfig, str]:
+    """The motor of one joint as components."""
+
+    def one(value: float) -> wp.array:
+        return wp.array([value], dtype=wp.float32, device="cpu")
+
+    if joint > 5:
+        delay = Delay(wp.array([2], dtype=wp.int32, device="cpu"), 2)
+        made = ActuatorConfig(ControllerPD(one(100.3), one(11.1)), [ClampingMaxEffort(one(12.0))], delay)
+    else:
+        made = ActuatorConfig(
+            ControllerPD(one(400.1 if joint < 5 else 100.3), one(12.7), one(0.3)),
+            [
+                ClampingDCMotor(one(90.0), one(2.0), one(50.0)),
+                ClampingPositionBased(lookup_positions=[-0.1, 0.1], lookup_efforts=[45.0, 35.0]),
+                ClampingMaxEffort(one(40.0 if joint in (1, 3) else 30.5)),
+            ],
+        )
+    return made, f"panda_joint{joint}"
+
+
+def plain(joint: int) -> tuple[ActuatorConfig, str]:
+    """The same as configs."""
+    if joint > 5:
+        made = ActuatorConfig(PDControlConfig(100.3, 11.1), [MaxEffortClampingConfig(12.0)], DelayConfig(2))
+    else:
+        made = ActuatorConfig(
+            PDControlConfig(400.1 if joint < 5 else 100.3, 12.7, 0.3),
+            [
+                DCMotorClampingConfig(90.0, 2.0, 50.0),
+                PositionBasedClampingConfig([-0.1, 0.1], [45.0, 35.0]),
+                MaxEffortClampingConfig(40.0 if joint in (1, 3) else 30.5),
+            ],
+        )
+    return made, f"panda_joint{joint}"
+
+
+def panda(way: str) -> np.ndarray:
+    """Efforts of 50 steps of the arm on MuJoCo, its motors given in one of the ways."""
+    stage = stage_of(FILES / "franka_panda.usda")
+    if way in ("USD", "back from USD"):
+        add_motors("/World/Panda", PANDA, stage=stage, overwrite_existing=True)
+    motors: Any = motors_of(stage) if way == "back from USD" else PANDA
+    if way == "back from USD":
+        stage = stage_of(FILES / "franka_panda.usda")
+        add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True)
+    with Simulation(stage) as sim:
+        sim.play()
+        if way == "configs":
+            made = ArticulationActuators.from_configs("/World/Panda", PANDA)
+        elif way in ("components", "plain configs"):
+            give = components if way == "components" else plain
+            made = ArticulationActuators.from_actuators("/World/Panda", [give(joint) for joint in range(1, 8)])
+        else:
+            made = ArticulationActuators("/World/Panda")
+        robot: Any = Articulation("/World/Panda")
+        robot.set_dof_position_targets(TARGETS)
+        efforts = []
+        with made:
+            for _ in range(50):
+                sim.step()
+                efforts.append(robot.get_dof_efforts().numpy()[0])
+    return np.array(efforts)
+
+
+@pytest.fixture(scope="module")
+def reference() -> np.ndarray:
+    """Efforts of the arm with motors from configs; limits of all kinds act."""
+    found = panda("configs")
+    assert found.shape == (50, 7) and np.isfinite(found).all() and (np.ptp(found, axis=0) > 1.0).all()
+    assert np.isclose(np.abs(found).max(axis=0)[[0, 5]], [40.0, 12.0]).all()
+    return found
+
+
+@pytest.mark.parametrize("way", ["components", "plain configs", "USD", "back from USD"])
+def test_efforts_are_bit_for_bit_those_of_every_other_way(reference: np.ndarray, way: str) -> None:
+    """Components and configs in `from_actuators`, prims, and prims of what was read from prims."""
+    assert (panda(way) == reference).all()
+
+
+def test_plain_configs_beside_components(host: Any) -> None:
+    """Either serves in `from_actuators`; arrays have one value per robot, and clamps keep their order."""
+    one = wp.ones(ROBOTS, dtype=wp.float32, device="cpu")
+    pairs = [
+        (ActuatorConfig(PDControlConfig([1.0, 2.0, 3.0], 0.0), [ClampingMaxEffort(one)]), "l_hip"),
+        (ActuatorConfig(ControllerPD(one, one), [MaxEffortClampingConfig(0.5)], DelayConfig(1)), "r_hip"),
+    ]
+    with ArticulationActuators.from_actuators(ALL, pairs) as made:
+        assert made.actuators[0].controller.kp.numpy().tolist() == [1, 2, 3]
+        host.step(0.01)
+        assert host.arrays().efforts.reshape(ROBOTS, -1)[:, :2].tolist() == [[1, 0.5]] * ROBOTS
+
+
+def test_wrong_plain_configs_are_told_at_once(host: Any) -> None:
+    """Values of every joint; a config of another kind at once."""
+    wrong = [
+        (ActuatorConfig(PDControlConfig(-1.0, [1.0]), [MaxEffortClampingConfig(-2.0)]), "l_hip"),
+        (ActuatorConfig(PDControlConfig(1.0, [1.0])), "r_hip"),
+    ]
+    with pytest.raises(ValueError) as caught:
+        ArticulationActuators.from_actuators(ALL, wrong)
+    text = str(caught.value)
+    for part in ("'l_hip'.controller.kp = -1", "max_effort = -2", "'r_hip': PDControlConfig.kd has shape (1,)"):
+        assert part in text
+    with pytest.raises(ValueError, match=r"controller = MaxEffort.*must be a Controller"):
+        ActuatorConfig(MaxEffortClampingConfig(1.0))
+
+
+def test_a_robot_with_motors_is_no_warning(host: Any) -> None:
+    """Only what is missing is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ArticulationActuators.from_configs(ALL, {".*": [PDControlConfig(1.0, 0.0)]}).close()

@@ -1,0 +1,134 @@
+"""Armature and friction of motors: in the simulator while attached, given back after."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    MotorConfig,
+    PDControlConfig,
+    Simulation,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from places import ROBOTS
+
+PANDA = "/World/Panda"
+PD = PDControlConfig(100.0, 10.0)
+ARMATURE = {"panda_joint[1-4]": 0.3, "panda_joint[5-7]": 0.05}
+WANTED = np.array([0.3] * 4 + [0.05] * 3)
+
+
+def inertias(robot: Any) -> np.ndarray:
+    """Diagonal of the mass matrix."""
+    return np.diagonal(robot.get_mass_matrices().numpy()[0]).copy()
+
+
+def frictions(robot: Any) -> list[np.ndarray]:
+    return [part.numpy()[0] for part in robot.get_dof_friction_properties()]
+
+
+def wrap(**properties: Any) -> ArticulationActuators:
+    return ArticulationActuators.from_configs(PANDA, {"panda_joint.*": MotorConfig(PD, **properties)})
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_armature_is_in_the_mass_matrix_until_close(early: bool) -> None:
+    """Whether the wrapper is made before or after play, and through stop and play."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        made = wrap(armature=ARMATURE) if early else None
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        authored = np.full(7, 0.1)
+        made = made or wrap(armature=ARMATURE)
+        for _ in range(2):
+            with_motors = inertias(robot)
+            np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], WANTED, rtol=1e-6)
+            sim.stop()
+            sim.play()
+        made.close()
+        np.testing.assert_allclose(with_motors - inertias(robot), WANTED - authored, atol=1e-6)
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], authored, rtol=1e-6)
+
+
+def test_friction_is_static_and_dynamic_and_given_back() -> None:
+    """Viscous friction stays."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        robot.set_dof_friction_properties(0.01, 0.01, 0.02)
+        made = wrap(friction=0.5)
+        expected = np.full(7, 0.5), np.full(7, 0.5), np.full(7, 0.02)
+        np.testing.assert_allclose(frictions(robot), expected, rtol=1e-6)
+        made.close()
+        np.testing.assert_allclose(frictions(robot), [[0.01] * 7, [0.01] * 7, [0.02] * 7], rtol=1e-6)
+
+
+def test_what_somebody_set_since_stays() -> None:
+    """Close restores only what is still as it was set."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        made = wrap(armature=0.3)
+        robot.set_dof_armatures(0.7, dof_indices=[2])
+        made.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy()[0], [0.1, 0.1, 0.7, 0.1, 0.1, 0.1, 0.1], rtol=1e-6)
+
+
+def test_the_last_of_several_wrappers_restores() -> None:
+    """What the joints had is noted once, by the first."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        first = wrap(armature=0.3)
+        with pytest.warns(UserWarning, match="driven by two actuator wrappers"):
+            second = wrap(armature=0.4)
+        first.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.4, rtol=1e-6)
+        second.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
+
+
+def test_values_per_robot() -> None:
+    """Copies of a robot may differ."""
+    with Simulation(ROBOTS / "pendulum.usda", num_envs=3) as sim:
+        sim.play()
+        robots: Any = Articulation("/World/envs/env_.*/Pendulum")
+        before = robots.get_dof_armatures().numpy()
+        motor = MotorConfig(PD, armature=[0.1, 0.2, 0.3])  # pyright: ignore[reportArgumentType]
+        with ArticulationActuators.from_configs(robots.paths, {"hinge": motor}):
+            np.testing.assert_allclose(robots.get_dof_armatures().numpy()[:, 0], [0.1, 0.2, 0.3], rtol=1e-6)
+        assert (robots.get_dof_armatures().numpy() == before).all()
+
+
+def test_a_motor_without_controller_is_no_more_than_its_properties() -> None:
+    """The drive goes on."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        robot.set_dof_gains(30.0, 3.0)
+        made = ArticulationActuators.from_configs(PANDA, {".*": MotorConfig(armature=0.3)})
+        assert made.actuators == [] and (robot.get_dof_gains()[0].numpy() == 30.0).all()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.3, rtol=1e-6)
+        sim.step()
+        made.close()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)
+
+
+def test_a_host_that_cannot_take_them_is_named_once() -> None:
+    """With the joints, one warning for each property; the motors drive."""
+    host = ArraysHost(["hip", "knee"])
+    with use_host(host):
+        host.play()
+        motors = {"hip": MotorConfig(PD, armature=0.1), "knee": MotorConfig(PD, armature=0.2)}
+        with pytest.warns(
+            UserWarning, match="armature of joints hip, knee has no effect: .* set_dof_armatures"
+        ) as caught:
+            made = ArticulationActuators.from_configs("/Robot", motors)
+        assert len(caught) == 1 and caught[0].filename == __file__
+        assert made.actuated_dof_indices == [0, 1]
+        made.close()

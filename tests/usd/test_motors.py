@@ -1,0 +1,205 @@
+"""Motors authored into USD by `add_motors`, and read back by `motors_of`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    add_actuator,
+    add_motors,
+    motors_of,
+    use_stage,
+)
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError, HostError
+from isaacsim.core.experimental.actuators.usd import author
+from neural_twin import random_network, write_network
+from places import ROBOTS
+from pxr import Sdf, Usd
+from small_stages import SmallStage, two_robots
+
+LEG = "/World/Leg"
+PD = PDControlConfig(20.0, 2.0)
+
+
+def leg() -> Any:
+    """A robot with joints `L_HAA`, `L_KFE`, `R_HAA`, `R_KFE` in a chain, and a slide."""
+    made = SmallStage()
+    made.root(LEG)
+    names = ["L_HAA", "L_KFE", "R_HAA", "R_KFE"]
+    for at, below in enumerate(["base", *names]):
+        made.body(f"{LEG}/{below}_link")
+        if at:
+            made.joint(f"{LEG}/{below}", "Revolute", f"{LEG}/{['base', *names][at - 1]}_link", f"{LEG}/{below}_link")
+    made.body(f"{LEG}/sole_link")
+    made.joint(f"{LEG}/slide", "Prismatic", f"{LEG}/R_KFE_link", f"{LEG}/sole_link")
+    return made.stage
+
+
+@pytest.fixture
+def stage() -> Any:
+    return leg()
+
+
+def text(stage: Any) -> str:
+    return stage.GetRootLayer().ExportToString()
+
+
+def test_motors_come_back_as_they_went_in(stage: Any) -> None:
+    """Every config, by the names of the joints."""
+    motors = {
+        ".*_HAA": MotorConfig(PD, [DCMotorClampingConfig(9.0, 2.0, 5.0), MaxEffortClampingConfig(4.0)], DelayConfig(3)),
+        ".*_KFE": [PIDControlConfig(1.0, 2.0, 3.0, 4.0, 5.0), PositionBasedClampingConfig([-1.0, 1.0], [3.0, 4.0])],
+        "slide": [PD],
+    }
+    prims = add_motors(LEG, motors, stage=stage)
+    assert [str(prim.GetPath()) for prim in prims] == [f"{LEG}/Actuators/{name}" for name in ("HAA", "KFE", "slide")]
+    expected = {
+        "L_HAA|R_HAA": motors[".*_HAA"],
+        "L_KFE|R_KFE": MotorConfig(motors[".*_KFE"][0], [motors[".*_KFE"][1]]),
+        "slide": MotorConfig(PD),
+    }
+    assert motors_of(stage) == expected
+    other = leg()
+    add_motors(LEG, motors_of(stage), stage=other)
+    assert motors_of(other) == expected
+
+
+def test_joints_with_other_values_get_prims_of_their_own(stage: Any) -> None:
+    """Called after what the names have in common; single ones after their joint, pattern or numbers else."""
+    kp = {".*_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
+    prims = add_motors(LEG, {".*": [PDControlConfig(kp, 0.0)]}, stage=stage)
+    assert [prim.GetName() for prim in prims] == ["HAA", "L_KFE", "joints"]
+    found = motors_of(stage)
+    assert {joints: motor.controller.kp for joints, motor in found.items()} == {
+        "L_HAA|R_HAA": 1.0,
+        "L_KFE": 2.0,
+        "R_KFE|slide": 3.0,
+    }
+    with use_stage(leg()):
+        again = {"L_.*": [PDControlConfig({"L_HAA": 1.0, "L_KFE": 2.0}, 0.0)], "R.*": [PD], r"\w+de": [PD]}
+        assert [prim.GetName() for prim in add_motors(LEG, again)] == ["L_HAA", "L_KFE", "R", "slide"]
+
+
+def test_armature_and_friction_are_the_joints_own(stage: Any) -> None:
+    """In single precision, by joint where they differ; joints that have none stand apart."""
+    motors = {
+        ".*_HAA": MotorConfig(PD, armature={"L.*": 0.25, "R.*": 0.5}, friction=0.125),
+        ".*_KFE": MotorConfig(PD, friction=0.75),
+        "slide": MotorConfig(armature=2.0),
+    }
+    assert len(add_motors(LEG, motors, stage=stage)) == 2
+    assert stage.GetAttributeAtPath(f"{LEG}/slide.physxJointAxis:linear:armature").Get() == 2.0
+    expected = {
+        "L_HAA|R_HAA": MotorConfig(PD, armature={"L_HAA": 0.25, "R_HAA": 0.5}, friction=0.125),
+        "L_KFE|R_KFE": MotorConfig(PD, friction=0.75),
+    }
+    assert motors_of(stage) == expected
+    static = stage.GetAttributeAtPath(f"{LEG}/L_KFE.physxJointAxis:angular:staticFrictionEffort")
+    static.Set(1.0)
+    # one friction is not what that joint has
+    assert motors_of(stage)["L_KFE"].friction is None and motors_of(stage)["R_KFE"].friction == 0.75
+
+
+def test_every_problem_is_told_at_once_and_nothing_is_authored(stage: Any) -> None:
+    """Of patterns, values and prims that are there."""
+    add_actuator(LEG, "slide", "push", PD, stage=stage)
+    before = text(stage)
+    wrong = {"HAA": [PD], ".*_HAA": [PDControlConfig(-1.0, 0.0)], ".*_KFE": MotorConfig(PD, armature=-1.0)}
+    with pytest.raises(ValueError) as caught:
+        add_motors(LEG, wrong, stage=stage)
+    for part in ("'HAA' matches no joint", "['.*_HAA'].controller.kp = -1.0", "['.*_KFE'].armature = -1.0"):
+        assert part in str(caught.value)
+    with pytest.raises(ValueError, match=r"slide> is driven by <.*/push> already. Deactivate that prim, or pass"):
+        add_motors(LEG, {".*": [PD]}, stage=stage)
+    with pytest.raises(ValueError, match=r"kp has shape \(2,\): must be \(robots,\) = \(1,\)"):
+        add_motors(LEG, {".*": [PDControlConfig(np.ones(2), 0.0)]}, stage=stage)
+    assert text(stage) == before
+
+
+def test_an_error_amid_writing_leaves_the_layer_as_it_was(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prims and joint properties alike."""
+    before, write, calls = text(stage), author._write, []
+
+    def second_fails(*args: Any) -> None:
+        calls.append(args)
+        if len(calls) == 2:
+            raise RuntimeError("disk is full")
+        write(*args)
+
+    monkeypatch.setattr(author, "_write", second_fails)
+    with pytest.raises(RuntimeError, match="disk is full"):
+        add_motors(LEG, {".*_HAA": MotorConfig(PD, armature=0.1), ".*_KFE": [PD]}, stage=stage)
+    assert text(stage) == before and len(calls) == 2
+
+
+def test_a_joint_property_that_cannot_be_authored_is_an_error(stage: Any) -> None:
+    """A stronger layer says otherwise; nothing is authored then."""
+    with Usd.EditContext(stage, stage.GetSessionLayer()):
+        add_motors(LEG, {".*_HAA": MotorConfig(armature=0.5)}, stage=stage)
+    before = text(stage)
+    with pytest.raises(HostError, match="has no effect, for a stronger layer authors it"):
+        add_motors(LEG, {".*_KFE": [PD], ".*_HAA": MotorConfig(PD, armature=0.1)}, stage=stage)
+    assert text(stage) == before
+
+
+def test_overwrite_replaces_what_drives_the_joints(stage: Any) -> None:
+    """Unless it drives others too, or stands in another layer."""
+    add_actuator(LEG, ["L_HAA", "L_KFE"], "left", PD, stage=stage)
+    add_actuator(LEG, "slide", "push", PD, stage=stage)
+    add_motors(LEG, {"L.*|slide": [PIDControlConfig(1.0, 2.0, 3.0)]}, stage=stage, overwrite_existing=True)
+    assert list(motors_of(stage)) == ["L_HAA|L_KFE|slide"]
+    with pytest.raises(ValueError, match="which drives other joints too"):
+        add_motors(LEG, {"slide": [PD]}, stage=stage, overwrite_existing=True)
+    with Usd.EditContext(stage, stage.GetSessionLayer()):
+        with pytest.raises(ValueError, match="in another layer than the edit target"):
+            add_motors(LEG, {".*": [PD]}, stage=stage, overwrite_existing=True)
+
+
+def test_joints_outside_articulations_match_no_pattern(stage: Any) -> None:
+    """Nor do those that have no single axis."""
+    stage.DefinePrim(f"{LEG}/loop", "PhysicsRevoluteJoint").CreateAttribute(
+        "physics:excludeFromArticulation", Sdf.ValueTypeNames.Bool
+    ).Set(True)
+    stage.DefinePrim(f"{LEG}/weld", "PhysicsFixedJoint")
+    (prim,) = add_motors(LEG, {".*": [PD]}, stage=stage)
+    assert [path.name for path in prim.GetRelationship("newton:targets").GetTargets()] == [
+        *("L_HAA", "L_KFE", "R_HAA", "R_KFE", "slide")
+    ]
+
+
+def test_motors_of_a_file_and_of_one_robot_of_several() -> None:
+    """Which robot is asked for where there are several."""
+    assert motors_of(ROBOTS / "pendulum.usda")["hinge"].controller is not None
+    stage = two_robots(ROBOTS / "pendulum.usda", "/World/Pendulum")
+    with pytest.raises(ValueError, match=r"stands for \[.*\], must for one"):
+        motors_of(stage)
+    assert motors_of(stage, "/World/Left") == motors_of(ROBOTS / "pendulum.usda")
+    with pytest.raises(ValueError, match="matches none"):
+        motors_of(stage, "/World/Middle")
+
+
+def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path: Path) -> None:
+    """What a stage may not read it cannot have read through a program either."""
+    (tmp_path / "robot").mkdir()
+    write_network(tmp_path / "robot" / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
+    made = leg()
+    made.GetRootLayer().Export(str(tmp_path / "robot" / "leg.usda"))
+    stage: Any = Usd.Stage.Open(str(tmp_path / "robot" / "leg.usda"))
+    add_motors(LEG, {".*": [NeuralControlConfig("./net.safetensors")]}, stage=stage)
+    found = next(iter(motors_of(stage).values()))
+    assert found.controller == NeuralControlConfig(str((tmp_path / "robot" / "net.safetensors").resolve()))
+    write_network(tmp_path / "outside.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
+    stage.GetAttributeAtPath(f"{LEG}/Actuators/joints.newton:modelPath").Set("../outside.safetensors")
+    with pytest.raises(ActuatorParseError, match="must lie in the folder of the layer"):
+        motors_of(stage)
