@@ -415,11 +415,17 @@ class MujocoSimulation:
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set properties at some places of the mirrors; data of one model must be given the same."""
+        # what is there already stays to the bit, in float64
+        new = {
+            name: given
+            for name, given in values.items()
+            if not np.array_equal(self.read_property(name)[at].astype(np.float32), given)
+        }
         envs, axes = np.divmod(at, self.width)
         if isinstance(self.data, DataList) and self.num_envs > 1:
-            for name, given in values.items():
+            for name, given in new.items():
                 self._require_shared(name, given, axes)
-        write_properties(self.data.fields, self._address, values, envs, axes)
+        write_properties(self.data.fields, self._address, new, envs, axes)
 
     # inside
 
