@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import use_host
-from isaacsim.core.experimental.actuators.hosts import current
+from isaacsim.core.experimental.actuators.hosts import opened
 from leg import Leg
 from places import ROBOTS
 
@@ -44,9 +44,9 @@ def _no_log_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
 @pytest.fixture(autouse=True)
 def _no_open_simulation() -> Iterator[None]:
     """No test inherits another one's simulation."""
-    current._open.clear()
+    opened.opened.clear()
     yield
-    current._open.clear()
+    opened.opened.clear()
 
 
 @pytest.fixture(params=["native", "warp"])

@@ -32,7 +32,7 @@ from isaacsim.core.experimental.actuators import (
     add_actuator,
 )
 from isaacsim.core.experimental.actuators.errors import HostError
-from isaacsim.core.experimental.actuators.hosts import current
+from isaacsim.core.experimental.actuators.hosts import opened
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
@@ -89,7 +89,7 @@ class Memory:
         self.authored = (np.arange(12, dtype=np.float32).reshape(2, ROWS, 3) + 1) * (generation + 1)
         self.host = ArraysHost(self.joints, ROWS, stage=_leg_stage())
         self.host.bus.on_ready(self._begin, order=-1)
-        current.enter(self.host)
+        opened.enter(self.host)
 
     @property
     def bus(self) -> Any:
@@ -109,7 +109,7 @@ class Memory:
 
     def close(self) -> None:
         self.host.stop()
-        current.leave(self.host)
+        opened.leave(self.host)
 
     def _begin(self) -> None:
         arrays = self.host.arrays()

@@ -19,6 +19,8 @@ from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
+from .hosts.mujoco.model_actuators import motors_of_model as motors_of_model
+from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
 from .motor_files.files import load_motors as load_motors
@@ -72,6 +74,7 @@ __all__ = [
     "Host",
     "MaxEffortClampingConfig",
     "MotorConfig",
+    "MujocoSimulation",
     "NeuralControlConfig",
     "PDControlConfig",
     "PIDControlConfig",
@@ -87,6 +90,7 @@ __all__ = [
     "load_motors",
     "motor_figures",
     "motors_of",
+    "motors_of_model",
     "parse_actuator_prim",
     "register_actuator_component",
     "save_motors",

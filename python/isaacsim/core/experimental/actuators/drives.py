@@ -66,7 +66,10 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
             # where the wrapper is made
             stacklevel=7,
         )
-    articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
+    if (silence := getattr(articulation, "silence_drives", None)) is not None:
+        silence(True, dof_indices=columns)
+    else:
+        articulation.set_dof_gains(stiffnesses=0.0, dampings=0.0, dof_indices=columns, update_default_gains=False)
 
 
 def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
@@ -102,21 +105,25 @@ def clear_efforts(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, c
 
 def _clear_efforts(articulation: ArticulationPort, freed: Collection[tuple[int, int]]) -> None:
     """Set the efforts of some joints to zero."""
+    do_all(functools.partial(articulation.set_dof_efforts, 0.0, **grid) for grid in _grids(freed))
+
+
+def _grids(places: Collection[tuple[int, int]]) -> list[dict[str, np.ndarray]]:
+    """Rows and columns as the indices of a few calls."""
     joints_of: dict[int, list[int]] = {}
-    for row, column in freed:
+    for row, column in places:
         joints_of.setdefault(row, []).append(column)
     # rows with the same joints go together, mostly all of them
     rows_with: dict[tuple[int, ...], list[int]] = {}
     for row, joints in joints_of.items():
         rows_with.setdefault(tuple(joints), []).append(row)
-    do_all(
-        functools.partial(articulation.set_dof_efforts, 0.0, indices=np.array(rows), dof_indices=np.array(joints))
-        for joints, rows in rows_with.items()
-    )
+    return [{"indices": np.array(rows), "dof_indices": np.array(joints)} for joints, rows in rows_with.items()]
 
 
 def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Mapping[tuple[int, int], _Drive]) -> None:
     """Give drives the gains they had, where these are still zero; others were set by somebody who wants them."""
+    if (silence := getattr(articulation, "silence_drives", None)) is not None:
+        return do_all(functools.partial(silence, False, **grid) for grid in _grids(freed))
     stiffnesses, dampings = (as_numpy(gains).copy() for gains in articulation.get_dof_gains())
     for at, drive in freed.items():
         if stiffnesses[at] == 0 and dampings[at] == 0:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from .errors import HostError, no_copy
 from .extras import needs
-from .hosts import current
+from .hosts import opened
 from .hosts.port import PhysicsBus
 
 
@@ -54,7 +54,7 @@ class Simulation:
         self._host = host_class(open_stage(source), float(dt), int(num_envs))
         self.engine = engine
         self.step_count = 0
-        current.enter(self)
+        opened.enter(self)
 
     @property
     def stage(self) -> Any:
@@ -129,7 +129,7 @@ class Simulation:
     def close(self) -> None:
         """Stop and cease to be the current simulation; calling it again does nothing."""
         self._host.stop()
-        current.leave(self)
+        opened.leave(self)
 
     def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
         """Return a picture, uint8, shape `(height, width, 3)`.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import HostError, do_all
+from .opened import opened as _open
 from .port import ArticulationPort, Host, require_host
 
 
@@ -20,9 +21,6 @@ class _StageOnly:
     stage: Any
 
 
-# innermost last; a simulation that nobody holds any more drops out by itself
-_open: list[Callable[[], Host | _StageOnly | None]] = []
-
 # of the Kit application that this process is, once somebody needed it
 _kit: list[Any] = []
 
@@ -30,17 +28,6 @@ _kit: list[Any] = []
 _former: weakref.WeakSet[Any] = weakref.WeakSet()
 
 _ISAAC_SIM = ("isaacsim.core.simulation_manager", "isaacsim.core.experimental.prims")
-
-
-def enter(host: Host) -> None:
-    """Make `host` the current one until `leave`; it is held weakly."""
-    leave(host)
-    _open.append(weakref.ref(host))
-
-
-def leave(host: Host) -> None:
-    """Take `host` out, wherever it stands; calling it again does nothing."""
-    _open[:] = [entry for entry in _open if entry() not in (None, host)]
 
 
 @contextlib.contextmanager

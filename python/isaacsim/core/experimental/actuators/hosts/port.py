@@ -179,6 +179,13 @@ class ArticulationExtras(Protocol):
         """Rows that belong to the given environments. Without it, row `i` is environment `i`."""
         ...
 
+    def silence_drives(self, silent: bool, *, indices: Any = None, dof_indices: Any = None) -> None:
+        """Keep the drives of joints from acting, or let them act as before. Else their gains are set to zero, and back.
+
+        For drives that are more than a stiffness and a damping.
+        """
+        ...
+
     def buffers(self) -> Buffers:
         """The arrays themselves, valid until physics stops. Without it, they are copied through getters and setters."""
         ...

@@ -192,19 +192,9 @@ def _yaml_classes() -> tuple[Any, Any]:
 
 
 def _yaml() -> Any:
-    try:
+    with needs("a YAML file", "files"):
         import yaml
-    except ImportError as error:
-        raise _missing("YAML", error) from None
     return yaml
-
-
-def _missing(wanted_for: str, error: ImportError) -> ImportError:
-    return ImportError(
-        f"{wanted_for} files need {error.name}, which is not installed. Run "
-        "`pip install 'articulation-actuators[files]'`, or name the file .json.",
-        name=error.name,
-    )
 
 
 _MAX_DOTS = 100

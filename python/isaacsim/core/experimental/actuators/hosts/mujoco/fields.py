@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import mujoco
 import numpy as np
-from mujoco.batch import Batch
 
 from ...errors import HostError
-from .model import LOCKED, NO_FORCE, OPEN_END, AxisAddress
+from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress
+
+if TYPE_CHECKING:
+    from mujoco.batch import Batch
 
 # fields of one number per DOF, and the properties they are
 _PER_DOF = {
@@ -25,7 +27,23 @@ _PER_DOF = {
 _LIMITS = {"lower_limits": 0, "upper_limits": 1}
 KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
 # fields that constants of the model are computed from
-_CONSTANTS = ("dof_armature", "body_pos", "body_quat")
+CONSTANTS = ("dof_armature", "body_pos", "body_quat")
+
+
+class Fields(Protocol):
+    """Fields of a model by environment."""
+
+    def read(self, name: str) -> np.ndarray:
+        """Values of a field, an environment a row; not to be written."""
+        ...
+
+    def own(self, name: str) -> np.ndarray:
+        """Values of a field by environment, to be written; then call `written`."""
+        ...
+
+    def written(self, name: str, envs: np.ndarray) -> None:
+        """Let the model's constants follow a field that was written."""
+        ...
 
 
 class ModelFields:
@@ -56,7 +74,7 @@ class ModelFields:
 
     def written(self, name: str, envs: np.ndarray) -> None:
         """Let the model's constants follow a field that was written."""
-        if name in _CONSTANTS:
+        if name in CONSTANTS:
             self._batch.set_const(np.unique(envs))
 
     def restore_bases(self, envs: np.ndarray) -> None:
@@ -70,7 +88,7 @@ class ModelFields:
         """Give other simulations of the same model the same fields."""
         for name, values in self._own.items():
             other.own(name)[:] = values
-        if not self._own.keys().isdisjoint(_CONSTANTS):
+        if not self._own.keys().isdisjoint(CONSTANTS):
             other._batch.set_const()
 
     def model_of(self, env: int) -> mujoco.MjModel:
@@ -81,7 +99,7 @@ class ModelFields:
         return self._scratch
 
 
-def read_property(fields: ModelFields, at: AxisAddress, name: str) -> np.ndarray:
+def read_property(fields: Fields, at: AxisAddress, name: str) -> np.ndarray:
     """A property of all axes, an environment a row; ±inf is no limit."""
     if name in _PER_DOF:
         return fields.read(_PER_DOF[name])[:, at.velocity]
@@ -96,7 +114,7 @@ def read_property(fields: ModelFields, at: AxisAddress, name: str) -> np.ndarray
 
 
 def write_properties(
-    fields: ModelFields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray, axes: np.ndarray
+    fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray, axes: np.ndarray
 ) -> None:
     """Set properties of some axes of some environments; `envs`, `axes` and the values have one shape."""
     _require_known(values)

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 from .scene import Axis, Body, Scene, Shape
 
 _GEOMETRIES = {
@@ -26,26 +27,19 @@ _GEOMETRIES = {
 }
 # half extents [m] at which an infinite plane is drawn
 _PLANE_SIZE = [50.0, 50.0, 0.1]
-# half the play [rad or m] of an axis whose limits are equal: MuJoCo wants them apart
-LOCKED = 1e-6
-# a drive without force, [N·m or N]: MuJoCo takes 0 for no limit
-NO_FORCE = 1e-300
-# where the open end of a one-sided limit is put, out of reach [rad or m]
-OPEN_END = 1e6
+# what ends the names of the two drives of an axis
+_DRIVES = ("/position", "/velocity")
 
 
 @dataclass(frozen=True)
-class AxisAddress:
-    """Where the axes of a scene stand in MuJoCo's arrays, in the order of the scene's articulations."""
+class DriveAddress(AxisAddress):
+    """Where the axes of a scene stand, in the order of its articulations, and their drives."""
 
-    joint: np.ndarray
-    position: np.ndarray
-    velocity: np.ndarray
     position_drive: np.ndarray
     velocity_drive: np.ndarray
 
 
-def build_model(scene: Scene, dt: float) -> tuple[mujoco.MjModel, AxisAddress]:
+def build_model(scene: Scene, dt: float) -> tuple[mujoco.MjModel, DriveAddress]:
     """Return the compiled model of `scene`, and where its axes stand.
 
     Drives are two affine actuators per axis, one on position and one on velocity, even with zero gains, so that gains
@@ -140,7 +134,7 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     if math.isfinite(axis.drive_limit):
         limit = max(axis.drive_limit, NO_FORCE)
         joint.actfrcrange = [-limit, limit]
-    for suffix in ("/position", "/velocity"):
+    for suffix in _DRIVES:
         spec.add_actuator(
             name=name + suffix,
             target=name,
@@ -185,12 +179,7 @@ def _add_look(spec: Any) -> None:
     spec.worldbody.add_light(pos=[2, -2, 6], dir=[-0.3, 0.3, -0.9], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
 
 
-def _addresses(model: mujoco.MjModel, names: list[str]) -> AxisAddress:
-    joints = np.array([model.joint(name).id for name in names], np.int64)
-    return AxisAddress(
-        joint=joints,
-        position=model.jnt_qposadr[joints].astype(np.int64),
-        velocity=model.jnt_dofadr[joints].astype(np.int64),
-        position_drive=np.array([model.actuator(name + "/position").id for name in names], np.int64),
-        velocity_drive=np.array([model.actuator(name + "/velocity").id for name in names], np.int64),
-    )
+def _addresses(model: mujoco.MjModel, names: list[str]) -> DriveAddress:
+    at = address_of(model, [model.joint(name).id for name in names])
+    drives = (np.array([model.actuator(name + end).id for name in names], np.int64) for end in _DRIVES)
+    return DriveAddress(at.joint, at.position, at.velocity, *drives)

@@ -1,0 +1,222 @@
+"""The actuators that a MuJoCo model has of its own, read as motors.
+
+What MuJoCo computes for an actuator on a hinge or slide with gear `g` and control `u` at position `q` and velocity `v`:
+
+    force = gain·u + b0 + b1·g·q + b2·g·v, limited to forcerange; effort = g·force
+
+so that `kp = −b1·g²`, `kd = −b2·g²` and `const_effort = b0·g`. A DC motor of torque constant `K` and resistance `R` has
+`gain = K/R` and `b2 = −K²/R`. Where `kp = 0`, a range of `u` is a limit of the effort, which falls with speed by `kd`:
+that of a DC motor. Where it is not, `u` is a position, which motors do not limit.
+Source: MuJoCo documentation, "Computation", Actuation model; XML reference, actuator/dcmotor.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from ...specs.configs import ClampingConfig, DCMotorClampingConfig, MaxEffortClampingConfig, PDControlConfig
+from ...specs.motors import MotorConfig
+
+_KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
+_ON_JOINTS = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT")
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """An actuator as a law of its joint: gains, and the bounds of its effort; inf is none."""
+
+    kp: float
+    kd: float
+    const_effort: float
+    max_effort: float
+    max_input: float
+
+
+def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
+    """Return what the model's own actuators do as motors, by joint, for `ArticulationActuators.from_configs`.
+
+    Position, velocity, motor, general, PID and DC-motor actuators on hinges and slides, gear included; the limits are
+    those of forces, of the joint, and of controls that set efforts. With the position or velocity target `u / gear`, or
+    the feedforward effort that the control stood for, a motor computes what its actuator did, once a step: as MuJoCo
+    does it with its Euler integrator. Implicit integrators know the damping of the model's actuators, and not of ours.
+
+    Args:
+        model: The model; it is not changed.
+
+    Returns:
+        A motor by joint name, which is a pattern too. Armature and friction are those of the joint.
+
+    Warns:
+        UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
+            actuators go on acting.
+    """
+    problems: list[str] = []
+    motors: dict[str, MotorConfig] = {}
+    by_joint = actuators_by_joint(model)
+    covered = {actuator for found in by_joint.values() for actuator in found}
+    for actuator in sorted(set(range(len(model.actuator_group))) - covered):
+        problems.append(f"{_actuator_name(model, actuator)!r} ({_target(model, actuator)})")
+    for joint, actuators in sorted(by_joint.items()):
+        read = [_linear(model, actuator) for actuator in actuators]
+        wrong = [(actuator, why) for actuator, why in zip(actuators, read, strict=True) if isinstance(why, str)]
+        laws = [law for law in read if isinstance(law, _Linear)]
+        name = model.joint(joint).name or f"joint_{joint}"
+        if not wrong and len(laws) > 1 and any(math.isfinite(min(law.max_effort, law.max_input)) for law in laws):
+            wrong = [(actuators[0], f"one of {len(laws)} on joint {name!r}, with limits of their own")]
+        if not wrong and (why := _joint_limit_problem(model, joint)):
+            wrong = [(actuators[0], why)]
+        if wrong:
+            problems += [f"{_actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
+            continue
+        dof = int(model.jnt_dofadr[joint])
+        motors[re.escape(name).replace("\\-", "-")] = MotorConfig(
+            PDControlConfig(
+                kp=sum(law.kp for law in laws),
+                kd=sum(law.kd for law in laws),
+                const_effort=sum(law.const_effort for law in laws),
+            ),
+            _clamps(model, joint, laws),
+            armature=float(model.dof_armature[dof]),
+            friction=float(model.dof_frictionloss[dof]),
+        )
+    if problems:
+        warnings.warn(
+            f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
+            "of the model, or write the motors of their joints by hand.",
+            stacklevel=2,
+        )
+    return motors
+
+
+def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:
+    """The model's actuators on each hinge or slide, of whatever kind."""
+    found: dict[int, list[int]] = {}
+    single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
+    for actuator, kind in enumerate(model.actuator_trntype):
+        joint = int(model.actuator_trnid[actuator, 0])
+        if mujoco.mjtTrn(kind).name in _ON_JOINTS and model.jnt_type[joint] in single:
+            found.setdefault(joint, []).append(actuator)
+    return found
+
+
+def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
+    """Stiffness and damping of the actuators on each joint, of those that have them."""
+    found = {}
+    for joint, actuators in actuators_by_joint(model).items():
+        laws = [law for one in actuators if isinstance(law := _linear(model, one), _Linear)]
+        found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws)
+    return found
+
+
+def _linear(model: mujoco.MjModel, actuator: int) -> _Linear | str:
+    """An actuator as a law of its joint, or why it is none."""
+    gain_type = mujoco.mjtGain(model.actuator_gaintype[actuator]).name
+    bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
+    gain, bias = model.actuator_gainprm[actuator], model.actuator_biasprm[actuator]
+    if why := _state_problem(model, actuator):
+        return why
+    if gain_type == "mjGAIN_DCMOTOR":
+        resistance, constant = gain[:2]
+        if gain[2:].any() or bias.any() or not _takes_voltage(model, actuator):
+            return "a DC motor with more than motor constant and resistance"
+        strength, (b0, b1, b2) = constant / resistance, (0.0, 0.0, -(constant**2) / resistance)
+    elif gain_type in ("mjGAIN_FIXED", "mjGAIN_AFFINE", "mjGAIN_PID") and bias_type in ("mjBIAS_NONE", "mjBIAS_AFFINE"):
+        if gain_type == "mjGAIN_AFFINE" and gain[1:3].any():
+            return "its gain depends on position or velocity"
+        strength, (b0, b1, b2) = gain[0], bias[:3] if bias_type == "mjBIAS_AFFINE" else np.zeros(3)
+    else:
+        return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
+    if b1 > 0 or b2 > 0:
+        return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
+    gear, max_effort, max_input = _gear(model, actuator), math.inf, math.inf
+    if model.actuator_forcelimited[actuator]:
+        low, high = model.actuator_forcerange[actuator]
+        if low != -high:
+            return f"its forcerange {low:g} … {high:g} is not symmetric"
+        max_effort = float(high * abs(gear))
+    control = _first_control(model, actuator)
+    if b1 == 0 and control is not None and model.actuator_ctrllimited[control]:
+        low, high = model.actuator_ctrlrange[control]
+        if low != -high:
+            return f"its ctrlrange {low:g} … {high:g}, which limits the effort, is not symmetric"
+        if b0 != 0:
+            return "its ctrlrange limits the effort about a constant"
+        max_input = float(abs(strength * high * gear))
+    return _Linear(float(-b1 * gear**2), float(-b2 * gear**2), float(b0 * gear), max_effort, max_input)
+
+
+def _clamps(model: mujoco.MjModel, joint: int, laws: Sequence[_Linear]) -> list[ClampingConfig]:
+    """The limits of one joint; several actuators have none of their own."""
+    kd = sum(law.kd for law in laws)
+    max_input = min(law.max_input for law in laws)
+    max_effort = min(law.max_effort for law in laws)
+    if model.jnt_actfrclimited[joint]:
+        max_effort = min(max_effort, float(model.jnt_actfrcrange[joint, 1]))
+    if math.isfinite(max_input) and kd > 0:
+        return [DCMotorClampingConfig(max_input, max_input / kd, max_effort)]
+    max_effort = min(max_effort, max_input)
+    return [MaxEffortClampingConfig(max_effort)] if math.isfinite(max_effort) else []
+
+
+def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:
+    """Why the limit that a joint puts on its actuators is none of a motor; empty if it is."""
+    if not model.jnt_actfrclimited[joint]:
+        return ""
+    low, high = model.jnt_actfrcrange[joint]
+    if low != -high:
+        return f"the actuatorfrcrange {low:g} … {high:g} of its joint is not symmetric"
+    return "its joint limits actuators and gravity compensation as one" if model.jnt_actgravcomp[joint] else ""
+
+
+def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
+    """What an actuator remembers from step to step; empty if nothing."""
+    dynamics = mujoco.mjtDyn(model.actuator_dyntype[actuator]).name
+    if model.actuator_plugin[actuator] >= 0:
+        return "a plugin"
+    if model.actuator_actnum[actuator] or dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR"):
+        return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
+    # only newer versions have it
+    delays = getattr(model, "actuator_delay", None)
+    return f"a delay of {delays[actuator]:g} s" if delays is not None and delays[actuator] else ""
+
+
+def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
+    return model.actuator_ctrlspec[actuator] == int(mujoco.mjtCtrlInput.mjINPUT_VOLTAGE)
+
+
+def _gear(model: mujoco.MjModel, actuator: int) -> float:
+    # newer versions have actuators with several outputs, and gears by output
+    outputs = getattr(model, "actuator_outadr", None)
+    return float(model.actuator_gear[actuator if outputs is None else outputs[actuator], 0])
+
+
+def _first_control(model: mujoco.MjModel, actuator: int) -> int | None:
+    """Where an actuator's first control stands; newer versions have actuators with several, or none."""
+    places = getattr(model, "actuator_ctrladr", None)
+    if places is None:
+        return actuator
+    return int(places[actuator]) if model.actuator_ctrlnum[actuator] else None
+
+
+def _target(model: mujoco.MjModel, actuator: int) -> str:
+    """What an actuator acts on that is no hinge or slide."""
+    kind = mujoco.mjtTrn(model.actuator_trntype[actuator]).name
+    if kind in _ON_JOINTS:
+        joint = int(model.actuator_trnid[actuator, 0])
+        ball = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL)
+        return f"acts on the {'ball' if ball else 'free'} joint {model.joint(joint).name or f'joint_{joint}'!r}"
+    return f"acts on {_KINDS.get(kind, kind)}"
+
+
+def _actuator_name(model: mujoco.MjModel, actuator: int) -> str:
+    return model.actuator(actuator).name or f"actuator_{actuator}"

@@ -1,0 +1,241 @@
+"""One's own MuJoCo data as environments: some `MjData` of one model, or a `mujoco.batch.Batch`.
+
+What is changed of a model here, its actuators switched off or a property of a joint set, is given back by `restore`.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import numpy as np
+
+from ...errors import HostError
+from .fields import CONSTANTS
+
+if TYPE_CHECKING:
+    from mujoco.batch import Batch
+
+
+class DataList:
+    """Environments that are `MjData` of one model, which they share.
+
+    Args:
+        model: Of all of them.
+        datas: One per environment.
+    """
+
+    def __init__(self, model: mujoco.MjModel, datas: Sequence[mujoco.MjData]) -> None:
+        self.model, self._datas, self.count = model, list(datas), len(datas)
+        self.fields = _SharedFields(model, self.count)
+
+        def write_bits(bits: np.ndarray) -> None:
+            model.opt.disableactuator = int(bits[0])
+
+        self._switches = _Switches(
+            model.actuator_group[None], lambda: np.array([model.opt.disableactuator]), write_bits
+        )
+
+    @property
+    def dt(self) -> float:
+        """Physics step [s]."""
+        return self.model.opt.timestep
+
+    def blocks(self, name: str) -> list[tuple[int, np.ndarray]]:
+        """A field of the data in place: pieces `(environments, columns)`, and the first environment of each."""
+        return [(env, getattr(data, name)[None]) for env, data in enumerate(self._datas)]
+
+    def step(self) -> None:
+        """One physics step of every environment."""
+        for data in self._datas:
+            mujoco.mj_step(self.model, data)
+
+    def reset(self, envs: np.ndarray, key: int) -> None:
+        """Put environments back to a keyframe, or to the model's defaults where it is negative."""
+        for env in envs:
+            # no keyframe of that number is the defaults
+            mujoco.mj_resetDataKeyframe(self.model, self._datas[env], key)
+
+    def switch_off(self, off: np.ndarray) -> None:
+        """Let exactly these actuators be off, `(environments, actuators)`; off in one data is off in all of them."""
+        self._switches.set(np.asarray(off.any(axis=0))[None])
+
+    def restore(self) -> None:
+        """Give everything back that was changed of the model."""
+        self._switches.set(np.zeros((1, len(self.model.actuator_group)), bool))
+        self.fields.restore()
+
+
+class BatchData:
+    """Environments that are the simulations of a batch, with a model each.
+
+    Args:
+        batch: The simulations.
+
+    Raises:
+        ValueError: Their physics steps differ.
+    """
+
+    def __init__(self, batch: Batch) -> None:
+        self.model, self._batch, self.count = batch.model, batch, batch.nsim
+        self.fields = _BatchFields(batch)
+        # the batch has a copy of the model of its own
+        steps = np.unique(self.fields.read("opt.timestep"))
+        if len(steps) > 1:
+            raise ValueError(
+                f"opt.timestep of the batch is {steps[0]:g} … {steps[-1]:g} s: must be the same in all simulations, "
+                "which are stepped together. Make it one."
+            )
+        self.dt = float(steps[0])
+        bits = batch.expand("opt.disableactuator")
+
+        def write_bits(values: np.ndarray) -> None:
+            bits[:] = values
+
+        self._switches = _Switches(batch.expand("actuator_group"), bits.copy, write_bits)
+
+    def blocks(self, name: str) -> list[tuple[int, np.ndarray]]:
+        """A field of the state in place, as one piece."""
+        return [(0, self._batch.bind(name))]
+
+    def step(self) -> None:
+        """One physics step of every environment."""
+        self._batch.step()
+
+    def reset(self, envs: np.ndarray, key: int) -> None:
+        """Put environments back to a keyframe, or to the model's defaults where it is negative."""
+        self._batch.reset(ids=envs, keyframe=key, stage=mujoco.mjtStage.mjSTAGE_NONE)
+
+    def switch_off(self, off: np.ndarray) -> None:
+        """Let exactly these actuators be off, `(environments, actuators)`."""
+        self._switches.set(off)
+
+    def restore(self) -> None:
+        """Give everything back that was changed of the models."""
+        self._switches.set(np.zeros((self.count, len(self.model.actuator_group)), bool))
+        self.fields.restore()
+
+
+class _Switches:
+    """Switches actuators off by moving them to a group that no other is in, and disabling the group.
+
+    That holds for every kind of actuator, whatever its parameters, and MuJoCo leaves it out of the derivatives of its
+    implicit integrators too; what an actuator adds to its joint's armature and damping stays.
+
+    Args:
+        groups: Of the actuators, a model a row, in place.
+        read_bits: Gives the disabled groups of each model.
+        write_bits: Sets them.
+    """
+
+    def __init__(
+        self, groups: np.ndarray, read_bits: Callable[[], np.ndarray], write_bits: Callable[[np.ndarray], None]
+    ) -> None:
+        self._groups, self._read_bits, self._write_bits = groups, read_bits, write_bits
+        self._off = np.zeros(groups.shape, bool)
+        self._former = groups.copy()
+
+    def set(self, off: np.ndarray) -> None:
+        """Let exactly these actuators be off, a model a row."""
+        newly, back = off & ~self._off, self._off & ~off
+        if not (newly.any() or back.any()):
+            return
+        if not self._off.any():
+            self._choose_group()
+        self._former[newly] = self._groups[newly]
+        self._groups[newly] = self._group
+        self._groups[back] = self._former[back]
+        self._off = off.copy()
+        bit, bits = 1 << self._group, self._read_bits()
+        self._write_bits(np.where(off.any(axis=1), bits | bit, (bits & ~bit) | self._was_disabled))
+
+    def _choose_group(self) -> None:
+        # MuJoCo can disable groups 0 … 30
+        free = sorted(set(range(31)) - set(self._groups.ravel().tolist()))
+        if not free:
+            raise HostError(
+                "the model's actuators are in all of the groups 0 … 30: one must be free, to switch off in it those "
+                "whose joints are driven. Put two groups into one."
+            )
+        self._group = free[-1]
+        self._was_disabled = self._read_bits() & (1 << self._group)
+
+
+class _SharedFields:
+    """The fields of one model, by environments that share it."""
+
+    def __init__(self, model: mujoco.MjModel, count: int) -> None:
+        self._model, self._count = model, count
+        self._former: dict[str, np.ndarray] = {}
+
+    def read(self, name: str) -> np.ndarray:
+        """Values of a field, an environment a row; not to be written."""
+        value = getattr(self._model, name)
+        return np.broadcast_to(value, (self._count, *value.shape))
+
+    def own(self, name: str) -> np.ndarray:
+        """Values of a field to be written, the same memory in each row; then call `written`."""
+        value = getattr(self._model, name)
+        self._former.setdefault(name, value.copy())
+        return np.lib.stride_tricks.as_strided(value, (self._count, *value.shape), (0, *value.strides))
+
+    def written(self, name: str, envs: np.ndarray) -> None:
+        """Let the model's constants follow a field that was written."""
+        if name not in CONSTANTS:
+            return
+        before = {other: value.copy() for other, value in _arrays(self._model)}
+        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
+        for other, value in _arrays(self._model):
+            if not np.array_equal(value, before[other], equal_nan=True):
+                self._former.setdefault(other, before[other])
+
+    def restore(self) -> None:
+        """Write back what every field was before."""
+        for name, value in self._former.items():
+            getattr(self._model, name)[:] = value
+        self._former.clear()
+
+
+class _BatchFields:
+    """The fields of the models of a batch."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+        self._former: dict[str, np.ndarray] = {}
+
+    def read(self, name: str) -> np.ndarray:
+        """Values of a field, an environment a row; not to be written."""
+        if (own := self._batch.expanded(name)) is not None:
+            return own
+        holder = self._batch.model.opt if name.startswith("opt.") else self._batch.model
+        value = np.asarray(getattr(holder, name.removeprefix("opt.")))
+        return np.broadcast_to(value, (self._batch.nsim, *value.shape))
+
+    def own(self, name: str) -> np.ndarray:
+        """Values of a field to be written; then call `written`."""
+        values = self._batch.expand(name)
+        self._former.setdefault(name, values.copy())
+        return values
+
+    def written(self, name: str, envs: np.ndarray) -> None:
+        """Let the models' constants follow a field that was written."""
+        if name in CONSTANTS:
+            self._batch.set_const(np.unique(envs))
+
+    def restore(self) -> None:
+        """Write back what every field was before."""
+        for name, values in self._former.items():
+            self._batch.expand(name)[:] = values
+        for name in self._former:
+            self.written(name, np.arange(self._batch.nsim))
+        self._former.clear()
+
+
+def _arrays(model: mujoco.MjModel) -> list[tuple[str, Any]]:
+    """The numeric arrays of a model, in place."""
+    names = [name for name in dir(model) if not name.startswith("_")]
+    return [(name, value) for name in names if isinstance(value := getattr(model, name), np.ndarray)]

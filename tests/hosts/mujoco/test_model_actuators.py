@@ -1,0 +1,185 @@
+"""A model's own actuators as motors: the same motion, and what no motor stands for is told by name."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import mujoco
+import numpy as np
+import pytest
+from driven import driven
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    MujocoSimulation,
+    PDControlConfig,
+    motors_of_model,
+)
+
+STEPS = 500
+
+
+def swing(actuators: str, joint: str = "", inside: str = "") -> mujoco.MjModel:
+    """A weightless hinge that carries a slide, with armature and damping of their own."""
+    return mujoco.MjModel.from_xml_string(
+        f"""
+        <mujoco>
+          <option timestep="0.002" gravity="0 0 0"><flag contact="disable"/></option>
+          <worldbody>
+            <site name="base"/>
+            <body name="arm">
+              <joint name="a" axis="0 1 0" armature="0.5" damping="0.1" {joint}/>
+              <geom size="0.1" mass="1" pos="0.2 0 0"/>
+              <body name="tip" pos="0.4 0 0">
+                <joint name="b" type="slide" axis="1 0 0" armature="0.25" frictionloss="0.05"/>
+                <geom size="0.05" mass="1"/><site name="end"/>
+              </body>
+            </body>
+            <body name="top"><joint name="spin" type="ball"/><geom size="0.1" mass="1"/></body>
+          </worldbody>
+          {inside}
+          <actuator>{actuators}</actuator>
+        </mujoco>"""
+    )
+
+
+# the actuator; what its control stands for; what one has to multiply the control with to get it; and how far it goes
+@pytest.mark.parametrize(
+    ("actuator", "target", "factor", "reach"),
+    [
+        ('<position joint="a" kp="10" kv="1"/>', "position", 1.0, 1.0),
+        ('<position joint="a" kp="10" dampratio="1" gear="2"/>', "position", 0.5, 1.0),
+        ('<position joint="a" kp="10" kv="1" gear="-2" forcerange="-3 3"/>', "position", -0.5, 2.0),
+        ('<position joint="a" kp="10" kv="1" armature="0.2" damping="0.3"/>', "position", 1.0, 1.0),
+        ('<velocity joint="a" kv="3" gear="2"/>', "velocity", 0.5, 1.0),
+        ('<velocity joint="a" kv="3" gear="2" ctrlrange="-2 2"/>', "velocity", 0.5, 4.0),
+        ('<motor joint="a" gear="5"/>', "effort", 5.0, 1.0),
+        ('<motor joint="a" gear="5" ctrlrange="-1 1"/>', "effort", 5.0, 3.0),
+        ('<general joint="a" gainprm="3" biasprm="1 -2 -3" biastype="affine" gear="2"/>', "position", 0.75, 2.0),
+        ('<general jointinparent="a" gainprm="3" biasprm="0 0 -2" biastype="affine"/>', "effort", 3.0, 2.0),
+        (
+            '<general joint="a" gainprm="3" biasprm="0 0 -2" biastype="affine" ctrlrange="-.5 .5" forcerange="-1 1"/>',
+            *("effort", 3.0, 3.0),
+        ),
+        ('<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20"/>', "effort", 4.0, 1.0),
+        (
+            '<dcmotor joint="a" motorconst="0.1" resistance="0.5" gear="20" ctrlrange="-2 2" saturation="0.3 0 0"/>',
+            *("effort", 4.0, 5.0),
+        ),
+        ('<pid joint="a" kp="10" kv="2"/>', "position", 1.0, 1.0),
+        ('<position joint="a" kp="8"/><velocity joint="a" kv="2"/>', "position", 1.0, 1.0),
+    ],
+)
+def test_motor_moves_a_joint_as_the_actuator_did(actuator: str, target: str, factor: float, reach: float) -> None:
+    """With a control that swings, and beyond its limits where there are some."""
+    controls = reach * np.sin(0.03 * np.arange(STEPS)) + 0.25 * reach
+    model = swing(actuator, 'actuatorfrcrange="-12 12"')
+    data = mujoco.MjData(model)
+    expected = np.zeros((STEPS, 2))
+    limits = 0
+    for step in range(STEPS):
+        data.ctrl[0] = controls[step]
+        mujoco.mj_step(model, data)
+        expected[step] = data.qpos[:2]
+        limits += abs(data.qfrc_actuator[0]) == 12
+    assert np.ptp(expected[:, 0]) > 0.05 and limits < STEPS / 2
+
+    motors = motors_of_model(model)
+    assert motors["a"].armature == 0.5 and motors["a"].friction == 0.0
+    data, seen = mujoco.MjData(model), np.zeros((STEPS, 2))
+    with MujocoSimulation(model, data) as sim, driven("arm", motors) as actuators:
+        robot = sim.articulation("arm")
+        # the controls go on, and do nothing
+        data.ctrl[:] = 100.0
+        for step in range(STEPS):
+            wanted = factor * controls[step]
+            if target == "position":
+                robot.set_dof_position_targets(wanted, dof_indices=[0])
+            elif target == "velocity":
+                robot.set_dof_velocity_targets(wanted, dof_indices=[0])
+            else:
+                actuators.set_dof_feedforward_effort_targets(wanted, dof_indices=[0])
+            sim.step()
+            seen[step] = data.qpos[:2]
+    np.testing.assert_allclose(seen, expected, rtol=0, atol=1e-6)
+
+
+def test_what_motors_say() -> None:
+    """Gains go with the square of the gear, limits with the gear; ranges of controls that set efforts are limits."""
+    model = swing(
+        """
+        <position joint="a" kp="10" kv="1" gear="-2" forcerange="-3 3" ctrlrange="-1 4"/>
+        <dcmotor joint="b" motorconst="0.1" resistance="0.5" gear="20" ctrlrange="-2 2" saturation="0.3 0 0"/>
+        """,
+        'actuatorfrcrange="-50 50"',
+    )
+    motors = motors_of_model(model)
+    assert motors == {
+        "a": MotorConfig(PDControlConfig(40.0, 4.0), [MaxEffortClampingConfig(6.0)], armature=0.5, friction=0.0),
+        "b": MotorConfig(
+            PDControlConfig(0.0, pytest.approx(8.0)),
+            [DCMotorClampingConfig(pytest.approx(8.0), pytest.approx(1.0), 6.0)],
+            armature=0.25,
+            friction=0.05,
+        ),
+    }
+    plain = swing('<motor joint="a" name="m"/>', 'actuatorfrcrange="-50 50"')
+    assert motors_of_model(plain)["a"].clamping == [MaxEffortClampingConfig(50.0)]
+    assert motors_of_model(swing('<motor joint="a"/>'))["a"].clamping == []
+
+
+def test_names_are_patterns_that_match_themselves() -> None:
+    names = ["left-hip", "left.hip", "hip(1)"]
+    joints = "".join(f'<body><joint name="{name}"/><geom size="1"/></body>' for name in names)
+    motors = "".join(f'<motor joint="{name}"/>' for name in names)
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{joints}</worldbody><actuator>{motors}</actuator></mujoco>"
+    )
+    found = motors_of_model(model)
+    assert [[name for name in names if re.fullmatch(pattern, name)] for pattern in found] == [[n] for n in names]
+    assert next(iter(found)) == "left-hip"
+
+
+@pytest.mark.parametrize(
+    ("actuator", "why"),
+    [
+        ('<motor name="x" tendon="cord"/>', "acts on a tendon"),
+        ('<motor name="x" site="end" refsite="base" gear="0 1 0"/>', "acts on a site"),
+        ('<motor name="x" joint="spin" gear="1 0 0"/>', "acts on the ball joint 'spin'"),
+        ('<muscle name="x" joint="a" lengthrange="0 1"/>', "activation dynamics of kind muscle"),
+        ('<position name="x" joint="a" timeconst="0.1"/>', "activation dynamics of kind filterexact"),
+        ('<intvelocity name="x" joint="a" actrange="-1 1"/>', "activation dynamics of kind integrator"),
+        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" inductance="0.1"/>', "kind dcmotor"),
+        ('<dcmotor name="x" joint="a" motorconst="1" resistance="1" cogging="1 2 3"/>', "more than motor constant"),
+        ('<damper name="x" joint="a" kv="2" ctrlrange="0 1"/>', "its gain depends on position or velocity"),
+        ('<general name="x" joint="a" biastype="affine" biasprm="0 2 0"/>', "its stiffness -2 or damping -0 is neg"),
+        ('<motor name="x" joint="a" forcerange="-1 2"/>', "its forcerange -1 … 2 is not symmetric"),
+        ('<motor name="x" joint="a" ctrlrange="0 1"/>', "its ctrlrange 0 … 1, which limits the effort, is not sym"),
+        (
+            '<motor name="x" joint="a" ctrlrange="-1 1"/><velocity joint="a" kv="1"/>',
+            "one of 2 on joint 'a', with limits",
+        ),
+        ('<position name="x" joint="a" delay="0.004" nsample="4"/>', "a delay of 0.004 s"),
+    ],
+)
+def test_actuators_that_no_motor_stands_for(actuator: str, why: str) -> None:
+    """They are named, their joints left out, and the others are read."""
+    cord = '<tendon><fixed name="cord"><joint joint="a" coef="1"/></fixed></tendon>'
+    model = swing(actuator + '<motor joint="b"/>', inside=cord)
+    with pytest.warns(UserWarning, match=rf"'x' \(.*{re.escape(why)}.*They go on acting"):
+        motors = motors_of_model(model)
+    assert list(motors) == ["b"]
+
+
+def test_limits_of_a_joint_that_are_none_of_a_motor() -> None:
+    model = swing('<motor name="x" joint="a"/>', 'actuatorfrcrange="-1 2"')
+    with pytest.warns(UserWarning, match=r"'x' \(the actuatorfrcrange -1 … 2 of its joint is not symmetric\)"):
+        assert motors_of_model(model) == {}
+
+
+def test_model_without_actuators_has_no_motors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert motors_of_model(swing("")) == {}

@@ -1,0 +1,15 @@
+"""Wrappers of some of the joints there are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+from isaacsim.core.experimental.actuators import ArticulationActuators, MotorConfig
+
+
+def driven(paths: str, motors: Mapping[str, MotorConfig]) -> ArticulationActuators:
+    """A wrapper of these motors; the other joints go without, which is meant."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "<.*>: joints .* have no motor", UserWarning)
+        return ArticulationActuators.from_configs(paths, motors)
