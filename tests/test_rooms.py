@@ -26,7 +26,7 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("articulation_actuators", "attachment", "drives", "components", "graphs", "hosts"),
-        *("networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
+        *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],
@@ -35,7 +35,10 @@ OWNERS = {
     "pxr": ["usd"],
     "rich": ["graphs", "training"],
     "torch": ["networks.torch_network", "training"],
-    "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
+    "warp": [
+        *("articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
+        *("networks", "nodes", "pipeline"),
+    ],
 }
 
 # what is named for type checkers there is let be: the package itself names everything

@@ -19,6 +19,8 @@ from .hosts.current import use_host as use_host
 from .hosts.current import use_stage as use_stage
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .loops.arrays import ActuatedArrays as ActuatedArrays
+from .loops.newton_model import ActuatedModel as ActuatedModel
 from .networks.convert import convert_checkpoint as convert_checkpoint
 from .networks.load import load_metadata as load_metadata
 from .networks.trust import allow_checkpoints as allow_checkpoints
@@ -42,6 +44,8 @@ from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingC
 
 __version__: str
 __all__ = [
+    "ActuatedArrays",
+    "ActuatedModel",
     "Actuator",
     "ActuatorConfig",
     "ActuatorGroup",
