@@ -28,6 +28,7 @@ _OTHERS = {
     "Controller": "components.base",
     "Extension": "extension",
     "Host": "hosts.port",
+    "MotorConfig": "specs.motors",
     "PhysicsBus": "hosts.port",
     "SchemaNames": "pipeline.parse",
     "Simulation": "simulation",

@@ -41,6 +41,7 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.motors import MotorConfig as MotorConfig
 
 __version__: str
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "Extension",
     "Host",
     "MaxEffortClampingConfig",
+    "MotorConfig",
     "NeuralControlConfig",
     "PDControlConfig",
     "PIDControlConfig",

@@ -19,11 +19,15 @@ from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
 from .hosts.values import resolve_indices
+from .motor_properties import JointValues
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs
+from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.step.fault import Fault
+from .specs.actuator_spec import ActuatorSpec
+from .specs.motors import Motors
 from .usd.discover import discover
 
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
@@ -34,6 +38,13 @@ def close_all() -> None:
     with contextlib.ExitStack() as stack:
         for wrapper in tuple(_open):
             stack.callback(wrapper.close)
+
+
+def _built(specs: Sequence[ActuatorSpec], robots: Binding) -> tuple[list[ActuatorEntry], list[tuple[str, str]]]:
+    """The actuators that specs describe, and path and name of each driven joint axis."""
+    with quiet_warp():
+        entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
+    return entries, [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
 
 
 class ArticulationActuators:
@@ -81,11 +92,73 @@ class ArticulationActuators:
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is not None:
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths
-            specs = discover(*found, files=True, trusted=trusted)
-            with quiet_warp():
-                entries = [entry_from_spec(spec, robots.num_robots, robots.device) for spec in specs]
-            axes = [(target, target.rsplit("/", 1)[1]) for spec in specs for target in spec.targets]
+            entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
+
+    @classmethod
+    def from_configs(
+        cls,
+        paths: str | Sequence[str],
+        motors: Motors,
+        *,
+        auto_step_pre_physics: bool = True,
+        device: Any = None,
+        trusted: bool = False,
+    ) -> Self:
+        """Return a wrapper with motors described by configs; actuator prims on the stage are not read.
+
+        A pattern is a regular expression that matches names of joints in full. A value of a config is a number, a
+        dictionary from patterns to numbers, or an array with one value per robot, `(robots,)`, or per robot and joint
+        of its motor, `(robots, joints)`. Clamps act in the same order as from USD, the plain limit last. Joints without
+        a motor keep their own drives, and a warning names them.
+
+        Armature and friction of motors are set whenever physics becomes ready; `close` restores what the joints had.
+        Where the articulation of the simulator has no such setters, a warning says so.
+
+        Args:
+            paths: As for the constructor.
+            motors: By pattern, a `MotorConfig` or a list of configs that stands for one.
+            auto_step_pre_physics: Step before every physics step by itself.
+            device: As for the constructor.
+            trusted: Whether Torch may run networks that are not recognised; see `trust_checkpoints`.
+
+        Raises:
+            ValueError: A pattern matches nothing, a joint has two motors, or a value cannot be used; lists every
+                problem.
+            HostError: No simulation is open.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import (
+            ...     ArticulationActuators, MaxEffortClampingConfig, PDControlConfig, Simulation,
+            ... )
+            >>> with Simulation("data/robots/pendulum.usda") as sim:
+            ...     sim.play()
+            ...     actuators = ArticulationActuators.from_configs(
+            ...         "/World/Pendulum", {"hinge": [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(10.0)]}
+            ...     )
+            ...     sim.step(10)
+            ...     print(actuators.actuated_dof_indices)
+            [0]
+        """
+        host = current_host()
+        robots = Binding(host.articulation(paths))
+        names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
+        motors_found = resolve_motors(motors, names, joints, robots.num_robots, networks=True, trusted=trusted)
+        if bare := without_motor(motors_found, names):
+            warnings.warn(
+                f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
+                "Give them one, if they are to be driven.",
+                stacklevel=2,
+            )
+        specs = [motor.spec for motor in motors_found if motor.spec is not None]
+        self = cls.__new__(cls)
+        properties = [
+            JointValues(name, [(joints[at], names[at]) for at in motor.columns], values)
+            for motor in motors_found
+            for name, values in motor.properties.items()
+        ]
+        self._build(host, robots, *_built(specs, robots), auto_step_pre_physics, device, properties)
+        return self
 
     @classmethod
     def from_actuators(
@@ -100,6 +173,7 @@ class ArticulationActuators:
 
         The components are those of `actuators[i]` themselves, with their arrays moved to the articulation's device; one
         that serves several joints, or drives another open wrapper, is copied. `close` leaves them with their values.
+        A config in place of a component, `ActuatorConfig(PDControlConfig(80.0, 2.0))`, becomes one for each joint.
 
         Args:
             paths: As for the constructor.
@@ -313,6 +387,7 @@ class ArticulationActuators:
         axes: list[tuple[str, str]],
         auto_step: bool,
         device: Any,
+        properties: Sequence[JointValues] = (),
     ) -> None:
         """Build everything, then attach to physics; an error leaves nothing of it behind.
 
@@ -328,7 +403,7 @@ class ArticulationActuators:
                     "every step would copy otherwise. Leave device out.",
                     stacklevel=3,
                 )
-            self._attachment = Attachment(self, host.bus, robots, axes, auto_step)
+            self._attachment = Attachment(self, host.bus, robots, axes, auto_step, properties)
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)

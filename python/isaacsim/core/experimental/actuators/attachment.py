@@ -21,6 +21,7 @@ from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .hosts.values import broadcast, resolve_indices
+from .motor_properties import JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
 
 _INFINITY = float("inf")
@@ -49,19 +50,26 @@ class Attachment:
         robots: The articulation.
         axes: The driven joint of each slot: its path on the prototype, and its name.
         auto_step: Whether to step before every physics step.
+        properties: What motors add to their joints.
 
     Raises:
         HostError: A joint is not in the articulation.
     """
 
     def __init__(
-        self, owner: Steppable, bus: PhysicsBus, robots: Binding, axes: list[tuple[str, str]], auto_step: bool
+        self,
+        owner: Steppable,
+        bus: PhysicsBus,
+        robots: Binding,
+        axes: list[tuple[str, str]],
+        auto_step: bool,
+        properties: Sequence[JointValues] = (),
     ) -> None:
         self._owner = weakref.ref(owner)
         self._bus, self._robots = bus, robots
-        self._axes, self._auto_step = axes, auto_step
+        self._axes, self._auto_step, self._properties = axes, auto_step, properties
         self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
-        self.columns = self._find_columns()
+        self.columns = self._find_columns(axes)
         self.closed = False
         self.error: BaseException | None = None
         self.buffers: Buffers | None = None
@@ -199,6 +207,7 @@ class Attachment:
         self._unsubscribe_step()
         self.buffers, self._holds_drives = None, False
         forget_drives(self._bus)
+        forget_properties(self._bus)
 
     # inside
 
@@ -215,7 +224,7 @@ class Attachment:
                 f"{self!r} was made for {self.num_robots} robots and its paths match {len(paths)} now. "
                 "Close it and make a new one."
             )
-        columns = self._find_columns()
+        columns = self._find_columns(self._axes)
         feedforward = np.zeros((self.num_robots, self.articulation.num_dofs), np.float32)
         # joints may have come or gone, and stand elsewhere
         feedforward[:, columns] = self.feedforward[:, self.columns]
@@ -229,13 +238,19 @@ class Attachment:
         self.buffers, self._holds_drives = buffers, True
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)
+        if self._properties:
+            given = [(one, self._find_columns(one.axes)) for one in self._properties]
+            set_properties(self, self._bus, self.articulation, given)
         if self._auto_step:
             self._subscribe_step()
 
     def _give_drives_back(self) -> None:
-        """Clear the efforts and restore the gains, if they were taken and physics was not stopped since."""
-        if self._holds_drives and self.columns and self._are_robots_there():
-            release_drives(self, self._bus, self.articulation, self.driven)
+        """Clear the efforts, restore gains and properties, if they were taken and physics was not stopped since."""
+        if self._holds_drives and self._are_robots_there():
+            taken = self, self._bus, self.articulation
+            drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
+            properties = [functools.partial(restore_properties, *taken)] if self._properties else []
+            do_all([*drives, *properties])
         self._holds_drives = False
 
     def _hear_no_more(self, subscription: Subscription) -> None:
@@ -244,16 +259,16 @@ class Attachment:
             subscription.close()
             self._subscriptions = [other for other in self._subscriptions if other is not subscription]
 
-    def _find_columns(self) -> list[int]:
-        """Column of each slot in the articulation as it is now.
+    def _find_columns(self, axes: Sequence[tuple[str, str]]) -> list[int]:
+        """Column of each joint axis in the articulation as it is now.
 
         Raises:
             HostError: A joint is gone.
         """
         there = list(zip(self._robots.prototype_dof_paths, self.articulation.dof_names, strict=True))
-        if missing := [path for path, name in self._axes if (path, name) not in there]:
+        if missing := [path for path, name in axes if (path, name) not in there]:
             raise HostError(f"{self!r}: joints {missing} are no longer there. Close it and make a new one.")
-        return [there.index(axis) for axis in self._axes]
+        return [there.index(axis) for axis in axes]
 
     def _require_nothing_to_step(self) -> None:
         """Raise what keeps the actuators from stepping; where there are none, nothing does but an error of before."""

@@ -33,7 +33,7 @@ class _Drive:
 _taken: weakref.WeakKeyDictionary[Any, dict[str, _Drive]] = weakref.WeakKeyDictionary()
 
 
-def _physics(bus: PhysicsBus) -> Any:
+def physics_of(bus: PhysicsBus) -> Any:
     """Whose joints they are: buses may be several to look at one and the same physics."""
     return getattr(bus, "physics", bus)
 
@@ -42,10 +42,10 @@ def take_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, col
     """Set the drive gains of the given columns to zero, in all rows, and note what they were."""
     if not columns:
         return
-    drives = _taken.setdefault(_physics(bus), {})
+    drives = _taken.setdefault(physics_of(bus), {})
     stiffnesses, dampings = (as_numpy(gains) for gains in articulation.get_dof_gains())
     shared: dict[str, Any] = {}
-    for row, paths in enumerate(_axis_paths(articulation)):
+    for row, paths in enumerate(axis_paths(articulation)):
         for column in columns:
             stiffness, damping = stiffnesses[row, column], dampings[row, column]
             drive = drives.get(paths[column])
@@ -77,8 +77,8 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
     if not bus.ready:
         # physics is just stopping, and others were told before the owner
         return forget_drives(bus)
-    notes = _taken.get(_physics(bus), {})
-    paths = _axis_paths(articulation)
+    notes = _taken.get(physics_of(bus), {})
+    paths = axis_paths(articulation)
     freed: dict[tuple[int, int], _Drive] = {}
     for row, column in itertools.product(range(len(paths)), columns):
         if (drive := notes.get(paths[row][column])) is None:
@@ -93,8 +93,8 @@ def release_drives(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, 
 
 def clear_efforts(owner: Any, bus: PhysicsBus, articulation: ArticulationPort, columns: list[int]) -> None:
     """Set the efforts of the joints to zero that nobody else drives."""
-    notes = _taken.get(_physics(bus), {})
-    paths = _axis_paths(articulation)
+    notes = _taken.get(physics_of(bus), {})
+    paths = axis_paths(articulation)
     shared = {path for path, drive in notes.items() if any(other is not owner for other in drive.owners)}
     everywhere = itertools.product(range(len(paths)), columns)
     _clear_efforts(articulation, [(row, column) for row, column in everywhere if paths[row][column] not in shared])
@@ -128,10 +128,10 @@ def _restore_gains(articulation: ArticulationPort, columns: list[int], freed: Ma
 
 def forget_drives(bus: PhysicsBus) -> None:
     """Physics has stopped: the notes of this bus are void."""
-    _taken.pop(_physics(bus), None)
+    _taken.pop(physics_of(bus), None)
 
 
-def _axis_paths(articulation: ArticulationPort) -> list[list[str]]:
+def axis_paths(articulation: ArticulationPort) -> list[list[str]]:
     """One unique text per row and axis; the axes of one joint share its path."""
     names = articulation.dof_names
     return [[f"{path}:{name}" for path, name in zip(row, names, strict=True)] for row in articulation.dof_paths]

@@ -137,7 +137,7 @@ class Component:
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:
-        """Return the component of a config, each value repeated for `num_actuators` actuators."""
+        """Return the component of a config, each value repeated for `num_actuators` actuators; see `repeated`."""
         return cls(**{name: repeated(getattr(config, name), num_actuators, device) for name in cls.PARAMETERS})
 
     @classmethod
@@ -356,9 +356,10 @@ def actuator_axis(component: Any, state: Any, name: str) -> int:
     return axes.get(name, getattr(component, "STATE_AXIS", -1))
 
 
-def repeated(value: float, count: int, device: Any, dtype: Any = wp.float32) -> wp.array:
-    """Return a new array that holds `count` times `value`."""
-    return wp.array(np.full(count, value, wp.dtype_to_numpy(dtype)), dtype=dtype, device=device)
+def repeated(value: Any, count: int, device: Any, dtype: Any = wp.float32) -> wp.array:
+    """Return a new array of `count` numbers, robot-major: one for all, or one per joint, or per robot and joint."""
+    row_by_row = np.resize(np.asarray(value, wp.dtype_to_numpy(dtype)), count)
+    return wp.array(row_by_row, dtype=dtype, device=device)
 
 
 def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:

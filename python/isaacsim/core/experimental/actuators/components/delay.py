@@ -195,7 +195,7 @@ class Delay(Component):
     def from_config(cls, config: DelayConfig, num_actuators: int, device: Any) -> Self:
         """Return the component of a config, its delay repeated for `num_actuators` actuators."""
         steps = repeated(config.delay_steps, num_actuators, device, wp.int32)
-        return cls(steps, max_delay=config.delay_steps)
+        return cls(steps, max_delay=int(np.max(config.delay_steps)))
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:

@@ -146,7 +146,8 @@ class ActuatedArrays(Actuated):
         """Read and write these arrays from now on."""
         # an error leaves nothing that would be recognised
         self._q = _NOBODY
-        key = tuple(map(id, given))
+        q, qd, q_target, qd_target, feedforward, out = given
+        key = id(q), id(qd), id(q_target), id(qd_target), id(feedforward), id(out)
         bound = self._bound.get(key)
         if bound is None or not _are_there(bound.tensors):
             bound = self._look_at(given)
@@ -157,7 +158,8 @@ class ActuatedArrays(Actuated):
             if len(self._bound) > _KEPT:
                 del self._bound[next(iter(self._bound))]
             self._result, self._tensors = bound.result, bound.tensors
-            self._q, self._qd, self._q_target, self._qd_target, self._feedforward, self._out = given
+            self._q, self._qd, self._q_target = q, qd, q_target
+            self._qd_target, self._feedforward, self._out = qd_target, feedforward, out
         return bound
 
     def _look_at(self, given: tuple[Any, ...]) -> _Bound:

@@ -6,22 +6,26 @@ import inspect
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ..compat import newton
 from ..components import catalogue
 from ..components.base import Clamping, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 
 
 @dataclass
 class ActuatorConfig:
     """An actuator built in Python, for `ArticulationActuators.from_actuators`.
 
-    Components are ours or newton.actuators' own, of version 1.2 or later, or of a subclass of either.
+    Each part is a config, whose values are numbers or arrays `(num_robots,)`, or a component: ours or newton.actuators'
+    own, of version 1.2 or later, or of a subclass of either.
 
     Args:
-        controller: The control law, its arrays sized `(num_robots,)`.
+        controller: The control law, the arrays of a component sized `(num_robots,)`.
         clamping: Effort limits, applied in list order.
         delay: Command delay, or None.
 
@@ -29,9 +33,9 @@ class ActuatorConfig:
         ValueError: There is no controller, something is no clamp or no delay, or cannot be used.
     """
 
-    controller: Controller
-    clamping: list[Clamping] = field(default_factory=list)
-    delay: Delay | None = None
+    controller: Controller | ControlConfig
+    clamping: list[Clamping | ClampingConfig] = field(default_factory=list)
+    delay: Delay | DelayConfig | None = None
 
     def __post_init__(self) -> None:
         check_config(self)
@@ -50,6 +54,9 @@ def check_config(config: ActuatorConfig) -> None:
         given.append(("delay", config.delay, Delay, "Give one, or leave it out."))
     for name, component, family, remedy in given:
         subject = f"ActuatorConfig: {name}"
+        if isinstance(component, Config) and component.KIND == name.partition("[")[0]:
+            # its values are checked where the number of robots is known
+            continue
         try:
             known = newton.stand_in(component)
         except (ValueError, OSError) as error:
@@ -95,7 +102,7 @@ class ActuatorEntry:
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
-    """Return the actuator that carries out one prim's spec on `num_robots` robots.
+    """Return the actuator that carries out a spec on `num_robots` robots, that of a prim or of a program's motor.
 
     Where newton.actuators was imported before, its components are instances of newton's classes too, of those that its
     version has.
@@ -106,7 +113,12 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
     try:
         return _from_spec(spec, num_robots, device)
     except ValueError as error:
-        raise ActuatorParseError([f"<{spec.path}>: {error}"]) from error
+        where = f"<{spec.path}>" if spec.path.startswith("/") else f"motors[{spec.path!r}]"
+        raise ActuatorParseError([f"{where}: {error}"]) from error
+
+
+def _configs(spec: ActuatorSpec) -> list[Any]:
+    return [part for part in (spec.controller, *spec.clamping, spec.delay) if part is not None]
 
 
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
@@ -114,9 +126,9 @@ def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntr
     clamps = sorted(spec.clamping, key=catalogue.canonical_rank)
     return ActuatorEntry(
         label=spec.path,
-        dof_names=tuple(target.rsplit("/", 1)[1] for target in spec.targets),
+        dof_names=spec.dof_names,
         controller=newton.dressed(catalogue.build(spec.controller, count, device, spec.checkpoint)),
         clamping=[newton.dressed(catalogue.build(config, count, device)) for config in clamps],
         delay=newton.dressed(catalogue.build(spec.delay, count, device)) if spec.delay else None,
-        shared=True,
+        shared=not any(np.ndim(value) == 2 for config in _configs(spec) for value in vars(config).values()),
     )

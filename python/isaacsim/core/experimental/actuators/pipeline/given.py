@@ -7,13 +7,18 @@ copied, with the values it has now.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import warp as wp
 
 from ..compat import newton
+from ..components import catalogue
+from ..specs.configs import Config
+from ..specs.motors import motor_of, problems_of
 from .entry import ActuatorConfig, ActuatorEntry, check_config
+from .motors import Fit
 from .plan import check_parameters
 
 
@@ -25,6 +30,7 @@ def entries_from_configs(
     Raises:
         ValueError: A config cannot be used, or an array does not fit the robots; nothing has been changed then.
     """
+    pairs = _built(pairs, num_robots, device)
     for config, dof_name in pairs:
         check_config(config)
         # what takes a place among robots has an array of its own for it
@@ -35,6 +41,43 @@ def entries_from_configs(
         _entry(config, dof_name, [_taken_in(one, taken, device) for one in _components(config)])
         for config, dof_name in pairs
     ]
+
+
+def _built(
+    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
+) -> list[tuple[ActuatorConfig, str]]:
+    """The same actuators, with components in place of plain configs.
+
+    Raises:
+        ValueError: Listing every value of them that cannot be used.
+    """
+    problems: list[str] = []
+
+    def built(part: Any, dof_name: str) -> Any:
+        if not isinstance(part, Config):
+            return part
+        fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
+        network, fits = fit.network(part), fit.config(part)
+        return part if problems else catalogue.build(fits, num_robots, device, network)
+
+    for config, dof_name in pairs:
+        plain = [part for part in _components(config) if isinstance(part, Config)]
+        problems += problems_of(motor_of(plain), f"actuator {dof_name!r}")
+    made = [
+        (
+            dataclasses.replace(
+                config,
+                controller=built(config.controller, dof_name),
+                clamping=[built(clamp, dof_name) for clamp in config.clamping or ()],
+                delay=built(config.delay, dof_name),
+            ),
+            dof_name,
+        )
+        for config, dof_name in pairs
+    ]
+    if problems:
+        raise ValueError("\n".join(problems))
+    return made
 
 
 def release(components: Iterable[Any]) -> None:

@@ -1,4 +1,4 @@
-"""What one actuator prim says, as plain data: the hand-over from USD to the pipeline."""
+"""One actuator as plain data: the hand-over to the pipeline from USD, and from motors that a program gives."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from .configs import ClampingConfig, ControlConfig, DelayConfig
 
 @dataclass(frozen=True)
 class ActuatorSpec:
-    """One actuator of a robot file.
+    """One actuator of a robot file, or of a program.
+
+    A value of a config may be an array `(joints,)` or `(robots, joints)` where a program gives it.
 
     Args:
-        path: Path of the `NewtonActuator` prim.
+        path: Path of the `NewtonActuator` prim, or the pattern of a motor.
         targets: Paths of the joint prims it drives, in authored order; each gets the whole pipeline.
         controller: The control law.
         clamping: Effort limits in authored order.
         delay: Command delay, or None.
         checkpoint: The network of a neural controller, where its file was read.
+        dof_names: Names of the driven joint axes; by default those of the joints.
     """
 
     path: str
@@ -27,3 +30,9 @@ class ActuatorSpec:
     clamping: tuple[ClampingConfig, ...] = ()
     delay: DelayConfig | None = None
     checkpoint: Any = field(default=None, compare=False, repr=False)
+    dof_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.dof_names:
+            # the class is frozen
+            object.__setattr__(self, "dof_names", tuple(target.rsplit("/", 1)[1] for target in self.targets))

@@ -101,13 +101,21 @@ def parameters_of(config: Any) -> dict[str, Parameter]:
 
 def violations(config: Any, subject: str) -> list[str]:
     """One message per field of `config` whose value breaks its rule; empty when all is well."""
-    single = [
-        f"{subject}.{name} = {getattr(config, name)!r}: {described.rule}. Give a value in that range."
+    checked = (
+        complaint(f"{subject}.{name}", getattr(config, name), described)
         for name, described in parameters_of(config).items()
-        if not described.accepts(getattr(config, name))
-    ]
-    # rules between fields, as far as each field alone is good
-    return single or [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
+    )
+    return [found for found in checked if found] or conflicts(config, subject)
+
+
+def complaint(subject: str, value: Any, described: Parameter) -> str | None:
+    """What is wrong with a value, or None."""
+    return None if described.accepts(value) else f"{subject} = {value!r}: {described.rule}. Give a value in that range."
+
+
+def conflicts(config: Any, subject: str) -> list[str]:
+    """What is wrong between fields of `config` that are each good alone."""
+    return [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
 
 
 def _can_be_stored(path: str) -> bool:

@@ -1,0 +1,145 @@
+"""Hand what motors add to their joints, armature and friction, to the simulator, and give it back.
+
+As with drives, several wrappers may be of one joint: the first to come notes what the joint had, the last to leave
+restores it, unless somebody set something else since. Notes are kept per physics and forgotten when it stops: play
+reads the joints from the stage again.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .drives import axis_paths, physics_of
+from .errors import do_all
+from .hosts.port import ArticulationPort, PhysicsBus
+from .hosts.values import as_numpy
+
+
+@dataclass(frozen=True)
+class JointValues:
+    """Values that a motor gives its joints.
+
+    Args:
+        name: `armature` or `friction`.
+        axes: The joints: path on the prototype, and name.
+        values: [kg·m² or kg], [N·m or N]: a number, or an array `(joints,)` or `(robots, joints)`.
+    """
+
+    name: str
+    axes: list[tuple[str, str]]
+    values: Any
+
+
+@dataclass
+class _Note:
+    """A property of one joint: what it was before, and what was set."""
+
+    before: np.ndarray
+    set: np.float32
+    owners: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Getter and setter of an articulation, and what one value stands for there; rows of a property are its parts."""
+
+    getter: str
+    setter: str
+    parts: int
+
+    def read(self, articulation: Any) -> np.ndarray:
+        """Values, shape `(parts, robots, DOFs)`."""
+        found = getattr(articulation, self.getter)()
+        return np.array([as_numpy(part) for part in (found if isinstance(found, tuple) else (found,))[: self.parts]])
+
+    def write(self, articulation: Any, values: np.ndarray, columns: Sequence[int]) -> None:
+        """Set values, shape `(parts, robots, DOFs)`, in some columns."""
+        parts = [np.ascontiguousarray(part[:, columns]) for part in values]
+        getattr(articulation, self.setter)(*parts, dof_indices=list(columns))
+
+
+# dry friction is static and dynamic there
+_ACCESS = {
+    "armature": _Access("get_dof_armatures", "set_dof_armatures", 1),
+    "friction": _Access("get_dof_friction_properties", "set_dof_friction_properties", 2),
+}
+
+_taken: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], _Note]] = weakref.WeakKeyDictionary()
+
+
+def set_properties(
+    owner: Any, bus: PhysicsBus, articulation: ArticulationPort, given: Sequence[tuple[JointValues, list[int]]]
+) -> None:
+    """Set properties of joints, each in the columns beside it, and note what they were.
+
+    Warns, with the names of the joints, where the articulation has no such property.
+    """
+    notes = _taken.setdefault(physics_of(bus), {})
+    paths = axis_paths(articulation)
+    for name, access in _ACCESS.items():
+        mine = [(one, columns) for one, columns in given if one.name == name]
+        if not mine:
+            continue
+        if not (hasattr(articulation, access.getter) and hasattr(articulation, access.setter)):
+            joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
+            warnings.warn(
+                f"{owner!r}: {name} of joints {joints} has no effect: {type(articulation).__name__} has no "
+                f"{access.setter}. Author it in the robot's file, or leave it out.",
+                stacklevel=7,
+            )
+            continue
+        before = access.read(articulation)
+        after = before.copy()
+        for one, columns in mine:
+            after[:, :, columns] = one.values
+        columns = sorted(column for _, of_one in mine for column in of_one)
+        access.write(articulation, after, columns)
+        for row, of_row in enumerate(paths):
+            for column in columns:
+                note = notes.setdefault((name, of_row[column]), _Note(before[:, row, column], after[0, row, column]))
+                if not np.array_equal(before[:, row, column], np.broadcast_to(note.set, access.parts)):
+                    # somebody set another value since: that is the one to restore
+                    note.before = before[:, row, column]
+                note.set = after[0, row, column]
+                note.owners.add(owner)
+
+
+def restore_properties(owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:
+    """Give joints that no other wrapper is of the properties they had, where these are still what was set."""
+    if not bus.ready:
+        # physics is just stopping, and others were told before the owner
+        return forget_properties(bus)
+    notes = _taken.get(physics_of(bus), {})
+    place = {
+        path: (row, column) for row, of_row in enumerate(axis_paths(articulation)) for column, path in enumerate(of_row)
+    }
+    mine = {key: note for key, note in notes.items() if owner in note.owners and key[1] in place}
+
+    def restore(name: str) -> None:
+        access = _ACCESS[name]
+        freed = {place[path]: note for (of, path), note in mine.items() if of == name and set(note.owners) == {owner}}
+        if freed:
+            values = access.read(articulation)
+            for (row, column), note in freed.items():
+                if (values[:, row, column] == note.set).all():
+                    values[:, row, column] = note.before
+            access.write(articulation, values, sorted({column for _, column in freed}))
+        for key, note in mine.items():
+            if key[0] == name:
+                note.owners.discard(owner)
+                if not note.owners:
+                    del notes[key]
+
+    parts: list[Callable[[], None]] = [lambda name=name: restore(name) for name in _ACCESS]
+    do_all(parts)
+
+
+def forget_properties(bus: PhysicsBus) -> None:
+    """Physics has stopped: the notes of this bus are void."""
+    _taken.pop(physics_of(bus), None)

@@ -1,0 +1,181 @@
+"""Motors by pattern become motors of joints: which joints each drives, and its values per joint or robot.
+
+A value may be a number, a dictionary from patterns to numbers, or an array with one value per robot, `(robots,)`, or
+per robot and joint of the pattern, `(robots, joints)`. Every problem is told at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..networks.checkpoint import Checkpoint
+from ..networks.load import load_checkpoint
+from ..specs.actuator_spec import ActuatorSpec
+from ..specs.configs import NeuralControlConfig
+from ..specs.fields import Parameter, parameters_of
+from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
+from ..specs.patterns import assigned, by_joint, pattern_problem
+
+
+@dataclass(frozen=True)
+class Motor:
+    """The motor of some joints.
+
+    Args:
+        pattern: Which it was given for.
+        columns: Its joints, as positions among the names, ascending.
+        spec: What drives them, a value of a config being a number or an array `(joints,)` or `(robots, joints)`; None
+            where the drive of the simulator does.
+        properties: `armature` [kg·m² or kg] and `friction` [N·m or N] as far as given, shaped like these values.
+    """
+
+    pattern: str
+    columns: tuple[int, ...]
+    spec: ActuatorSpec | None
+    properties: dict[str, Any]
+
+
+def resolve_motors(
+    motors: Motors,
+    names: Sequence[str],
+    paths: Sequence[str],
+    num_robots: int,
+    *,
+    networks: bool = False,
+    trusted: bool = False,
+) -> list[Motor]:
+    """Return the motors of a robot, in the order of their first joints.
+
+    Args:
+        motors: Motors by pattern.
+        names: Names of the joints.
+        paths: Paths of the joints.
+        num_robots: Number of robots.
+        networks: Whether to read the files of networks.
+        trusted: Whether Torch may run those that are not recognised.
+
+    Raises:
+        ValueError: Listing everything that is wrong, a line each.
+    """
+    if not isinstance(motors, Mapping):
+        raise ValueError(f"motors = {motors!r:.120}: must be a dictionary. Write {{pattern: motor}}.")
+    _, problems = assigned(motors, names, "motors", every=False)
+    found: list[Motor] = []
+    for pattern, given in motors.items():
+        subject = f"motors[{pattern!r:.120}]"
+        columns = () if pattern_problem(pattern) else _matched(pattern, names)
+        try:
+            motor = motor_of(given)
+        except (TypeError, ValueError) as error:
+            problems.append(f"{subject}: {error}")
+            continue
+        own = problems_of(motor, subject) + _misfits(motor, subject)
+        problems += own
+        fit = Fit([names[at] for at in columns], num_robots, subject, problems)
+        checkpoint = fit.network(motor.controller, trusted) if networks else None
+        if own or not columns:
+            continue
+        spec = None
+        if motor.controller is not None:
+            spec = ActuatorSpec(
+                path=pattern,
+                targets=tuple(paths[at] for at in columns),
+                controller=fit.config(motor.controller),
+                clamping=tuple(fit.config(clamp) for clamp in motor.clamping),
+                delay=motor.delay and fit.config(motor.delay),
+                checkpoint=checkpoint,
+                dof_names=tuple(names[at] for at in columns),
+            )
+        found.append(Motor(pattern, columns, spec, fit.values(motor)))
+    if problems:
+        raise ValueError("\n".join(problems))
+    return sorted(found, key=lambda motor: motor.columns)
+
+
+def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:
+    """Names of the joints that no motor is for."""
+    covered = {column for motor in motors for column in motor.columns}
+    return [name for column, name in enumerate(names) if column not in covered]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fits the values of a motor to its joints.
+
+    Args:
+        names: Names of the joints.
+        num_robots: Number of robots.
+        subject: What errors call the motor.
+        problems: Where problems go.
+    """
+
+    names: Sequence[str]
+    num_robots: int
+    subject: str
+    problems: list[str]
+
+    def config(self, config: Any) -> Any:
+        """A copy of a config whose numbers fit."""
+        return dataclasses.replace(config, **self.values(config))
+
+    def values(self, config: Any) -> dict[str, Any]:
+        """The numbers of a config that are given, by field: one, or an array `(joints,)` or `(robots, joints)`."""
+        return {
+            name: self._number(described, value, f"{self.subject}: {type(config).__name__}.{name}")
+            for name, described in parameters_of(config).items()
+            if described.type in ("float", "int") and (value := getattr(config, name)) is not None
+        }
+
+    def network(self, config: Any, trusted: bool = False) -> Checkpoint | None:
+        """The network that a config names, or None."""
+        if isinstance(config, NeuralControlConfig) and config.model_path:
+            try:
+                return load_checkpoint(config.model_path, trusted=trusted)
+            except (ValueError, OSError) as error:
+                self.problems.append(f"{self.subject}: model_path = {str(config.model_path)!r}: {error}")
+        return None
+
+    def _number(self, described: Parameter, value: Any, subject: str) -> Any:
+        dtype = np.int32 if described.type == "int" else np.float32
+        if isinstance(value, Mapping):
+            try:
+                return np.array(by_joint(value, self.names, subject), dtype)
+            except ValueError as error:
+                self.problems.extend(str(error).splitlines())
+                return value
+        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        if array.ndim == 0:
+            return array.item()
+        shapes = (self.num_robots,), (self.num_robots, len(self.names))
+        if array.shape not in shapes:
+            self.problems.append(
+                f"{subject} has shape {array.shape}: must be (robots,) = {shapes[0]} or (robots, joints) = "
+                f"{shapes[1]}, the joints being {', '.join(self.names)}. Reshape it."
+            )
+            return value
+        table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
+        return table[0] if self.num_robots == 1 else table
+
+
+def _matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
+    expression = re.compile(pattern)
+    return tuple(at for at, name in enumerate(names) if expression.fullmatch(name))
+
+
+def _misfits(motor: MotorConfig, subject: str) -> list[str]:
+    """What is wrong between the parts of a motor."""
+    problems: list[str] = []
+    if motor.controller is None and (motor.clamping or motor.delay is not None):
+        problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
+    schemas = [clamp.SCHEMA for clamp in motor.clamping]
+    return problems + [
+        f"{subject} has {type(clamp).__name__} twice: must have each limit once. Remove one of them."
+        for at, clamp in enumerate(motor.clamping)
+        if clamp.SCHEMA in schemas[:at]
+    ]

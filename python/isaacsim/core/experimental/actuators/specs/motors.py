@@ -1,0 +1,237 @@
+"""The motors of a robot as plain data: what drives each joint, by pattern.
+
+A number of a motor is one for all its joints, a dictionary by pattern, or in Python an array with one value per robot,
+or per robot and joint. Tables and paths are one for all.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .configs import (
+    ClampingConfig,
+    Config,
+    ControlConfig,
+    DCMotorClampingConfig,
+    DelayConfig,
+    PDControlConfig,
+)
+from .fields import Parameter, complaint, conflicts, parameter, parameters_of
+from .patterns import pattern_problem
+
+# figures of a data sheet
+_POSITIVE = Parameter("", "float", "", None, lower=0.0, above=True)
+_NOT_NEGATIVE = Parameter("", "float", "", None, lower=0.0)
+_SHARE = Parameter("", "float", "", None, lower=0.0, above=True, upper=1.0)
+
+
+@dataclass
+class MotorConfig:
+    """What drives a joint: control law, effort limits and delay, and what the rotor adds to the joint itself.
+
+    Units are those of the joint, rad and N·m for a revolute one, m and N for a prismatic one. Values are checked where
+    they are used, not here.
+    """
+
+    controller: ControlConfig | None = None
+    """The control law; None leaves that of the simulator in place."""
+    clamping: list[ClampingConfig] = field(default_factory=list[ClampingConfig])
+    """Effort limits."""
+    delay: DelayConfig | None = None
+    """Command delay, or None."""
+    armature: float | dict[str, float] | None = parameter(
+        None, attribute="newton:armature", type="float", unit="kg·m² or kg", fallback=0.0, lower=0.0
+    )
+    """Inertia of the rotor at the joint [kg·m² or kg], or by pattern; None leaves that of the robot."""
+    friction: float | dict[str, float] | None = parameter(
+        None, attribute="newton:friction", type="float", unit="N·m or N", fallback=0.0, lower=0.0
+    )
+    """Dry friction of the joint [N·m or N], or by pattern; None leaves that of the robot."""
+
+    @classmethod
+    def from_datasheet(
+        cls,
+        stall_torque: float,
+        no_load_speed: float,
+        gear_ratio: float = 1.0,
+        rotor_inertia: float = 0.0,
+        *,
+        max_torque: float | None = None,
+        efficiency: float = 1.0,
+        kp: float | dict[str, float],
+        kd: float | dict[str, float],
+        friction: float | dict[str, float] | None = None,
+        delay_steps: int | dict[str, int] | None = None,
+    ) -> MotorConfig:
+        """Return a PD-controlled DC motor with the limits and the armature that its data sheet implies at the joint.
+
+        The figures are those of the rotor, before the gear; give those of a whole servo with `gear_ratio=1`. Efforts
+        are multiplied by `gear_ratio · efficiency`, speeds divided by `gear_ratio`, and the armature is
+        `rotor_inertia · gear_ratio²`; `specs/datasheet.py` has equations, sources and conversions of units.
+
+        Args:
+            stall_torque: Torque of the held rotor at the voltage used [N·m].
+            no_load_speed: Speed of the free rotor at that voltage [rad/s].
+            gear_ratio: Turns of the rotor per turn of the joint; radians per metre for a joint that slides.
+            rotor_inertia: Inertia of the rotor, and of what turns with it, at the rotor [kg·m²].
+            max_torque: Largest torque at any speed that current or gear allow, at the rotor [N·m]; None means the
+                stall torque.
+            efficiency: Share of the torque that the gear passes on, in (0, 1]. It holds in both directions of power,
+                so losses help to brake in reality and do not here.
+            kp: Stiffness at the joint [N·m/rad or N/m], or by pattern.
+            kd: Damping at the joint [N·m·s/rad or N·s/m], or by pattern.
+            friction: Dry friction at the joint [N·m or N], or by pattern; None leaves that of the robot.
+            delay_steps: Command delay [physics steps], or by pattern; None means none.
+
+        Raises:
+            ValueError: A figure is not finite or out of range; a line for each.
+
+        Example:
+            >>> motor = MotorConfig.from_datasheet(2.0, 300.0, 10.0, 1e-4, max_torque=1.5, kp=80.0, kd=2.0)
+            >>> motor.clamping
+            [DCMotorClampingConfig(saturation_effort=20.0, velocity_limit=30.0, max_motor_effort=15.0)]
+            >>> motor.armature
+            0.01
+        """
+        figures = {
+            "stall_torque": (stall_torque, _POSITIVE),
+            "no_load_speed": (no_load_speed, _POSITIVE),
+            "gear_ratio": (gear_ratio, _POSITIVE),
+            "rotor_inertia": (rotor_inertia, _NOT_NEGATIVE),
+            "efficiency": (efficiency, _SHARE),
+        }
+        if max_torque is not None:
+            figures["max_torque"] = (max_torque, _POSITIVE)
+        if problems := [why for name, (value, rule) in figures.items() if (why := complaint(name, value, rule))]:
+            raise ValueError("\n".join(problems))
+        passed_on = gear_ratio * efficiency
+        made = cls(
+            controller=PDControlConfig(kp=kp, kd=kd),  # pyright: ignore[reportArgumentType]
+            clamping=[
+                DCMotorClampingConfig(
+                    saturation_effort=stall_torque * passed_on,
+                    velocity_limit=no_load_speed / gear_ratio,
+                    max_motor_effort=(stall_torque if max_torque is None else max_torque) * passed_on,
+                )
+            ],
+            delay=None if delay_steps is None else DelayConfig(delay_steps),  # pyright: ignore[reportArgumentType]
+            armature=rotor_inertia * gear_ratio**2,
+            friction=friction,
+        )
+        if problems := problems_of(made, "from_datasheet"):
+            raise ValueError("\n".join(problems))
+        return made
+
+
+Motors = Mapping[str, MotorConfig | Sequence[Config]]
+"""Motors by pattern of joint names; a list of configs stands for a `MotorConfig` of them."""
+
+
+def motor_of(value: Any) -> MotorConfig:
+    """The motor that a `MotorConfig` or a list of configs says.
+
+    Args:
+        value: A `MotorConfig`, which is returned as it is, or configs: at most one controller and one delay, clamps in
+            the order in which they act.
+
+    Raises:
+        TypeError: Something in it is none of these.
+        ValueError: Two controllers or two delays.
+
+    Example:
+        >>> motor_of([PDControlConfig(80.0, 2.0), DelayConfig(2)]).delay
+        DelayConfig(delay_steps=2)
+    """
+    wanted = "must be a MotorConfig or a list of configs"
+    if isinstance(value, MotorConfig):
+        given = [
+            ("controller", value.controller),
+            ("delay", value.delay),
+            *(("clamping", one) for one in value.clamping),
+        ]
+        for kind, one in given:
+            optional = one is None and kind != "clamping"
+            if not optional and not (isinstance(one, Config) and one.KIND == kind):
+                raise TypeError(f"MotorConfig.{kind} = {one!r:.120}: must be a config of that kind. Pass one of those.")
+        return value
+    if isinstance(value, Config):
+        raise TypeError(f"motor = {value!r:.120}: {wanted}. Put it into a list.")
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"motor = {value!r:.120}: {wanted}. Pass one of these.")
+    kinds: dict[str, list[Any]] = {"controller": [], "clamping": [], "delay": []}
+    for one in value:  # pyright: ignore[reportUnknownVariableType]
+        if not isinstance(one, Config):
+            raise TypeError(f"motor has {one!r:.120}: {wanted}. Pass configs such as PDControlConfig(kp=80.0, kd=2.0).")
+        kinds[one.KIND].append(one)
+    for kind in ("controller", "delay"):
+        if len(found := kinds[kind]) > 1:
+            named = " and ".join(type(one).__name__ for one in found)
+            raise ValueError(f"motor has {len(found)} {kind}s, {named}: must be at most one. Remove the others.")
+    return MotorConfig(
+        controller=next(iter(kinds["controller"]), None),
+        clamping=kinds["clamping"],
+        delay=next(iter(kinds["delay"]), None),
+    )
+
+
+def problems_of(motor: MotorConfig, subject: str) -> list[str]:
+    """One message per value of a motor that breaks its rule, in dictionaries and arrays too; empty when all is well.
+
+    Args:
+        motor: The motor, of the types that `motor_of` makes sure of.
+        subject: What messages begin with.
+    """
+    problems = [
+        found
+        for name, described in parameters_of(motor).items()
+        if (value := getattr(motor, name)) is not None
+        for found in _complaints(f"{subject}.{name}", value, described)
+    ]
+    places = [("controller", motor.controller), ("delay", motor.delay)]
+    places += [(f"clamping[{index}]", one) for index, one in enumerate(motor.clamping)]
+    for place, config in places:
+        if config is None:
+            continue
+        where = f"{subject}.{place}"
+        single = [
+            found
+            for name, described in parameters_of(config).items()
+            for found in _complaints(f"{where}.{name}", getattr(config, name), described)
+        ]
+        problems += single or conflicts(config, where)
+    return problems
+
+
+def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]:
+    """What is wrong with a value, where one for all, by pattern, or per robot."""
+    found: list[tuple[str, Any]]
+    if described.type not in ("float", "int"):
+        found = [(subject, value)]
+    elif isinstance(value, Mapping):
+        patterns: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
+        yield from (f"{subject}: {one!r:.120} {why}" for one in patterns if (why := pattern_problem(one)))
+        if not patterns:
+            yield f"{subject} = {{}}: must have a value for each joint. Give a number, or numbers by pattern."
+        found = [(f"{subject}[{one!r:.120}]", value[one]) for one in patterns]
+    else:
+        found = list(_entries(subject, value))
+    yield from filter(None, (complaint(place, one, described) for place, one in found))
+
+
+def _entries(subject: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Each number of an array, by its place; a number itself."""
+    if not isinstance(value, list | tuple):
+        # NumPy, Torch and Warp arrays, without knowing them; their scalars are numbers already
+        if isinstance(value, numbers.Number) or not hasattr(value, "shape"):
+            yield subject, value
+            return
+        value = value.tolist() if hasattr(value, "tolist") else value.numpy().tolist()
+        if not isinstance(value, list):
+            yield subject, value
+            return
+    each: Sequence[Any] = value  # pyright: ignore[reportUnknownVariableType]
+    for index, one in enumerate(each):
+        yield from _entries(f"{subject}[{index}]", one)
