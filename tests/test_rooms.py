@@ -70,6 +70,7 @@ TESTED_IN = {
     "hosts.mujoco.picture": "test_simulation.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",
+    "loops.foreign": "loops/test_arrays.py",
     "networks.checkpoint": "networks/test_read.py",
     "networks.tracer": "networks/test_onnx.py",
     "networks.torch_archive": "networks/test_torch_pickle.py",

@@ -13,9 +13,14 @@ from ..components.quiet_warp import quiet_warp
 from ..hosts.values import resolve_indices
 from ..pipeline.actuator import Actuator
 from ..pipeline.assembly import Assembly
-from ..pipeline.entry import ActuatorConfig, ActuatorEntry
+from ..pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from ..pipeline.given import entries_from_configs
+from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
+from ..specs.motors import Motors
+
+AnyMotors = Motors | Sequence[tuple[ActuatorConfig, str]]
+"""Motors by pattern, or actuators with the names of their joints."""
 
 _INFINITY = float("inf")
 
@@ -25,17 +30,16 @@ class Actuated:
 
     Args:
         dof_names: Names of the joint axes, one per column.
-        motors: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
+        motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
+            `ActuatorConfig` and a joint name, as for `from_actuators`.
         num_robots: Number of robots, one per row.
         device: Where efforts are computed, as Warp names it.
 
     Raises:
-        ValueError: An unknown, repeated or ambiguous joint name, no motor, or an array of the wrong length.
+        ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
     """
 
-    def __init__(
-        self, dof_names: Sequence[str], motors: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
-    ) -> None:
+    def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
         names = list(dof_names)
         if isinstance(dof_names, str):
             raise ValueError(f"dof_names = {dof_names!r}: must be a list of names. Give [{dof_names!r}].")
@@ -44,8 +48,9 @@ class Actuated:
         self._names, self._num_robots, self._device = names, int(num_robots), wp.get_device(device)
         self._observing = self._closed = False
         with quiet_warp():
-            entries = _entries(motors, names, self._num_robots, self._device)
-            self._columns = [names.index(entry.label) for entry in entries]
+            entries, self._motors = _entries(motors, names, self._num_robots, self._device)
+            # in the order of the entries
+            self._columns = [names.index(name) for entry in entries for name in entry.dof_names]
             self._assembly = Assembly(entries, self._num_robots, self._device, self._columns)
             self._assembly.place(self._columns, len(names))
 
@@ -68,13 +73,26 @@ class Actuated:
 
     @property
     def actuators(self) -> list[Actuator]:
-        """The actuators in joint order; writing to `actuators[0].controller.kp` acts at the next step."""
+        """The actuators by their first joints; writing to `actuators[0].controller.kp` acts at the next step."""
         return list(self._assembly.actuators)
 
     @property
     def actuated_dof_indices(self) -> list[int]:
         """Columns of the actuated joints, ascending."""
-        return list(self._columns)
+        return sorted(self._columns)
+
+    @property
+    def joint_properties(self) -> dict[str, np.ndarray]:
+        """`armature` [kg·m² or kg] and `friction` [N·m or N] that motors were given, shape `(robots, DOFs)`.
+
+        They belong into the simulator; NaN where a joint was given none. What no motor was given is left out.
+        """
+        found: dict[str, np.ndarray] = {}
+        for motor in self._motors:
+            for name, values in motor.properties.items():
+                none = np.full((self._num_robots, len(self._names)), np.nan, np.float32)
+                found.setdefault(name, none)[:, motor.columns] = values
+        return found
 
     @property
     def faults(self) -> list[Fault]:
@@ -194,26 +212,33 @@ class Actuated:
     def _observed(self, which: int) -> np.ndarray:
         if not self._observing:
             raise RuntimeError(f"{self!r} does not observe its efforts. Call observe_efforts() before the step.")
-        return self._assembly.observed()[which]
+        return self._assembly.observed()[which][:, np.argsort(self._columns)]
 
 
 def _entries(
-    motors: Sequence[tuple[ActuatorConfig, str]], names: list[str], num_robots: int, device: Any
-) -> list[ActuatorEntry]:
-    """The actuators of these motors, in joint order.
+    motors: AnyMotors, names: list[str], num_robots: int, device: Any
+) -> tuple[list[ActuatorEntry], list[Motor]]:
+    """The actuators by their first joints, and motors as far as they were given by pattern.
 
     Raises:
-        ValueError: An unknown, repeated or ambiguous joint name, no motor, or an array of the wrong length.
+        ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
     """
-    driven = [name for _, name in motors]
-    for position, name in enumerate(driven):
-        if name not in names:
-            raise ValueError(f"joint {name!r}: must be one of {names}. Correct the name.")
+    for name in names:
         if names.count(name) > 1:
             raise ValueError(f"joint {name!r} is found {names.count(name)} times. Give each joint a name of its own.")
-        if name in driven[:position]:
-            raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
-    if not driven:
-        raise ValueError(f"motors = {motors!r}: must drive at least one of {names}. Give pairs of config and name.")
-    ordered = sorted(motors, key=lambda pair: names.index(pair[1]))
-    return entries_from_configs(ordered, num_robots, device)
+    if isinstance(motors, Mapping):
+        found = resolve_motors(motors, names, names, num_robots, networks=True)
+        specs = [motor.spec for motor in found if motor.spec is not None]
+        entries = [entry_from_spec(spec, num_robots, device) for spec in specs]
+    else:
+        driven = [name for _, name in motors]
+        for position, name in enumerate(driven):
+            if name not in names:
+                raise ValueError(f"joint {name!r}: must be one of {names}. Correct the name.")
+            if name in driven[:position]:
+                raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
+        ordered = sorted(motors, key=lambda pair: names.index(pair[1]))
+        found, entries = [], entries_from_configs(ordered, num_robots, device)
+    if not entries:
+        raise ValueError(f"motors = {motors!r}: must drive at least one of {names}. Give {{pattern: motor}}.")
+    return entries, found

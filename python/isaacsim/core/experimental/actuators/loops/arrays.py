@@ -8,9 +8,8 @@ from typing import Any
 
 import warp as wp
 
-from ..pipeline.entry import ActuatorConfig
 from ..pipeline.step.binding import Columns
-from .actuated import Actuated
+from .actuated import Actuated, AnyMotors
 from .foreign import aligned, given_back, is_immutable, library, taken
 
 _NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
@@ -42,19 +41,20 @@ class ActuatedArrays(Actuated):
 
     Args:
         dof_names: Names of the joints, one per column.
-        motors: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
+        motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
+            `ActuatorConfig` and a joint name, as for `from_actuators`. Armature and friction of motors are told by
+            `joint_properties`, for they belong into the simulator.
         num_robots: Number of rows.
         device: Where the arrays are, as Warp names it.
 
     Raises:
-        ValueError: An unknown, repeated or ambiguous joint name, no motor, or an array of the wrong length.
+        ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
 
     Example:
-        >>> import numpy as np, warp as wp
-        >>> from isaacsim.core.experimental.actuators import ActuatedArrays, ActuatorConfig, ControllerPD
-        >>> kp, kd = wp.array([80.0], dtype=float, device="cpu"), wp.array([2.0], dtype=float, device="cpu")
-        >>> leg = ActuatedArrays(["hip", "knee"], [(ActuatorConfig(ControllerPD(kp, kd)), "knee")])
-        >>> q, qd, target = (np.zeros(2, np.float32) for _ in range(3))
+        >>> import numpy as np
+        >>> from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
+        >>> leg = ActuatedArrays(["hip", "knee"], {"knee": [PDControlConfig(80.0, 2.0)]})
+        >>> q, qd, target = np.zeros((3, 2), np.float32)
         >>> target[:] = 0.5
         >>> print(leg.step(q, qd, target, 0.005))
         [ 0. 40.]
@@ -63,7 +63,7 @@ class ActuatedArrays(Actuated):
     def __init__(
         self,
         dof_names: Sequence[str],
-        motors: Sequence[tuple[ActuatorConfig, str]],
+        motors: AnyMotors,
         num_robots: int = 1,
         *,
         device: Any = "cpu",

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ..pipeline.entry import ActuatorConfig
 from ..pipeline.sim_arrays import find_arrays, missing
 from ..pipeline.step.binding import Columns
-from .actuated import Actuated
+from .actuated import Actuated, AnyMotors
 
 _STATE = ("joint_q", "joint_qd")
 _CONTROL = ("joint_target_q", "joint_target_qd", "joint_act", "joint_f")
@@ -33,12 +32,14 @@ class ActuatedModel(Actuated):
     (`joint_act`) from a `newton.Control`, and the efforts of the driven joints are written to its `joint_f`: in place,
     on the CPU or CUDA. Joints of several axes are named `joint:0`, `joint:1` …; free and ball joints have no motors.
 
-    The model's own drives of the driven joints (`joint_target_ke`, `joint_target_kd`) are set to zero until `close`.
-    Make it before the solver, or tell the solver by `notify_model_changed`.
+    Until `close`, the model's own drives of the driven joints (`joint_target_ke`, `joint_target_kd`) are zero, and
+    `joint_armature` and `joint_friction` are those of the motors, where they were given any. Make it before the solver,
+    or tell the solver by `notify_model_changed`.
 
     Args:
         model: The finalized model.
-        motors: Pairs of a config, its arrays sized `(robots,)`, and the name of the joint it drives.
+        motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
+            `ActuatorConfig` and a joint name, as for `from_actuators`.
         articulations: Regular expression that labels of articulations match as a whole; by default all do.
 
     Raises:
@@ -54,18 +55,22 @@ class ActuatedModel(Actuated):
         ...     state, following = following, state
     """
 
-    def __init__(self, model: Any, motors: Sequence[tuple[ActuatorConfig, str]], *, articulations: str = ".*") -> None:
+    def __init__(self, model: Any, motors: AnyMotors, *, articulations: str = ".*") -> None:
         layout = _Layout(model, articulations)
         super().__init__(layout.names, motors, len(layout.rows), model.device)
-        self._layout = layout.narrowed(self._columns)
+        self._layout = layout.narrowed(self.actuated_dof_indices)
         self.articulation_labels = layout.labels
         """Label of the articulation of each row."""
         self._bound: dict[tuple[int, ...], tuple[list[Any], list[Columns]]] = {}
         self._current: Any = None
-        places = layout.places(self._columns)
-        self._drives = [(array, places, array.numpy()[places]) for array in find_arrays(model, _DRIVE) if array]
-        for array, where, _ in self._drives:
-            _put(array, where, np.float32(0))
+        # of an array of the model: where it was changed, and what stood there
+        self._before: list[tuple[wp.array, np.ndarray, np.ndarray]] = []
+        rows = layout.places()
+        for array in find_arrays(model, _DRIVE):
+            self._change(array, rows[:, self._columns].ravel(), np.float32(0))
+        for name, values in self.joint_properties.items():
+            given = ~np.isnan(values)
+            self._change(_first(model, f"joint_{name}"), rows[given], values[given])
 
     def step(self, state: Any, control: Any, dt: float) -> None:
         """Compute the efforts of the coming physics step and write them to `control.joint_f`.
@@ -93,13 +98,19 @@ class ActuatedModel(Actuated):
         self._assembly.step(dt)
 
     def close(self) -> None:
-        """Give the drives of the model back, and let go of arrays and components."""
-        for array, places, gains in getattr(self, "_drives", ()):
-            _put(array, places, gains)
-        self._drives, self._bound, self._current = [], {}, None
+        """Give the drives of the model back, and what motors changed; let go of arrays and components."""
+        while self._before:
+            array, places, values = self._before.pop()
+            _put(array, places, values)
+        self._bound, self._current = {}, None
         super().close()
 
     # inside
+
+    def _change(self, array: wp.array, places: np.ndarray, values: Any) -> None:
+        """Set some numbers of the model until `close`."""
+        self._before.append((array, places, array.numpy()[places]))
+        _put(array, places, values)
 
     def _look_at(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
         """Views of the arrays, a row per robot.
@@ -199,9 +210,9 @@ class _Layout:
         self.shape = len(self.rows), columns[-1] - columns[0] + 1
         return self
 
-    def places(self, columns: Sequence[int]) -> np.ndarray:
-        """Where some columns stand in arrays by axis, one after the other."""
-        return (self._begin_qd[:, None] + np.asarray(columns)).ravel()
+    def places(self) -> np.ndarray:
+        """Where each joint axis of each row stands in arrays by axis."""
+        return self._begin_qd[:, None] + np.arange(len(self.names))
 
     def view(self, array: Any, name: str) -> wp.array:
         """A flat array with a row per robot, in place.
