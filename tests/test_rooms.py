@@ -26,7 +26,7 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("articulation_actuators", "attachment", "drives", "motor_properties", "components", "graphs", "hosts"),
-        *("networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
+        *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],
@@ -37,7 +37,10 @@ OWNERS = {
     "torch": ["networks.torch_network", "training"],
     "tomli_w": ["motor_files.formats"],
     "yaml": ["motor_files.formats"],
-    "warp": ["articulation_actuators", "attachment", "compat", "components", "hosts", "networks", "nodes", "pipeline"],
+    "warp": [
+        *("articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
+        *("networks", "nodes", "pipeline"),
+    ],
 }
 
 # what is named for type checkers there is let be: the package itself names everything
@@ -72,6 +75,7 @@ TESTED_IN = {
     "hosts.opened": "hosts/test_current.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",
+    "loops.foreign": "loops/test_arrays.py",
     "networks.checkpoint": "networks/test_read.py",
     "networks.tracer": "networks/test_onnx.py",
     "networks.torch_archive": "networks/test_torch_pickle.py",

@@ -15,6 +15,8 @@ from .version import __version__ as __version__
 
 # laws and their configs are found in the catalogue
 _OTHERS = {
+    "ActuatedArrays": "loops.arrays",
+    "ActuatedModel": "loops.newton_model",
     "Actuator": "pipeline.actuator",
     "ActuatorConfig": "pipeline.entry",
     "ActuatorGroup": "pipeline.actuator_group",

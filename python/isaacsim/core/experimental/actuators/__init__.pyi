@@ -23,6 +23,8 @@ from .hosts.mujoco.model_actuators import motors_of_model as motors_of_model
 from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .loops.arrays import ActuatedArrays as ActuatedArrays
+from .loops.newton_model import ActuatedModel as ActuatedModel
 from .motor_files.files import load_motors as load_motors
 from .motor_files.files import save_motors as save_motors
 from .networks.convert import convert_checkpoint as convert_checkpoint
@@ -50,6 +52,8 @@ from .specs.motors import MotorConfig as MotorConfig
 
 __version__: str
 __all__ = [
+    "ActuatedArrays",
+    "ActuatedModel",
     "Actuator",
     "ActuatorConfig",
     "ActuatorGroup",

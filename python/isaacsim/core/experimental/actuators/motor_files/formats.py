@@ -113,10 +113,8 @@ def _parse_toml(text: str) -> Any:
 
 
 def _render_toml(plain: Any) -> str:
-    try:
+    with needs("a TOML file", "files"):
         import tomli_w
-    except ImportError as error:
-        raise _missing("TOML", error) from None
     return tomli_w.dumps(plain)
 
 

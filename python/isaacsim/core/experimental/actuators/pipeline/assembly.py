@@ -21,7 +21,7 @@ from .given import release
 from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
 from .step.between import Insert, StepBetween
-from .step.binding import Columns, as_warp
+from .step.binding import COLUMN_NAMES, Columns, as_warp
 from .step.fault import Fault, fault_of
 from .step.native import NativeStep, is_native_there
 from .step.state import restore, save
@@ -108,9 +108,27 @@ class Assembly:
         Raises:
             ValueError: By name: an array or column does not fit.
         """
-        for joints, part in self._parts:
-            part.bind(Columns([int(columns[joint]) for joint in joints], inputs, efforts))
+        self.rebind(self.bindings(columns, inputs, efforts))
         self.place(columns, as_warp(efforts).shape[1])
+
+    def bindings(
+        self,
+        columns: Sequence[int],
+        inputs: Sequence[Any],
+        efforts: Any,
+        names: Sequence[str] = COLUMN_NAMES,
+    ) -> list[Columns]:
+        """Return what `rebind` takes, arguments as of `bind`; errors call inputs and efforts by `names`."""
+        return [Columns([int(columns[joint]) for joint in joints], inputs, efforts, names) for joints, _ in self._parts]
+
+    def rebind(self, bindings: Sequence[Columns]) -> None:
+        """Attach arrays of which `bindings` were made; those that were attached before cost next to nothing.
+
+        Raises:
+            ValueError: By name: an array or column does not fit.
+        """
+        for (_, part), binding in zip(self._parts, bindings, strict=True):
+            part.bind(binding)
 
     def place(self, columns: Sequence[int], num_dofs: int) -> None:
         """Tell the actuators where they stand in flattened `(robots, num_dofs)` arrays."""

@@ -16,6 +16,9 @@ import warp as wp
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets", "feedforward")
 """The five inputs in their order, as errors call them."""
 
+COLUMN_NAMES = (*SIGNALS, "efforts")
+"""What errors call inputs and efforts unless they are told otherwise."""
+
 _FLOAT, _INDEX = np.dtype(np.float32), np.dtype(np.uint32)
 # largest index in arrays on CUDA that were looked through once, by identity
 _looked_through: dict[int, tuple[Any, int]] = {}
@@ -30,37 +33,58 @@ class Columns:
         inputs: Positions, velocities, position targets, velocity targets and feedforward, float32 `(robots, DOFs)`,
             NumPy or Warp.
         efforts: Where efforts go, float32 `(robots, DOFs)`.
+        names: What errors call inputs and efforts.
+
+    Attributes:
+        is_numpy: Whether all arrays are NumPy's.
     """
 
     columns: Sequence[int]
     inputs: Sequence[Any]
     efforts: Any
+    names: Sequence[str] = COLUMN_NAMES
+    is_numpy: bool = field(init=False, repr=False)
+    _fits: Any = field(default=None, init=False, repr=False)
+    _as_numpy: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.is_numpy = all(isinstance(one, np.ndarray) for one in (*self.inputs, self.efforts))
+
+    def as_numpy(self) -> tuple[list[Any], Any, list[int]]:
+        """Inputs and efforts as NumPy arrays, and the columns."""
+        if self._as_numpy is None:
+            self._as_numpy = [as_numpy(one) for one in self.inputs], as_numpy(self.efforts), list(self.columns)
+        return self._as_numpy
 
     def check(self, num_robots: int, num_slots: int, device: Any) -> None:
-        """Refuse arrays that a step cannot read or write in place.
+        """Refuse arrays that a step cannot read or write in place; what fitted once is not looked at again.
 
         Raises:
             ValueError: By name: type, shape, layout or device of an array, or a column, does not fit.
         """
+        if self._fits == (num_robots, num_slots, device):
+            return
         if len(self.inputs) != len(SIGNALS):
             _refuse("inputs", f"five arrays ({', '.join(SIGNALS)})")
         if len(self.columns) != num_slots:
             _refuse(f"{len(self.columns)} columns", f"{num_slots}, one per slot")
-        for name, array in zip((*SIGNALS, "efforts"), (*self.inputs, self.efforts), strict=True):
-            shape, strides = _checked(name, array, _FLOAT, device, output=name == "efforts")
+        for name, array in zip(self.names, (*self.inputs, self.efforts), strict=True):
+            output = array is self.efforts
+            shape, strides = _checked(name, array, _FLOAT, device, output=output)
             if len(shape) != 2 or shape[0] != num_robots:
                 _refuse(f"{name} has shape {shape}", f"(robots, DOFs) with {num_robots} robots")
             if shape[1] > 1 and strides[1] != _FLOAT.itemsize:
                 _refuse(name, "contiguous within a row")
             if strides[0] % _FLOAT.itemsize or strides[0] < 0:
                 _refuse(name, "made of rows a multiple of 4 bytes apart")
-            if name == "efforts" and num_robots > 1 and strides[0] < shape[1] * _FLOAT.itemsize:
+            if output and num_robots > 1 and strides[0] < shape[1] * _FLOAT.itemsize:
                 _refuse(name, "made of rows that do not overlap")
             for column in self.columns:
                 if not 0 <= column < shape[1]:
                     _refuse(f"column = {column}", f"one of the {shape[1]} columns of {name}")
         if len(set(self.columns)) != len(self.columns):
             _refuse(f"columns = {list(self.columns)}", "all different")
+        self._fits = num_robots, num_slots, device
 
 
 @dataclass(eq=False)

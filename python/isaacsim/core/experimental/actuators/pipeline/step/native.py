@@ -89,11 +89,18 @@ class NativeStep:
         Raises:
             ValueError: By name: an array, column or index does not fit.
         """
-        binding.check(self.plan.num_robots, self.plan.num_slots, "cpu")
+        size = self.plan.num_robots, self.plan.num_slots
         if isinstance(binding, Columns):
-            inputs = [as_numpy(array) for array in binding.inputs]
-            self._core.bind_columns(inputs, as_numpy(binding.efforts), list(binding.columns))
-            return
+            if not binding.is_numpy:
+                binding.check(*size, "cpu")
+            try:
+                # the core looks at NumPy arrays itself, sooner than Python does
+                return self._core.bind_columns(*binding.as_numpy())
+            except ValueError:
+                # which names what it refuses
+                binding.check(*size, "cpu")
+                raise
+        binding.check(*size, "cpu")
         self._core.bind_indices(list(binding.names), *binding.as_numpy())
 
     def use(self, now: StepState, after: StepState) -> None:

@@ -56,6 +56,7 @@ class WarpStep:
         self._rows = {id(row): self._on_device(row) for row in rows}
         self._slots.lag = self._on_device(plan.lag)
         self._binding: Columns | Indices | None = None
+        self._columns: list[int] = list(range(plan.num_slots))
         self._now = self._after = self.new_state()
         # launches by phase, binding and states, beside those themselves
         self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
@@ -78,7 +79,8 @@ class WarpStep:
         if not any(one is binding for _, stands_on in self._launches.values() for one in stands_on):
             binding.check(self.plan.num_robots, self.plan.num_slots, self.device)
             self._compile(_kind(binding))
-        if isinstance(binding, Columns):
+        if isinstance(binding, Columns) and list(binding.columns) != self._columns:
+            self._columns = list(binding.columns)
             self._slots.column = self._ints(binding.columns)
             self._launches.clear()
         self._binding = binding

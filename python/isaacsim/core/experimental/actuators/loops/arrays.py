@@ -1,0 +1,220 @@
+"""`ActuatedArrays`: actuators on arrays of NumPy, Warp, Torch or JAX, stepped by whoever has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import warp as wp
+
+from ..pipeline.step.binding import Columns
+from .actuated import Actuated, AnyMotors
+from .foreign import aligned, given_back, is_immutable, library, taken
+
+_NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
+# how many sets of arrays stay bound
+_KEPT = 4
+_INFINITY = float("inf")
+_NOBODY: Any = object()
+
+
+@dataclass(eq=False, slots=True)
+class _Bound:
+    """A set of arrays as they were given, and what came of them."""
+
+    given: tuple[Any, ...]
+    bindings: list[Columns]
+    efforts: Any
+    # None where one is made after each step
+    result: Any
+    # where tensors tell that they lie, and lay: they can be given other memory and stay the same objects
+    tensors: list[tuple[Callable[[], int], int]]
+
+
+class ActuatedArrays(Actuated):
+    """Actuators on arrays of one's own: positions, velocities and targets in, efforts out.
+
+    Arrays are of NumPy, Warp, Torch, JAX or any other library with DLPack, float32, of shape `(num_robots, DOFs)`, or
+    `(DOFs,)` of one robot; rows may have any pitch. They are read where they lie, on `device`, and nothing is copied.
+    Arrays that are given again are recognised, and a step is one native call then; new ones cost some microseconds.
+
+    Args:
+        dof_names: Names of the joints, one per column.
+        motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
+            `ActuatorConfig` and a joint name, as for `from_actuators`. Armature and friction of motors are told by
+            `joint_properties`, for they belong into the simulator.
+        num_robots: Number of rows.
+        device: Where the arrays are, as Warp names it.
+
+    Raises:
+        ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
+
+    Example:
+        >>> import numpy as np
+        >>> from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
+        >>> leg = ActuatedArrays(["hip", "knee"], {"knee": [PDControlConfig(80.0, 2.0)]})
+        >>> q, qd, target = np.zeros((3, 2), np.float32)
+        >>> target[:] = 0.5
+        >>> print(leg.step(q, qd, target, 0.005))
+        [ 0. 40.]
+    """
+
+    def __init__(
+        self,
+        dof_names: Sequence[str],
+        motors: AnyMotors,
+        num_robots: int = 1,
+        *,
+        device: Any = "cpu",
+    ) -> None:
+        super().__init__(dof_names, motors, num_robots, device)
+        self._shape = self._num_robots, len(self._names)
+        self._nothing = self._zeros()
+        self._own = self._zeros()
+        # what the step before was given, the first to be compared with
+        self._q = self._qd = self._q_target = self._qd_target = self._feedforward = self._out = _NOBODY
+        self._result: Any = None
+        # those of the result's set that are torch's
+        self._tensors: list[tuple[Callable[[], int], int]] = []
+        # by the identity of the arrays, which it keeps alive
+        self._bound: dict[tuple[int, ...], _Bound] = {}
+        # the efforts in the form of each library and number of dimensions
+        self._forms: dict[tuple[str, int], Any] = {}
+
+    def step(
+        self,
+        q: Any,
+        qd: Any,
+        q_target: Any,
+        dt: float,
+        *,
+        qd_target: Any = None,
+        feedforward: Any = None,
+        out: Any = None,
+    ) -> Any:
+        """Compute the efforts of the coming physics step.
+
+        Tensors of Torch that require gradients are taken detached: gradients come later. On a GPU the work is queued on
+        Warp's stream, which waits for the default stream of other libraries and is waited for by it.
+
+        Args:
+            q: Positions [rad or m].
+            qd: Velocities [rad/s or m/s].
+            q_target: Position targets [rad or m].
+            dt: Physics step [s].
+            qd_target: Velocity targets [rad/s or m/s]; None means 0.
+            feedforward: Efforts that are passed through delay, controller and clamps [N·m or N]; None means 0.
+            out: Where efforts go; columns without a motor are left as they are. None means an array of its own.
+
+        Returns:
+            The efforts [N·m or N], of the library and shape of `q`, on `device`, 0 where there is no motor: `out`, or
+            the same array in each step. For JAX, whose arrays nobody may write to, a new one each time.
+
+        Raises:
+            ValueError: By name: an array has another shape, type, device or layout, `out` is one of JAX, or `dt` is not
+                a finite number > 0.
+            RuntimeError: It was closed.
+        """
+        if (
+            q is self._q
+            and qd is self._qd
+            and q_target is self._q_target
+            and qd_target is self._qd_target
+            and feedforward is self._feedforward
+            and out is self._out
+            and 0.0 < dt < _INFINITY
+            and (not self._tensors or _are_there(self._tensors))
+        ):
+            self._assembly.step(dt)
+            return self._result
+        self._require_step(dt)
+        bound = self._take((q, qd, q_target, qd_target, feedforward, out))
+        self._assembly.step(dt)
+        # what nobody may write to is made when it is written
+        return self._shaped(bound.efforts, q) if bound.result is None else bound.result
+
+    def close(self) -> None:
+        """Let go of the arrays, and of the components that were given: they keep their values."""
+        # the next step looks whether it may
+        self._q, self._bound = _NOBODY, {}
+        super().close()
+
+    # inside
+
+    def _take(self, given: tuple[Any, ...]) -> _Bound:
+        """Read and write these arrays from now on."""
+        # an error leaves nothing that would be recognised
+        self._q = _NOBODY
+        q, qd, q_target, qd_target, feedforward, out = given
+        key = id(q), id(qd), id(q_target), id(qd_target), id(feedforward), id(out)
+        bound = self._bound.get(key)
+        if bound is None or not _are_there(bound.tensors):
+            bound = self._look_at(given)
+        self._assembly.rebind(bound.bindings)
+        # efforts that are somebody else's after the step are not written again
+        if bound.result is not None:
+            self._bound[key] = bound
+            if len(self._bound) > _KEPT:
+                del self._bound[next(iter(self._bound))]
+            self._result, self._tensors = bound.result, bound.tensors
+            self._q, self._qd, self._q_target = q, qd, q_target
+            self._qd_target, self._feedforward, self._out = qd_target, feedforward, out
+        return bound
+
+    def _look_at(self, given: tuple[Any, ...]) -> _Bound:
+        """Find out whether and how arrays can be read and written in place.
+
+        Raises:
+            ValueError: By name.
+        """
+        q, out = given[0], given[5]
+        inputs = [
+            self._nothing if array is None and k > 2 else self._rows(array, _NAMES[k])
+            for k, array in enumerate(given[:5])
+        ]
+        if out is not None:
+            if is_immutable(out):
+                raise ValueError("out is an array of JAX: must be one that can be written to. Leave it out.")
+            efforts, result = self._rows(out, "out"), out
+        elif is_immutable(q):
+            efforts, result = self._zeros(), None
+        else:
+            efforts, result = self._own, self._form(q)
+        bindings = self._assembly.bindings(self._columns, inputs, efforts, _NAMES)
+        tensors = [(one.data_ptr, one.data_ptr()) for one in given if library(one) == "torch"]
+        return _Bound(given, bindings, efforts, result, tensors)
+
+    def _rows(self, array: Any, name: str) -> Any:
+        """An array as NumPy or Warp has it, with a row per robot."""
+        rows = taken(array, name)
+        shape = tuple(rows.shape)
+        if self._num_robots == 1 and shape == self._shape[1:]:
+            rows = rows.reshape(self._shape)
+        elif shape != self._shape:
+            also = f" or {self._shape[1:]}" if self._num_robots == 1 else ""
+            raise ValueError(f"{name} has shape {shape}: must be (robots, DOFs) = {self._shape}{also}. Reshape it.")
+        return rows
+
+    def _form(self, like: Any) -> Any:
+        """The efforts of its own, of the library and number of dimensions of an array."""
+        key = library(like), like.ndim
+        if key not in self._forms:
+            self._forms[key] = self._shaped(self._own, like)
+        return self._forms[key]
+
+    def _shaped(self, efforts: Any, like: Any) -> Any:
+        """Efforts as an array of the library and number of dimensions of another."""
+        return given_back(efforts if like.ndim == 2 else efforts.reshape(self._shape[1:]), like)
+
+    def _zeros(self) -> Any:
+        if self._device.is_cpu:
+            return aligned(self._shape)
+        return wp.zeros(self._shape, dtype=wp.float32, device=self._device)
+
+
+def _are_there(tensors: list[tuple[Callable[[], int], int]]) -> bool:
+    for where, was in tensors:
+        if where() != was:
+            return False
+    return True

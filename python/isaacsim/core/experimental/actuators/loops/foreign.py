@@ -1,0 +1,76 @@
+"""Arrays of other libraries as NumPy or Warp arrays over the same memory, and back, through DLPack.
+
+None of these libraries is imported: who has such an array has imported it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+_CPU, _ALIGNMENT = 1, 64
+
+
+def library(array: Any) -> str:
+    """Top package of an array's class: `numpy`, `warp`, `torch`, `jaxlib`, …"""
+    return _library_of(type(array))
+
+
+@functools.cache
+def _library_of(kind: type) -> str:
+    # a subclass of anybody's is still an array of the library
+    owner = next((one for one in kind.__mro__ if "__dlpack__" in vars(one)), kind)
+    return owner.__module__.partition(".")[0]
+
+
+def is_immutable(array: Any) -> bool:
+    """Whether nobody may write to an array once it is made, as JAX has it."""
+    return library(array) in ("jax", "jaxlib")
+
+
+def taken(array: Any, name: str) -> Any:
+    """Return a NumPy array, or a Warp array on a GPU, over the memory of an array of any library.
+
+    Torch tensors that require gradients are taken detached.
+
+    Raises:
+        ValueError: It is no array, or its memory cannot be shared; errors call it `name`.
+    """
+    if isinstance(array, np.ndarray | wp.array):
+        return array
+    if not hasattr(array, "__dlpack_device__"):
+        raise ValueError(
+            f"{name} is a {type(array).__name__}: must be an array of NumPy, Warp, or a library with DLPack as Torch "
+            "and JAX are. Convert it once, outside the loop."
+        )
+    try:
+        if getattr(array, "requires_grad", False):
+            array = array.detach()
+        if int(array.__dlpack_device__()[0]) != _CPU:
+            return wp.from_dlpack(array)
+        # by its own method what comes out can be written to, whichever version of DLPack
+        return array.numpy() if library(array) == "torch" else np.from_dlpack(array)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"{name}: must be an array whose memory can be shared, of float32. {error}") from error
+
+
+def aligned(shape: tuple[int, int]) -> np.ndarray:
+    """Zeros, float32, that begin where every library can use them in place."""
+    size = shape[0] * shape[1]
+    raw = np.zeros(size * 4 + _ALIGNMENT, np.uint8)
+    first = -raw.ctypes.data % _ALIGNMENT
+    return raw[first : first + size * 4].view(np.float32).reshape(shape)
+
+
+def given_back(array: Any, like: Any) -> Any:
+    """Return a NumPy or Warp array as one of the library that `like` is of, over the same memory."""
+    if isinstance(like, np.ndarray):
+        return array
+    if isinstance(like, wp.array):
+        return array if isinstance(array, wp.array) else wp.array(array, dtype=wp.float32, device="cpu", copy=False)
+    standard = getattr(like, "__array_namespace__", None)
+    return (standard() if standard else sys.modules[library(like)]).from_dlpack(array)

@@ -1,0 +1,151 @@
+"""What actuators in a loop of one's own are, apart from their arrays: names, faults, state, components."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ActuatorConfig,
+    ClampingMaxEffort,
+    ControllerPD,
+    Delay,
+)
+
+NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
+
+
+def config(lag: int = 0) -> ActuatorConfig:
+    def full(value: float, dtype: Any = wp.float32) -> wp.array:
+        return wp.full(ROBOTS, value, dtype=dtype, device="cpu")
+
+    delay = Delay(full(lag, wp.int32), lag) if lag else None
+    return ActuatorConfig(ControllerPD(full(10), full(1)), [ClampingMaxEffort(full(5))], delay)
+
+
+def arrays(target: float = 0.1) -> list[np.ndarray]:
+    """Positions, velocities and targets."""
+    zero = np.zeros((ROBOTS, len(NAMES)), np.float32)
+    return [zero, zero, zero + np.float32(target)]
+
+
+@pytest.mark.parametrize(
+    ("names", "driven", "message"),
+    [
+        (NAMES, ["ankle"], r"joint 'ankle': must be one of \['hip', 'knee'\]"),
+        (["hip", "hip"], ["hip"], "joint 'hip' is found 2 times"),
+        (NAMES, ["hip", "hip"], "joint 'hip' is given two actuators"),
+        (NAMES, [], r"motors = \[\]: must drive at least one of"),
+        ("hip", ["hip"], "dof_names = 'hip': must be a list of names"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], message: str) -> None:
+    """By name, with what there is."""
+    with pytest.raises(ValueError, match=message):
+        ActuatedArrays(names, [(config(), name) for name in driven], ROBOTS)
+
+
+def test_there_is_a_robot_at_least() -> None:
+    """Of none there are no rows."""
+    with pytest.raises(ValueError, match="num_robots = 0: must be at least 1"):
+        ActuatedArrays(NAMES, [(config(), "hip")], 0)
+
+
+def test_it_tells_what_it_consists_of() -> None:
+    """Actuators stand in the order of joints, whichever way they were given."""
+    actuated = ActuatedArrays(NAMES, [(config(), "knee"), (config(), "hip")], ROBOTS)
+    assert (actuated.dof_names, actuated.num_robots, actuated.device) == (NAMES, ROBOTS, "cpu")
+    assert [one.label for one in actuated.actuators] == NAMES
+    assert actuated.actuated_dof_indices == [0, 1]
+    assert repr(actuated) == "<ActuatedArrays: 2 joints x 3 robots on cpu>"
+
+
+def test_gains_are_live() -> None:
+    """Those of a component act at the next step."""
+    actuated = ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
+    given = arrays()
+    assert actuated.step(*given, DT)[0].tolist() == [0.0, 1.0]
+    actuated.actuators[0].controller.kp.fill_(20.0)
+    assert actuated.step(*given, DT)[0].tolist() == [0.0, 2.0]
+
+
+def test_a_fault_is_told_and_held_off_others() -> None:
+    """Until the reset of its robot."""
+    actuated = ActuatedArrays(NAMES, [(config(), name) for name in NAMES], ROBOTS)
+    q, qd, target = arrays()
+    q = q.copy()
+    q[1, 1] = np.nan
+    efforts = actuated.step(q, qd, target, DT)
+    assert efforts.tolist() == [[1, 1], [1, 0], [1, 1]]
+    (fault,) = actuated.faults
+    assert (fault.label, fault.robot, fault.step, fault.inputs) == ("knee", 1, 0, ("position",))
+    actuated.reset(indices=[0, 2])
+    assert actuated.faults
+    actuated.reset(indices=np.array([False, True, False]))
+    assert not actuated.faults
+    with pytest.raises(ValueError, match="robot index 3"):
+        actuated.reset(indices=[3])
+
+
+def test_reset_forgets_what_is_under_way() -> None:
+    """Of the robots asked for: their delayed targets."""
+    actuated = ActuatedArrays(NAMES, [(config(lag=2), "hip")], ROBOTS)
+    for target in (0.1, 0.2):
+        actuated.step(*arrays(target), DT)
+    actuated.reset(indices=[1])
+    assert actuated.step(*arrays(0.3), DT)[:, 0].tolist() == pytest.approx([1, 3, 1])
+    actuated.reset()
+    assert actuated.step(*arrays(0.4), DT)[:, 0].tolist() == pytest.approx([4, 4, 4])
+
+
+def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
+    """Bit for bit."""
+    one, other = (ActuatedArrays(NAMES, [(config(lag=3), "hip")], ROBOTS) for _ in range(2))
+    targets = np.random.default_rng(3).normal(size=12)
+    for target in targets[:6]:
+        one.step(*arrays(target), DT)
+    other.restore_state(one.save_state())
+    for target in targets[6:]:
+        np.testing.assert_array_equal(one.step(*arrays(target), DT), other.step(*arrays(target), DT))
+
+
+def test_drawn_delays_differ_between_robots() -> None:
+    """Within the range asked for, again at each reset."""
+    actuated = ActuatedArrays(NAMES, [(config(lag=8), "hip")], ROBOTS)
+    actuated.draw_delays(1, 8, seed=1)
+    lags = actuated.actuators[0].delay.delay_steps.numpy()
+    assert 1 <= lags.min() < lags.max() <= 8
+
+
+def test_efforts_before_the_limit_are_shown_when_observed() -> None:
+    """And which limit it was."""
+    actuated = ActuatedArrays(NAMES, [(config(), "knee")], ROBOTS)
+    with pytest.raises(RuntimeError, match="does not observe its efforts"):
+        _ = actuated.computed_efforts
+    actuated.observe_efforts()
+    assert actuated.step(*arrays(2.0), DT)[:, 1].tolist() == [5, 5, 5]
+    assert actuated.computed_efforts.tolist() == [[20], [20], [20]]
+    assert actuated.limited_by.tolist() == [["ClampingMaxEffort"]] * 3
+
+
+def test_components_are_free_after_close() -> None:
+    """They are copied while somebody has them, and taken themselves afterwards."""
+    given = config()
+    with ActuatedArrays(NAMES, [(given, "hip")], ROBOTS) as first:
+        assert first.actuators[0].controller is given.controller
+        second = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
+        assert second.actuators[0].controller is not given.controller
+    third = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
+    assert third.actuators[0].controller is given.controller
+
+
+def test_one_that_nobody_holds_lets_go() -> None:
+    """Without waiting for the garbage collector."""
+    given = config()
+    actuated = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
+    actuated.step(*arrays(), DT)
+    del actuated
+    assert ActuatedArrays(NAMES, [(given, "hip")], ROBOTS).actuators[0].controller is given.controller

@@ -1,0 +1,310 @@
+"""Actuators on arrays of one's own: what the wrapper computes, where the arrays lie, without a copy."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import subprocess
+import sys
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ActuatorConfig,
+    ArticulationActuators,
+    ClampingDCMotor,
+    ClampingMaxEffort,
+    ControllerPD,
+    ControllerPID,
+    Delay,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.native import core
+
+NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
+Make = Callable[[np.ndarray], Any]
+
+
+def full(value: float, robots: int = ROBOTS, dtype: Any = wp.float32) -> wp.array:
+    return wp.full(robots, value, dtype=dtype, device="cpu")
+
+
+def motors(robots: int = ROBOTS) -> list[tuple[ActuatorConfig, str]]:
+    """PD with a motor, PID with a delay, PD with a limit; one joint has none."""
+    kp, kd, ki, most = (full(value, robots) for value in (10, 1, 2, 8))
+    dc = ClampingDCMotor(full(9, robots), full(5, robots), full(9, robots))
+    lag = Delay(full(2, robots, wp.int32), 2)
+    return [
+        (ActuatorConfig(ControllerPD(kp, kd), [ClampingMaxEffort(most)]), "ankle"),
+        (ActuatorConfig(ControllerPD(kp, kd), [dc]), "hip"),
+        (ActuatorConfig(ControllerPID(kp, kd, ki, most), [ClampingMaxEffort(most)], lag), "knee"),
+    ]
+
+
+def signals(count: int, robots: int = ROBOTS) -> Iterator[list[np.ndarray]]:
+    """Positions, velocities, both targets and feedforward of so many steps."""
+    random = np.random.default_rng(7)
+    for _ in range(count):
+        yield [random.normal(size=(robots, len(NAMES))).astype(np.float32) for _ in range(5)]
+
+
+def of_wrapper(count: int) -> list[np.ndarray]:
+    """What the wrapper computes of these signals."""
+    host, efforts = ArraysHost(NAMES, ROBOTS), []
+    with use_host(host):
+        host.play()
+        with ArticulationActuators.from_actuators("/Robot_.*", motors()) as wrapper:
+            arrays = host.arrays()
+            assert arrays is not None
+            names = ("positions", "velocities", "position_targets", "velocity_targets")
+            for given in signals(count):
+                for name, values in zip(names, given, strict=False):
+                    getattr(arrays, name)[:] = values.ravel()
+                wrapper.set_dof_feedforward_effort_targets(given[4])
+                wrapper.step_actuators(DT)
+                efforts.append(arrays.efforts.reshape(ROBOTS, -1).copy())
+    return efforts
+
+
+def make_of(library: str) -> Make:
+    """What makes an array of a library of a NumPy array."""
+    if library == "numpy":
+        return np.array
+    if library == "warp":
+        return lambda values: wp.array(values, dtype=wp.float32, device="cpu")
+    module = pytest.importorskip(library)
+    return module.tensor if library == "torch" else module.numpy.asarray
+
+
+def pointer(array: Any) -> int:
+    """Where an array lies."""
+    if isinstance(array, wp.array):
+        return int(array.ptr or 0)
+    for name in ("data_ptr", "unsafe_buffer_pointer"):
+        if hasattr(array, name):
+            return getattr(array, name)()
+    return array.ctypes.data
+
+
+LIBRARIES = ["numpy", "warp", "torch", "jax"]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_every_library_gets_the_efforts_of_the_wrapper(library: str) -> None:
+    """Bit for bit, as arrays of that library, over delays, integrals and limits."""
+    make = make_of(library)
+    actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
+    for (q, qd, target, qd_target, feedforward), expected in zip(signals(20), of_wrapper(20), strict=True):
+        arrays = [make(one) for one in (q, qd, target)]
+        more = {"qd_target": make(qd_target), "feedforward": make(feedforward)}
+        efforts = actuated.step(*arrays, DT, **more)
+        assert type(efforts) is type(arrays[0])
+        values = efforts.numpy() if hasattr(efforts, "numpy") else np.asarray(efforts)
+        np.testing.assert_array_equal(values, expected)
+    assert np.abs(expected).max() > 1
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_arrays_are_read_where_they_lie(library: str) -> None:
+    """The plan is bound to their very memory, and the result is that which the plan writes."""
+    make = make_of(library)
+    actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
+    arrays = [make(one) for one in next(signals(1))[:3]]
+    seen: list[Any] = []
+    rebind = actuated._assembly.rebind
+    actuated._assembly.rebind = lambda bindings: (seen.append(bindings[0]), rebind(bindings))[1]
+    efforts = actuated.step(*arrays, DT)
+    assert [pointer(one) for one in seen[0].inputs[:3]] == [pointer(one) for one in arrays]
+    assert pointer(efforts) == pointer(seen[0].efforts)
+
+
+@pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
+def test_what_is_written_into_arrays_counts(library: str) -> None:
+    """They need not be handed over anew, and the result is the same array each time."""
+    make = make_of(library)
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    q, qd, target = (make(np.zeros((1, 1), np.float32)) for _ in range(3))
+    first = actuated.step(q, qd, target, DT)
+    assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 0.0
+    target.fill_(0.5) if library != "numpy" else target.fill(0.5)
+    again = actuated.step(q, qd, target, DT)
+    assert again is first
+    assert float(first.numpy()[0, 0] if library != "numpy" else first[0, 0]) == 5.0
+
+
+def test_jax_gets_a_new_array_each_time() -> None:
+    """Nobody may write to one that was made."""
+    make = make_of("jax")
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    zero, far = make(np.zeros(1, np.float32)), make(np.ones(1, np.float32))
+    first = actuated.step(zero, zero, far, DT)
+    second = actuated.step(zero, zero, zero, DT)
+    third = actuated.step(zero, zero, far, DT)
+    assert [float(one[0]) for one in (first, second, third)] == [10.0, 0.0, 10.0]
+
+
+def test_tensors_that_require_gradients_are_taken_detached() -> None:
+    """The efforts have none."""
+    torch = pytest.importorskip("torch")
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    target = torch.ones(1, 1, requires_grad=True)
+    efforts = actuated.step(torch.zeros(1, 1), torch.zeros(1, 1), target, DT)
+    assert efforts.item() == 10.0 and not efforts.requires_grad
+
+
+def test_tensor_that_is_given_other_memory_is_followed() -> None:
+    """It stays the same object."""
+    torch = pytest.importorskip("torch")
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    q, qd, target = (torch.zeros(1, 1) for _ in range(3))
+    actuated.step(q, qd, target, DT)
+    target.data = torch.ones(1, 1)
+    assert actuated.step(q, qd, target, DT).item() == 10.0
+
+
+def test_arrays_take_turns() -> None:
+    """More sets than are remembered, with delays and integrals running on."""
+    sets = list(signals(6))
+    one, other = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
+    same = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(3)]
+    for _ in range(3):
+        for given in sets:
+            for array, values in zip(same, given, strict=False):
+                array[:] = values
+            np.testing.assert_array_equal(one.step(*given[:3], DT), other.step(*same, DT))
+
+
+def test_one_robot_may_leave_its_row_out() -> None:
+    """Then the efforts have none either."""
+    actuated, rows = ActuatedArrays(NAMES, motors(1)), ActuatedArrays(NAMES, motors(1))
+    for q, qd, target, *_ in signals(5, 1):
+        flat = actuated.step(q[0], qd[0], target[0], DT)
+        assert flat.shape == (len(NAMES),)
+        np.testing.assert_array_equal(flat[None], rows.step(q, qd, target, DT))
+
+
+@pytest.mark.parametrize("library", ["numpy", "warp", "torch"])
+def test_out_takes_the_efforts(library: str) -> None:
+    """And keeps what stands where there is no motor."""
+    make = make_of(library)
+    actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
+    q, qd, target, *_ = next(signals(1))
+    out = make(np.full((ROBOTS, len(NAMES)), 7, np.float32))
+    assert actuated.step(*(make(one) for one in (q, qd, target)), DT, out=out) is out
+    expected = own.step(q, qd, target, DT).copy()
+    assert not expected[:, 1].any()
+    expected[:, 1] = 7
+    np.testing.assert_array_equal(out if library == "numpy" else out.numpy(), expected)
+
+
+def test_rows_of_a_larger_array_are_read_in_place() -> None:
+    """As those of a floating base are, behind its coordinates."""
+    state = np.zeros((ROBOTS, 7 + len(NAMES)), np.float32)
+    actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
+    for q, qd, target, *_ in signals(5):
+        state[:, 7:] = q
+        np.testing.assert_array_equal(actuated.step(state[:, 7:], qd, target, DT), own.step(q, qd, target, DT))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": np.zeros((3, 4))}, "q has dtype float64: must be float32"),
+        ({"qd": np.zeros((3, 5), np.float32)}, r"qd has shape \(3, 5\): must be \(robots, DOFs\) = \(3, 4\)"),
+        ({"q_target": np.zeros((4, 3), np.float32).T}, "q_target: must be contiguous within a row"),
+        ({"q_target": [0.0]}, "q_target is a list: must be an array of NumPy, Warp"),
+        ({"qd_target": np.zeros(4, np.float32)}, r"qd_target has shape \(4,\)"),
+        ({"feedforward": np.zeros((3, 4), ">f4")}, "feedforward has dtype >f4"),
+        ({"out": np.broadcast_to(np.zeros(4, np.float32), (3, 4))}, "out: must be"),
+        ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
+        ({"dt": float("nan")}, "dt = nan: must be"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(change: dict[str, Any], message: str) -> None:
+    """And the step after with good arrays works."""
+    actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
+    good = {name: np.zeros((3, 4), np.float32) for name in ("q", "qd", "q_target")} | {"dt": DT}
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            actuated.step(**(good | change))
+    assert not actuated.step(**good).any()
+
+
+def test_jax_arrays_cannot_be_written_to() -> None:
+    """By name."""
+    out = make_of("jax")(np.zeros((3, 4), np.float32))
+    arrays = next(signals(1))[:3]
+    with pytest.raises(ValueError, match="out is an array of JAX: must be one that can be written to"):
+        ActuatedArrays(NAMES, motors(), ROBOTS).step(*arrays, DT, out=out)
+
+
+@pytest.mark.skipif(core is None, reason="the native core was not built")
+def test_a_step_takes_no_memory() -> None:
+    """Neither with the same arrays nor with two sets that take turns."""
+    actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
+    first, second = (given[:3] for given in signals(2))
+    for arrays in ([first, first], [first, second]):
+        for _ in range(50):
+            actuated.step(*arrays[0], DT), actuated.step(*arrays[1], DT)
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(1000):
+            actuated.step(*arrays[0], DT), actuated.step(*arrays[1], DT)
+        # a handful that Python keeps for itself
+        assert sys.getallocatedblocks() - before < 20
+    tracemalloc.start()
+    try:
+        actuated.step(*first, DT)
+        tracemalloc.reset_peak()
+        start, _ = tracemalloc.get_traced_memory()
+        for _ in range(100):
+            actuated.step(*first, DT)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - start < 1000
+
+
+@pytest.mark.parametrize("imported", [[], ["numpy", "warp"]], ids=["alone", "after others"])
+def test_nothing_heavy_is_imported(imported: list[str]) -> None:
+    """USD, simulators and other libraries of arrays are left where they are."""
+    code = "\n".join(
+        [
+            *(f"import {name}" for name in imported),
+            "import sys, numpy as np, warp as wp",
+            "from isaacsim.core.experimental.actuators import ActuatedArrays, ActuatorConfig, ControllerPD",
+            "gain = wp.array([4.0], dtype=float, device='cpu')",
+            "leg = ActuatedArrays(['hip'], [(ActuatorConfig(ControllerPD(gain, gain)), 'hip')])",
+            "print(leg.step(*np.float32([[0], [0], [0.5]]), 0.01), leg.faults, leg.engine)",
+            "print('there:', {'pxr', 'mujoco', 'newton', 'torch', 'jax'} & set(sys.modules))",
+        ]
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "[2.] []" in said and "there: set()" in said
+
+
+def test_a_closed_one_does_not_step() -> None:
+    """Not even with the arrays of before."""
+    actuated = ActuatedArrays(NAMES, motors(), ROBOTS)
+    arrays = next(signals(1))[:3]
+    actuated.step(*arrays, DT)
+    actuated.close()
+    with pytest.raises(RuntimeError, match=r"<ActuatedArrays: 3 joints x 3 robots on cpu> is closed"):
+        actuated.step(*arrays, DT)
+
+
+def test_a_law_in_python_is_stepped_too() -> None:
+    """On Warp instead of the core."""
+    own = type("Own", (ControllerPD,), {})
+    assert importlib.import_module(own.__module__)
+    robots = ActuatedArrays(["hip"], [(ActuatorConfig(own(full(10, 1), full(1, 1))), "hip")])
+    q = np.zeros((1, 1), np.float32)
+    for target in (1.0, 2.0):
+        efforts = robots.step(q, q, np.full((1, 1), target, np.float32), DT)
+        assert efforts.tolist() == [[10 * target]]

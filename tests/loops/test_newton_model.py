@@ -1,0 +1,215 @@
+"""Actuators on a model of newton: where its joints are found, and newton's own actuators beside ours."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import ActuatedModel, MaxEffortClampingConfig, MotorConfig, PDControlConfig
+
+DT = 0.01
+PD = [PDControlConfig(10.0, 1.0)]
+
+
+def flat(values: Any, dtype: Any = wp.float32) -> wp.array:
+    return wp.array(values, dtype=dtype, device="cpu")
+
+
+def model_of(joints: list[tuple[str, int, int]], robots: int = 2, **changes: Any) -> Any:
+    """What a model of newton tells of equal robots, whose joints have a name, coordinates and axes each."""
+    q = np.cumsum([0, *(coordinates for _, coordinates, _ in joints * robots)])
+    qd = np.cumsum([0, *(axes for _, _, axes in joints * robots)])
+    told = {
+        "device": wp.get_device("cpu"),
+        "articulation_label": [f"/World/env_{n}/robot" for n in range(robots)],
+        "articulation_start": flat(np.arange(robots + 1) * len(joints), wp.int32),
+        "joint_label": [f"/World/env_{n}/robot/{name}" for n in range(robots) for name, _, _ in joints],
+        "joint_q_start": flat(q, wp.int32),
+        "joint_qd_start": flat(qd, wp.int32),
+    }
+    gains = {"joint_target_ke": 3, "joint_target_kd": 4, "joint_armature": 0.5, "joint_friction": 0.25}
+    return SimpleNamespace(**told | {name: flat(np.full(qd[-1], value)) for name, value in gains.items()} | changes)
+
+
+LEG = [("root", 7, 6), ("hip", 1, 1), ("gimbal", 2, 2), ("knee", 1, 1)]
+
+
+def state_of(model: Any, **changes: Any) -> Any:
+    """A state and a control in one: what stands where is told by its value."""
+    num_q, num_qd = int(model.joint_q_start.numpy()[-1]), int(model.joint_qd_start.numpy()[-1])
+    arrays = {"joint_q": flat(np.arange(num_q)), "joint_target_q": flat(np.zeros(num_q))}
+    arrays |= {name: flat(np.zeros(num_qd)) for name in ("joint_qd", "joint_target_qd", "joint_act")}
+    return SimpleNamespace(**arrays | {"joint_f": flat(np.full(num_qd, 7.0))} | changes)
+
+
+def test_joints_behind_a_free_base_are_found() -> None:
+    """Positions stand one further than velocities there, and only driven joints get efforts."""
+    model = model_of(LEG)
+    actuated = ActuatedModel(model, {"hip|gimbal:1|knee": PD})
+    assert actuated.dof_names[6:] == ["hip", "gimbal:0", "gimbal:1", "knee"]
+    assert actuated.articulation_labels == ["/World/env_0/robot", "/World/env_1/robot"]
+    state = state_of(model)
+    actuated.step(state, state, DT)
+    # 11 coordinates and 10 axes each
+    expected = np.full(20, 7.0)
+    for robot in range(2):
+        for axis in (6, 8, 9):
+            expected[10 * robot + axis] = -10 * (11 * robot + axis + 1)
+    np.testing.assert_array_equal(state.joint_f.numpy(), expected)
+
+
+def test_targets_velocities_and_feedforward_are_read() -> None:
+    """Each from where it stands."""
+    model = model_of(LEG)
+    actuated, state = ActuatedModel(model, {"knee": PD}), state_of(model)
+    before = 10 * state.joint_q.numpy()[[10, 21]]
+    for name, gain, at in (("joint_target_q", 10, [10, 21]), ("joint_qd", -1, [9, 19]), ("joint_act", 1, [9, 19])):
+        values = getattr(state, name).numpy()
+        values[at] = 2.0, 3.0
+        getattr(state, name).assign(values)
+        actuated.step(state, state, DT)
+        before -= gain * np.array([2.0, 3.0])
+        np.testing.assert_allclose(state.joint_f.numpy()[[9, 19]], -before)
+
+
+def test_older_names_are_found() -> None:
+    """Keys before labels, and targets of positions as long as velocities, before newton 1.3."""
+    model = model_of(LEG)
+    model.joint_key, model.articulation_key = model.joint_label, model.articulation_label
+    del model.joint_label, model.articulation_label
+    actuated = ActuatedModel(model, {"knee": PD})
+    state = state_of(model)
+    del state.joint_target_q, state.joint_target_qd, state.joint_act
+    state.joint_target_pos, state.joint_target_vel = flat(np.arange(20) * 100.0), flat(np.zeros(20))
+    actuated.step(state, state, DT)
+    assert state.joint_f.numpy()[[9, 19]].tolist() == [10 * (900 - 10), 10 * (1900 - 21)]
+
+
+def test_states_that_take_turns_stay_bound() -> None:
+    """No array is looked at again."""
+    model = model_of(LEG)
+    actuated, states = ActuatedModel(model, {"knee": PD}), [state_of(model) for _ in range(2)]
+    control = state_of(model)
+    for state in states:
+        actuated.step(state, control, DT)
+    actuated._look_at = lambda *_: pytest.fail("looked at again")
+    for state, position in zip(states * 2, (1.0, 2.0, 3.0, 4.0), strict=True):
+        state.joint_q.fill_(position)
+        actuated.step(state, control, DT)
+        assert control.joint_f.numpy()[9] == -10 * position
+
+
+def test_drives_of_the_model_rest_until_close() -> None:
+    """And armature and friction of the motors are the model's."""
+    model = model_of(LEG)
+    names = ("joint_target_ke", "joint_target_kd", "joint_armature", "joint_friction")
+    before = [getattr(model, name).numpy().copy() for name in names]
+    motors = {"knee": MotorConfig(PD[0], armature=0.125), "hip": MotorConfig(friction=2.0)}
+    with ActuatedModel(model, motors) as actuated:
+        ke, kd, armature, friction = (getattr(model, name).numpy() for name in names)
+        assert np.flatnonzero(ke == 0).tolist() == np.flatnonzero(kd == 0).tolist() == [9, 19]
+        assert armature.tolist() == [0.5] * 9 + [0.125] + [0.5] * 9 + [0.125]
+        assert np.flatnonzero(friction != 0.25).tolist() == [6, 16] and friction[6] == 2.0
+    for name, values in zip(names, before, strict=True):
+        np.testing.assert_array_equal(getattr(model, name).numpy(), values)
+    with pytest.raises(RuntimeError, match="is closed"):
+        actuated.step(state_of(model), state_of(model), DT)
+
+
+@pytest.mark.parametrize(
+    ("joints", "changes", "arguments", "message"),
+    [
+        (LEG, {}, {"motors": {"ankle": PD}}, "ankle"),
+        (LEG, {}, {"articulations": "arm"}, "articulations = 'arm': must match one of"),
+        (LEG, {}, {"motors": {"root:3": PD}}, "joint 'root:3': must have one position per axis"),
+        ([("hip", 1, 1), ("ball", 4, 3), ("knee", 1, 1)], {}, {}, r"joints \['knee'\] stand behind a ball or free"),
+        (LEG, {"articulation_start": flat([0, 4, 7], wp.int32)}, {}, "must be those of '/World/env_0/robot'"),
+        (LEG, {"joint_label": None}, {}, "SimpleNamespace has no joint_label: must be a finalized newton.Model"),
+    ],
+)
+def test_models_that_do_not_fit_are_refused(
+    joints: list[tuple[str, int, int]], changes: dict[str, Any], arguments: dict[str, Any], message: str
+) -> None:
+    """By name, and nothing of the model has changed."""
+    model = model_of(joints, **changes)
+    with pytest.raises(ValueError, match=message):
+        ActuatedModel(model, **{"motors": {"hip|knee": PD}} | arguments)
+    assert (model.joint_target_ke.numpy() == 3).all()
+
+
+def test_robots_that_stand_unevenly_are_refused() -> None:
+    """Something of another size is between them."""
+    joints = [("knee", 1, 1), ("knee", 1, 1), ("other", 1, 1), ("knee", 1, 1)]
+    model = model_of(joints, 1, articulation_label=["a", "a", "b", "a"])
+    model.articulation_start = flat([0, 1, 2, 3, 4], wp.int32)
+    with pytest.raises(ValueError, match=r"articulations \['a', 'a', 'a'\] …: must stand evenly spaced"):
+        ActuatedModel(model, {"knee": PD}, articulations="a")
+    assert ActuatedModel(model, {"other": PD}, articulations="b").num_robots == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"joint_f": None}, "has no array 'joint_f'"),
+        ({"joint_q": flat(np.zeros(3))}, "joint_q has 3 numbers of float32: must be 22 of float32"),
+        ({"joint_qd": flat(np.zeros(20), wp.float64)}, "joint_qd has 20 numbers of float64: must be 20 of float32"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(changes: dict[str, Any], message: str) -> None:
+    """By the name that newton has for them."""
+    model = model_of(LEG)
+    state = state_of(model, **changes)
+    with pytest.raises(ValueError, match=message):
+        ActuatedModel(model, {"knee": PD}).step(state, state, DT)
+
+
+def arm(newton: Any, worlds: int) -> Any:
+    """A builder of arms of two links in as many worlds."""
+    one, inertia, up = newton.ModelBuilder(), wp.mat33(np.eye(3, dtype=np.float32) * 0.1), wp.quat_identity()
+    links = [one.add_link(mass=1.0, inertia=inertia) for _ in range(2)]
+    ends = [wp.transform((0.0, 0.0, z), up) for z in (-0.5, 0.5)]
+    hip = one.add_joint_revolute(-1, links[0], axis=(0, 1, 0), label="hip", child_xform=ends[1])
+    between = {"parent_xform": ends[0], "child_xform": ends[1]}
+    knee = one.add_joint_revolute(links[0], links[1], axis=(0, 1, 0), label="knee", **between)
+    one.add_articulation([hip, knee], label="arm")
+    builder = newton.ModelBuilder()
+    builder.replicate(one, worlds)
+    return builder
+
+
+def test_efforts_are_those_of_newtons_own_actuators() -> None:
+    """On arms in three worlds, over 200 steps of a solver whose states take turns."""
+    newton = pytest.importorskip("newton")
+    if not hasattr(newton, "actuators") or not hasattr(newton.actuators, "DrivePD"):
+        pytest.skip("this newton has no actuators of its own")
+    own = newton.actuators
+    recorded = []
+    for ours in (True, False):
+        builder = arm(newton, 3)
+        for dof in () if ours else range(6):
+            limit = [(own.ClampingMaxEffort, {"max_effort": 5.0})]
+            builder.add_actuator(own.DrivePD, dof, limit, kp=20.0, kd=2.0)
+        model = builder.finalize(device="cpu")
+        motor = [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(5.0)]
+        actuated = ActuatedModel(model, {"hip|knee": motor}) if ours else None
+        solver = newton.solvers.SolverFeatherstone(model)
+        state, following, control = model.state(), model.state(), model.control()
+        control.joint_target_q.assign(np.linspace(-1.0, 1.0, 6, dtype=np.float32))
+        efforts = []
+        for _ in range(200):
+            if actuated is not None:
+                actuated.step(state, control, 0.002)
+            else:
+                control.joint_f.zero_()
+                for actuator in model.actuators:
+                    actuator.step(state, control, dt=0.002)
+            efforts.append(control.joint_f.numpy().copy())
+            solver.step(state, following, control, None, 0.002)
+            state, following = following, state
+        recorded.append(np.array(efforts))
+    ours_recorded, newtons = recorded
+    assert (np.abs(newtons) == 5.0).any() and (np.abs(newtons) < 5.0).any()
+    np.testing.assert_allclose(ours_recorded, newtons, rtol=0, atol=1e-6)
