@@ -13,6 +13,8 @@ import math
 import re
 from typing import Any
 
+from ..extras import needs
+
 # the largest humanoid with a table per joint is far below
 MAX_BYTES = 128 * 1024
 # motors, motor, clamping, clamp, table, number

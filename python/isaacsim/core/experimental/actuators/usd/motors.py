@@ -10,11 +10,12 @@ from pxr import Usd
 from ..errors import ActuatorParseError
 from ..specs.configs import ControlConfig, NeuralControlConfig
 from ..specs.motors import MotorConfig
-from .articulation import articulation_roots, match_roots
+from .articulation import articulation_roots
 from .assets import MODEL_PATH, file_named
 from .discover import discover
 from .joint_order import joint_orders
 from .joint_properties import authored, axis_of
+from .roots import match_roots
 
 
 def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:

@@ -19,7 +19,7 @@ import numpy as np
 import warp as wp
 
 from ...errors import HostError, no_copy
-from ...usd.articulation import Roots, no_pattern, require_same_joints
+from ...usd.roots import Roots, no_pattern, require_same_joints
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..dof_properties import DofProperties
