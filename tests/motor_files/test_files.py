@@ -173,6 +173,10 @@ def test_nothing_is_written_unless_all_can_be(tmp_path: Path) -> None:
         save_motors(tmp_path / "a.json", ANYMAL | {"b": [PDControlConfig(-1.0, 0.0)]})
     with pytest.raises(TypeError, match="motor = 3"):
         save_motors(tmp_path / "a.json", {"b": 3})  # pyright: ignore[reportArgumentType]
+    # more than is read
+    table = PositionBasedClampingConfig([0.0] * 30_000, [1.0] * 30_000)
+    with pytest.raises(ValueError, match=r"a\.json: must be at most"):
+        save_motors(tmp_path / "a.json", {"b": [table]})
     assert (tmp_path / "a.json").read_text() == before
 
 

@@ -32,6 +32,8 @@ HOSTILE = {
     "deep flow": (".yaml", "{a: " * 20_000, "nests too deep"),
     "ten levels": (".yaml", "[" * 10 + "]" * 10, "nests too deep"),
     "deep keys": (".yaml", "? " * 20_000, "nests too deep"),
+    "many": (".yaml", "[" + "a," * 50_000 + "]", "more than 10000 keys and values"),
+    "many keys": (".yaml", "".join(f"k{index}: 1\n" for index in range(6_000)), "more than 10000 keys and values"),
     "bomb": (".yaml", "a: &a [x]\nb: &b [*a, *a]\nc: &c [*b, *b]\n", "anchor or alias.*in line 1"),
     "reference to itself": (".yaml", "&a [*a]", "anchor or alias"),
     "alias": (".yaml", "a: *b", "anchor or alias"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ..specs.motors import MotorConfig, Motors
 from . import formats, layout
@@ -26,14 +27,7 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
     ending = _ending(file)
     with file.open("rb") as stream:
         content = stream.read(formats.MAX_BYTES + 1)
-    if len(content) > formats.MAX_BYTES:
-        raise ValueError(
-            f"{file}: must be at most {formats.MAX_BYTES} bytes. Leave to Python what differs from robot to robot."
-        )
-    try:
-        plain = formats.parse(content.decode("utf-8-sig"), ending)
-    except ValueError as error:
-        raise ValueError(f"{file}: must be {ending[1:].upper()}, but {error}") from None
+    plain = _parsed(content, file, ending)
     try:
         return layout.motors_of(plain, _folder(file))
     except ValueError as error:
@@ -54,13 +48,27 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
     Raises:
         TypeError: Something is no motor.
         ValueError: A value is out of range, or is one that a file cannot hold: arrays with a value per robot, and
-            configs of laws that are not the package's own; a line for each problem.
+            configs of laws that are not the package's own, and more than `load_motors` reads; a line for each problem.
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """
     file = Path(path)
-    text = formats.render(layout.plain_of(motors, _folder(file)), _ending(file))
-    file.write_text(text, encoding="utf-8", newline="\n")
+    ending = _ending(file)
+    content = formats.render(layout.plain_of(motors, _folder(file)), ending).encode()
+    # what would not be read again is not written
+    _parsed(content, file, ending)
+    file.write_bytes(content)
+
+
+def _parsed(content: bytes, file: Path, ending: str) -> Any:
+    if len(content) > formats.MAX_BYTES:
+        raise ValueError(
+            f"{file}: must be at most {formats.MAX_BYTES} bytes. Leave to Python what differs from robot to robot."
+        )
+    try:
+        return formats.parse(content.decode("utf-8-sig"), ending)
+    except ValueError as error:
+        raise ValueError(f"{file}: must be {ending[1:].upper()}, but {error}") from None
 
 
 def _ending(file: Path) -> str:

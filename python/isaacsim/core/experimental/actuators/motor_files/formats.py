@@ -19,6 +19,8 @@ from ..extras import needs
 MAX_BYTES = 128 * 1024
 # motors, motor, clamping, clamp, table, number
 MAX_DEPTH = 8
+# PyYAML takes a tenth of a millisecond for each key and value
+MAX_YAML_NODES = 10_000
 ENDINGS = (".yaml", ".yml", ".toml", ".json")
 
 # numbers and words as YAML 1.2 has them: PyYAML takes 1e-3 for text, and on, 1:30 and 012 for something else
@@ -144,8 +146,14 @@ def _yaml_classes() -> tuple[Any, Any]:
 
     class Loader(yaml.SafeLoader):
         yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012
+        nodes = depth = 0
 
         def compose_node(self, parent: Any, index: Any) -> Any:
+            self.nodes += 1
+            if self.nodes > MAX_YAML_NODES:
+                raise ValueError(f"has more than {MAX_YAML_NODES} keys and values: write numbers by pattern, or JSON.")
+            if self.depth > MAX_DEPTH:
+                raise ValueError(_TOO_DEEP)
             event = self.peek_event()
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
                 raise yaml.composer.ComposerError(
@@ -156,7 +164,10 @@ def _yaml_classes() -> tuple[Any, Any]:
                 raise yaml.composer.ComposerError(
                     None, None, "has a tag: files of motors are plain data, remove it", event.start_mark
                 )
-            return super().compose_node(parent, index)
+            self.depth += 1
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen: set[Any] = set()
