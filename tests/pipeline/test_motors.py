@@ -110,6 +110,13 @@ def test_delays_differ_between_joints(host: Any) -> None:
     assert seen == [[1, 1], [2, 1], [3, 1]]
 
 
+def test_the_plain_limit_acts_last_however_clamps_are_listed(host: Any) -> None:
+    """As from USD: beyond the no-load speed a DC motor brakes, with no more than the limit allows."""
+    host.arrays().velocities[:] = 3.0
+    clamps = [MaxEffortClampingConfig(4.0), DCMotorClampingConfig(9.0, 2.0, 50.0)]
+    assert (efforts(host, {".*": [PDControlConfig(20.0, 0.0), *clamps]}) == -4.0).all()
+
+
 def test_joints_without_a_motor_are_named_and_keep_their_drives(host: Any) -> None:
     """One warning for all of them."""
     host.arrays().stiffnesses[:] = 3.0

@@ -102,9 +102,10 @@ def add_motors(
         >>> from pxr import Usd
         >>> from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, PDControlConfig, add_motors
         >>> stage = Usd.Stage.Open("data/robots/franka_panda.usda")
-        >>> motors = {".*_joint[1-7]": [PDControlConfig(80.0, 4.0), MaxEffortClampingConfig({".*[1-4]": 87, ".*": 12})]}
-        >>> for prim in add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True):
-        ...     print(prim.GetName())
+        >>> limit = MaxEffortClampingConfig({".*[1-4]": 87.0, ".*[56]": 12.0})
+        >>> motors = {".*_joint[1-6]": [PDControlConfig(80.0, 4.0), limit], ".*7": [PDControlConfig(20.0, 1.0)]}
+        >>> [prim.GetName() for prim in add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True)]
+        ['panda_joint', 'panda_joint_2', 'panda_joint7']
     """
     with needs("add_motors", "usd"):
         from .usd.author import author_actuators, joints_to_drive
@@ -144,7 +145,8 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
 
     Example:
         >>> from isaacsim.core.experimental.actuators import motors_of
-        >>> motors_of("data/robots/pendulum.usda")["hinge"].controller
+        >>> motors_of("data/robots/arm_2dof.usda")["shoulder"].controller
+        PDControlConfig(kp=200.0, kd=20.0, const_effort=0.0)
     """
     with needs("motors_of", "usd"):
         from .usd.motors import read_motors
