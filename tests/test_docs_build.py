@@ -14,7 +14,7 @@ from places import REPOSITORY
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the web pages, built by the command of `./repo.sh docs`."""
-    pytest.importorskip("furo")
+    pytest.importorskip("furo", reason="the tools that build the pages are not installed: extra docs")
     folder = tmp_path_factory.mktemp("docs")
     found = re.search(r"python\.sh (-m sphinx .*) docs _build/docs", (REPOSITORY / "repo.sh").read_text())
     assert found is not None
