@@ -54,7 +54,7 @@ def _actuator(problem: Problem, joints: slice) -> Actuator:
     return Actuator(as_indices(problem.flat_indices(joints)), made.controller, made.delay, made.clamping)
 
 
-def components(problem: Problem, joints: slice) -> ActuatorConfig:
+def components(problem: Problem, joints: slice) -> Any:
     """The components of some joints that have the same law, with a value for every joint of every robot."""
     law = problem.laws[joints.start % len(problem.laws)]
 
