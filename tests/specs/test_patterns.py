@@ -40,7 +40,9 @@ def test_all_problems_are_told_at_once() -> None:
     assert all(line.startswith(beginning) for line, beginning in zip(problems, beginnings, strict=True)), problems
 
 
-@pytest.mark.parametrize("bad", ["", "  ", "a\n", "\ud800", "(", "[", "*", "a{1", "x" * (MAX_PATTERN + 1), 3, None])
+@pytest.mark.parametrize(
+    "bad", ["", "  ", "a\n", "\ud800", "(", "[", "[[a]", "*", "a{1", "x" * (MAX_PATTERN + 1), 3, None]
+)
 def test_what_is_no_pattern_is_said(bad: object) -> None:
     """Also what is no text at all."""
     if bad == "a{1":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -17,8 +18,11 @@ def pattern_problem(pattern: object) -> str | None:
     if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not storable(pattern):
         return f"must be a regular expression of 1 to {MAX_PATTERN} printable characters. Name joints by it."
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        with warnings.catch_warnings():
+            # Python warns of what a later version will read differently, such as `[[a]`
+            warnings.simplefilter("error")
+            re.compile(pattern)
+    except (re.error, RecursionError, OverflowError, Warning) as error:
         return f"must be a regular expression, but {error}. Correct it; a backslash before a sign takes it literally."
     return None
 
