@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
+from isaacsim.core.experimental.actuators import native as package_native
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.native import core
 
@@ -298,12 +299,12 @@ def test_a_closed_one_does_not_step() -> None:
         actuated.step(*arrays, DT)
 
 
-def test_a_law_in_python_is_stepped_too() -> None:
-    """On Warp instead of the core."""
-    own = type("Own", (ControllerPD,), {})
-    robots = ActuatedArrays(["hip"], [(ActuatorConfig(own(full(10, 1), full(1, 1))), "hip")])
-    assert not robots.engine.startswith("native")
-    q = np.zeros((1, 1), np.float32)
-    for target in (1.0, 2.0):
-        efforts = robots.step(q, q, np.full((1, 1), target, np.float32), DT)
-        assert efforts.tolist() == [[10 * target]]
+def test_warp_steps_where_the_core_was_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: with sets of arrays that take turns, and with new ones."""
+    native = ActuatedArrays(NAMES, motors(), ROBOTS)
+    monkeypatch.setattr(package_native, "core", None)
+    warped = ActuatedArrays(NAMES, motors(), ROBOTS)
+    assert warped.engine == "warp"
+    sets = [given[:3] for given in signals(2)]
+    for arrays in [*sets * 3, *([one.copy() for one in given] for given in sets)]:
+        np.testing.assert_allclose(warped.step(*arrays, DT), native.step(*arrays, DT), rtol=1e-5, atol=1e-5)
