@@ -180,6 +180,19 @@ def test_arrays_take_turns() -> None:
             np.testing.assert_array_equal(one.step(*given[:3], DT), other.step(*same, DT))
 
 
+@pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward", "out"])
+def test_one_other_array_is_noticed(name: str) -> None:
+    """Each of them is looked at."""
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    names = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
+    arrays = {each: np.zeros((1, 1), np.float32) for each in names}
+    actuated.step(**arrays, dt=DT)
+    arrays[name] = np.ones((1, 1), np.float32)
+    efforts = actuated.step(**arrays, dt=DT)
+    expected = {"q": -10, "qd": -1, "q_target": 10, "qd_target": 1, "feedforward": 1, "out": 0}
+    assert efforts is arrays["out"] and efforts.item() == expected[name]
+
+
 def test_one_robot_may_leave_its_row_out() -> None:
     """Then the efforts have none either."""
     actuated, rows = ActuatedArrays(NAMES, motors(1)), ActuatedArrays(NAMES, motors(1))
