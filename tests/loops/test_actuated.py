@@ -13,6 +13,8 @@ from isaacsim.core.experimental.actuators import (
     ClampingMaxEffort,
     ControllerPD,
     Delay,
+    MotorConfig,
+    PDControlConfig,
 )
 
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
@@ -61,6 +63,29 @@ def test_it_tells_what_it_consists_of() -> None:
     assert [one.label for one in actuated.actuators] == NAMES
     assert actuated.actuated_dof_indices == [0, 1]
     assert repr(actuated) == "<ActuatedArrays: 2 joints x 3 robots on cpu>"
+
+
+def test_motors_are_given_by_pattern() -> None:
+    """With numbers, by joint and by robot, in any order of joints."""
+    kp = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    motors = {"ankle": [PDControlConfig(7.0, 0.0)], "hip|knee": [PDControlConfig(kp, {".*": 0.0})]}
+    actuated = ActuatedArrays(["knee", "ankle", "hip"], motors, ROBOTS)
+    zero = np.zeros((ROBOTS, 3), np.float32)
+    assert actuated.step(zero, zero, zero + 1, DT).tolist() == [[1, 7, 2], [3, 7, 4], [5, 7, 6]]
+    actuated.observe_efforts()
+    np.testing.assert_array_equal(actuated.step(zero, zero, zero + 1, DT), actuated.computed_efforts)
+    with pytest.raises(ValueError, match="toe"):
+        ActuatedArrays(NAMES, {"toe": [PDControlConfig(1.0, 0.0)]}, ROBOTS)
+
+
+def test_what_belongs_into_the_simulator_is_told() -> None:
+    """Armature and friction where motors have some."""
+    motors = {"knee": MotorConfig(PDControlConfig(1.0, 0.0), armature=0.25), "hip": MotorConfig(friction=2.0)}
+    found = ActuatedArrays(NAMES, motors, 2).joint_properties
+    nan = float("nan")
+    np.testing.assert_array_equal(found["armature"], [[nan, 0.25]] * 2)
+    np.testing.assert_array_equal(found["friction"], [[2.0, nan]] * 2)
+    assert ActuatedArrays(NAMES, {"hip": [PDControlConfig(1.0, 0.0)]}).joint_properties == {}
 
 
 def test_gains_are_live() -> None:

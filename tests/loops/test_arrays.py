@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib
 import subprocess
 import sys
 import tracemalloc
@@ -24,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     use_host,
 )
+from isaacsim.core.experimental.actuators import native as package_native
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.native import core
 
@@ -180,6 +180,19 @@ def test_arrays_take_turns() -> None:
             np.testing.assert_array_equal(one.step(*given[:3], DT), other.step(*same, DT))
 
 
+@pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward", "out"])
+def test_one_other_array_is_noticed(name: str) -> None:
+    """Each of them is looked at."""
+    actuated = ActuatedArrays(["hip"], [(ActuatorConfig(ControllerPD(full(10, 1), full(1, 1))), "hip")])
+    names = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
+    arrays = {each: np.zeros((1, 1), np.float32) for each in names}
+    actuated.step(**arrays, dt=DT)
+    arrays[name] = np.ones((1, 1), np.float32)
+    efforts = actuated.step(**arrays, dt=DT)
+    expected = {"q": -10, "qd": -1, "q_target": 10, "qd_target": 1, "feedforward": 1, "out": 0}
+    assert efforts is arrays["out"] and efforts.item() == expected[name]
+
+
 def test_one_robot_may_leave_its_row_out() -> None:
     """Then the efforts have none either."""
     actuated, rows = ActuatedArrays(NAMES, motors(1)), ActuatedArrays(NAMES, motors(1))
@@ -299,12 +312,12 @@ def test_a_closed_one_does_not_step() -> None:
         actuated.step(*arrays, DT)
 
 
-def test_a_law_in_python_is_stepped_too() -> None:
-    """On Warp instead of the core."""
-    own = type("Own", (ControllerPD,), {})
-    assert importlib.import_module(own.__module__)
-    robots = ActuatedArrays(["hip"], [(ActuatorConfig(own(full(10, 1), full(1, 1))), "hip")])
-    q = np.zeros((1, 1), np.float32)
-    for target in (1.0, 2.0):
-        efforts = robots.step(q, q, np.full((1, 1), target, np.float32), DT)
-        assert efforts.tolist() == [[10 * target]]
+def test_warp_steps_where_the_core_was_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a GPU: with sets of arrays that take turns, and with new ones."""
+    native = ActuatedArrays(NAMES, motors(), ROBOTS)
+    monkeypatch.setattr(package_native, "core", None)
+    warped = ActuatedArrays(NAMES, motors(), ROBOTS)
+    assert warped.engine == "warp"
+    sets = [given[:3] for given in signals(2)]
+    for arrays in [*sets * 3, *([one.copy() for one in given] for given in sets)]:
+        np.testing.assert_allclose(warped.step(*arrays, DT), native.step(*arrays, DT), rtol=1e-5, atol=1e-5)
