@@ -45,6 +45,7 @@ def test_page_is_reached_from_the_first(pages: Path, source: Path) -> None:
         ("author_and_parse_usd", "ea.add_actuator(ARM, name, name, pd,"),
         ("author_and_parse_usd", "arm.set_dof_position_targets(TARGETS, dof_indices=joints)"),
         ("drive_from_omnigraph", "OmniGraphNode"),
+        ("bring_your_own_loop", "actuators.step_actuators(model.opt.timestep)"),
         ("learn_an_actuator", "LAW = friction"),
         ("learn_an_actuator", "return ActuatorLog(DT, *rows)"),
         ("learn_an_actuator", "trained.report(FOLDER, test=other)"),

@@ -26,9 +26,8 @@ from isaacsim.core.experimental.actuators.hosts.current import (
     close_kit_host,
     current_host,
     current_stage,
-    enter,
-    leave,
 )
+from isaacsim.core.experimental.actuators.hosts.opened import enter, leave
 from pxr import Usd
 from stages import stage_of
 

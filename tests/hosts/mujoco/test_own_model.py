@@ -256,6 +256,9 @@ def test_models_actuators_are_silent_meanwhile(end: str) -> None:
     assert forces() == [0.0, 0.0]
     other.close()
     assert forces() == [0.0, 5.0]
+    actuators.set_dof_feedforward_effort_targets(1.0)
+    actuators.step_actuators(0.002)
+    assert data.qfrc_applied.any()
     if end == "wrapper":
         actuators.close()
     elif end == "simulation":

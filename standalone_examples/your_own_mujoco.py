@@ -1,0 +1,39 @@
+"""Motors in your own MuJoCo loop, from MJCF, no USD: as the model has them, then a DC motor that cannot turn as fast.
+
+./python.sh standalone_examples/your_own_mujoco.py [--plot out.png]
+"""
+
+import argparse
+from pathlib import Path
+
+import isaacsim.core.experimental.actuators as ea
+import matplotlib.pyplot as plt
+import mujoco
+import numpy as np
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--plot", default="your_own_mujoco.png", help="where the picture goes")
+# docs: begin loop
+model = mujoco.MjModel.from_xml_path(str(Path(__file__).parents[1] / "data" / "robots" / "arm_2dof.xml"))
+own, angles = ea.motors_of_model(model), {}
+slow = own | {"shoulder": [own["shoulder"].controller, ea.DCMotorClampingConfig(60.0, 1.0, 60.0)]}
+for name, motors in {"the model's servos": None, "the same as motors": own, "a DC motor": slow}.items():
+    with ea.MujocoSimulation(model, data := mujoco.MjData(model)) as sim:
+        data.ctrl[:] = goal = [1.0, 0.3]  # [rad], [m]
+        sim.articulation("arm").set_dof_position_targets(goal)
+        actuators = motors and ea.ArticulationActuators.from_configs("arm", motors)
+        angles[name] = np.zeros(1000)
+        for step in range(1000):
+            if actuators:
+                actuators.step_actuators(model.opt.timestep)
+            mujoco.mj_step(model, data)
+            angles[name][step] = data.joint("shoulder").qpos[0]
+# docs: end loop
+plt.plot(np.arange(1000) * model.opt.timestep, np.transpose(list(angles.values())), alpha=0.7)
+plt.gca().set(xlabel="time [s]", ylabel="shoulder [rad]", title="One's own MuJoCo model and loop")
+plt.legend(angles)
+plt.savefig(picture := parser.parse_args().plot, dpi=120)
+servo, motor, dc = angles.values()
+good = (error := np.abs(motor - servo).max()) < 1e-5 and np.diff(dc).max() < 0.7 * np.diff(servo).max()
+print(f"{'ok' if good else 'FAILED'}: motors are within {error:.1e} rad of servos, a DC motor slower; see {picture}")
+raise SystemExit(0 if good else 1)
