@@ -304,9 +304,7 @@ def test_pause_makes_nothing_ready_again(playing: KitWorld) -> None:
 def test_error_of_one_wrapper_leaves_the_others_stepping(playing: KitWorld) -> None:
     """Tell everybody of a step, whatever one of them does."""
     first = ArticulationActuators("/World/Robot_0")
-    second = ArticulationActuators("/World/Robot_1")
     second_pair = (ActuatorConfig(ControllerPD(ones(1), ones(1))), "hip")
-    second.close()
     second = ArticulationActuators.from_actuators("/World/Robot_1", [second_pair])
 
     def fail(**_: object) -> None:
