@@ -25,7 +25,8 @@ OWNERS = {
     "newton": ["hosts.mujoco"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
-        *("articulation_actuators", "attachment", "drives", "motor_properties", "components", "graphs", "hosts"),
+        *("articulation_actuators", "attachment", "authoring", "drives", "motor_properties", "components"),
+        *("graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],

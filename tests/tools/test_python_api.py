@@ -23,7 +23,7 @@ def test_list_names(name: str) -> None:
         "dof_indices: Any = None) -> None",
         "property actuated_dof_indices: list[int]",
         "integral_max: float = inf",
-        "clamping: list[Clamping] = …",
+        "clamping: list[Clamping | ClampingConfig] = …",
         "PARAMETERS: ClassVar[tuple[str, ...]] = ('max_effort',)",
         "CLAMPING = 'clamping'",
     ],
