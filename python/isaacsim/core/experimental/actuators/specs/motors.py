@@ -181,8 +181,8 @@ def motor_of(value: Any) -> MotorConfig:
     """The motor that a `MotorConfig` or a list of configs says.
 
     Args:
-        value: A `MotorConfig`, which is returned as it is, or configs: at most one controller and one delay, clamps in
-            the order in which they act.
+        value: A `MotorConfig`, which is returned as it is, or configs: at most one controller and one delay, and
+            clamps, whose order is that of the table of laws wherever they stand.
 
     Raises:
         TypeError: Something in it is none of these.
