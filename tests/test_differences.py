@@ -59,6 +59,10 @@ TESTED = {
     },
     "`ArticulationActuators`": {
         "constructor": (WRAPPER, "bad_construction_leaves_nothing_behind"),
+        "a robot without `NewtonActuator` prims": (
+            "usd/test_other_drives.py",
+            "drives_of_usd_are_named_with_their_gains_in_si actuators_of_mujoco_are_named",
+        ),
         "`device`": (WRAPPER, "another_device_is_passed_over"),
         "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "one component in several configs, or driven by another open wrapper": (
