@@ -8,9 +8,16 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from .errors import HostError, no_copy
-from .extras import needs
+from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
+
+try:
+    # USD learns schemas before the first stage is opened, or never
+    from .usd import stage as _  # noqa: F401
+except ModuleNotFoundError as missing:
+    if (missing.name or "").partition(".")[0] not in LIBRARIES["usd"]:
+        raise
 
 
 class Simulation:

@@ -4,8 +4,6 @@ import ctypes
 import os
 import sys
 
-from ...extras import needs
-
 
 def _has_egl() -> bool:
     try:
@@ -19,6 +17,3 @@ def _has_egl() -> bool:
 # of MuJoCo would fail
 if sys.platform == "linux" and not os.environ.get("DISPLAY") and _has_egl():
     os.environ.setdefault("MUJOCO_GL", "egl")
-
-with needs("a model of MuJoCo", "sim"):
-    import mujoco  # noqa: F401

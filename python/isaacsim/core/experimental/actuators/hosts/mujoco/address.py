@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
+
+from .own_library import mujoco
 
 # half the play [rad or m] of an axis whose limits are equal: MuJoCo wants them apart
 LOCKED = 1e-6

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-import mujoco
 import numpy as np
 
 from ...errors import HostError
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress
+from .own_library import mujoco
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch

@@ -21,11 +21,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
 from ...specs.configs import ClampingConfig, DCMotorClampingConfig, MaxEffortClampingConfig, PDControlConfig
 from ...specs.motors import MotorConfig
+from .own_library import mujoco
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
 _ON_JOINTS = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT")

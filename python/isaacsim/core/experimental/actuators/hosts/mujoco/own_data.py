@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import mujoco
 import numpy as np
 
 from ...errors import HostError
 from .fields import CONSTANTS
+from .own_library import mujoco
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch

@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import mujoco
 import numpy as np
 import warp as wp
 
@@ -31,14 +30,15 @@ from .address import address_of
 from .fields import KNOWN, read_property, write_properties
 from .model_actuators import actuators_by_joint, gains_by_joint
 from .own_data import BatchData, DataList
+from .own_library import mujoco
 
 if TYPE_CHECKING:
     from mujoco.batch import Batch
 
 _open: weakref.WeakSet[MujocoSimulation] = weakref.WeakSet()
 
-_KIND = mujoco.mjtJoint
-_HINGE, _SLIDE, _BALL = (int(kind) for kind in (_KIND.mjJNT_HINGE, _KIND.mjJNT_SLIDE, _KIND.mjJNT_BALL))
+# as `mjtJoint` numbers them
+_BALL, _SLIDE, _HINGE = 1, 2, 3
 _STATE = {
     "positions": ("qpos", "position"),
     "velocities": ("qvel", "velocity"),
