@@ -25,8 +25,8 @@ OWNERS = {
     "newton": ["hosts.mujoco"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
-        *("articulation_actuators", "attachment", "authoring", "drives", "motor_properties", "components"),
-        *("graphs", "hosts"),
+        *("actuator_set", "articulation_actuators", "attachment", "authoring", "drives", "motor_properties"),
+        *("components", "graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
@@ -39,7 +39,7 @@ OWNERS = {
     "tomli_w": ["motor_files.formats"],
     "yaml": ["motor_files.formats"],
     "warp": [
-        *("articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
+        *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
         *("networks", "nodes", "pipeline"),
     ],
 }

@@ -37,7 +37,7 @@ def arrays(target: float = 0.1) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     ("names", "driven", "message"),
     [
-        (NAMES, ["ankle"], r"joint 'ankle': must be one of \['hip', 'knee'\]"),
+        (NAMES, ["ankle"], r"joint 'ankle': not in the joints. Available: \['hip', 'knee'\]"),
         (["hip", "hip"], ["hip"], "joint 'hip' is found 2 times"),
         (NAMES, ["hip", "hip"], "joint 'hip' is given two actuators"),
         (NAMES, [], r"motors = \[\]: must drive at least one of"),

@@ -6,24 +6,22 @@ import contextlib
 import dataclasses
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
 import warp as wp
 
+from .actuator_set import ActuatorSet
 from .attachment import Attachment
 from .components.quiet_warp import quiet_warp
 from .errors import no_copy
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
-from .hosts.values import resolve_indices
 from .motor_properties import JointValues
-from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
-from .pipeline.given import entries_from_configs
+from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
@@ -46,7 +44,7 @@ def _built(specs: Sequence[ActuatorSpec], robots: Binding) -> tuple[list[Actuato
     return entries, [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
 
 
-class ArticulationActuators:
+class ArticulationActuators(ActuatorSet):
     """The actuators of one or more equal robots.
 
     Reads the `NewtonActuator` prims of the robot at the first matched path and steps their pipelines
@@ -198,15 +196,8 @@ class ArticulationActuators:
         """
         host = current_host()
         robots = Binding(host.articulation(paths))
-        where, names = robots.articulation.paths[0], robots.articulation.dof_names
-        for position, (_, name) in enumerate(actuators):
-            if name not in names:
-                raise ValueError(f"joint {name!r}: not in <{where}>. Available: {names}.")
-            if names.count(name) > 1:
-                raise ValueError(f"joint {name!r} is found {names.count(name)} times in <{where}>.")
-            if name in [other for _, other in actuators[:position]]:
-                raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
-        ordered = sorted(actuators, key=lambda pair: names.index(pair[1]))
+        names = robots.articulation.dof_names
+        ordered = in_joint_order(actuators, names, f"<{robots.articulation.paths[0]}>")
         with quiet_warp():
             built = entries_from_configs(ordered, robots.num_robots, robots.device)
         axes = [(robots.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
@@ -222,16 +213,6 @@ class ArticulationActuators:
         return self._robots.articulation
 
     @property
-    def actuators(self) -> list[Actuator]:
-        """The actuators: from USD in stage order, from Python in joint order."""
-        return list(self._assembly.actuators)
-
-    @property
-    def actuated_dof_indices(self) -> list[int]:
-        """Columns of the actuated joints, ascending."""
-        return self._attachment.driven
-
-    @property
     def faults(self) -> list[Fault]:
         """Inputs or efforts that were not finite since the last reset, the first of each joint and robot.
 
@@ -239,34 +220,6 @@ class ArticulationActuators:
         """
         paths = self._attachment.paths
         return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._assembly.faults()]
-
-    @property
-    def engine(self) -> str:
-        """What computes the efforts: `native` with its instruction set, `warp`, `custom`, or several of them."""
-        return self._assembly.name
-
-    def observe_efforts(self, on: bool = True) -> None:
-        """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time."""
-        self._assembly.observe(on)
-        self._observing = on
-
-    @property
-    def computed_efforts(self) -> np.ndarray:
-        """Efforts of the last step before the clamps [N·m or N], shape `(robots, actuated DOFs)`.
-
-        Raises:
-            RuntimeError: `observe_efforts` was not called.
-        """
-        return self._observed(0)
-
-    @property
-    def limited_by(self) -> np.ndarray:
-        """Class name of the clamp that changed each effort last, empty for none; shaped like `computed_efforts`.
-
-        Raises:
-            RuntimeError: `observe_efforts` was not called.
-        """
-        return self._observed(1)
 
     # stepping
 
@@ -307,40 +260,7 @@ class ArticulationActuators:
         if indices is None:
             self._attachment.resume()
         else:
-            self._assembly.reset(self._chosen(indices))
-
-    def draw_delays(self, low: int, high: int, *, seed: int) -> None:
-        """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
-
-        Only actuators that have a delay take part, and none gets more than its own largest. Resets the actuators.
-
-        Args:
-            low: Smallest delay [physics steps].
-            high: Largest delay [physics steps].
-            seed: Of the random numbers; the same seed and resets give the same delays.
-
-        Raises:
-            ValueError: No actuator has a delay, one of them cannot hold `high`, or the range is none.
-        """
-        self._assembly.draw_delays(low, high, seed)
-
-    def save_state(self) -> dict[str, np.ndarray]:
-        """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
-
-        Parameters and feedforward are inputs and not part of it.
-        """
-        return self._assembly.save()
-
-    def restore_state(self, saved: Mapping[str, np.ndarray]) -> None:
-        """Take over what `save_state` returned: the efforts from here on are bit for bit those from there on.
-
-        Args:
-            saved: From this wrapper, or from one of the same actuators on as many robots.
-
-        Raises:
-            ValueError: It comes from other actuators; nothing is changed then.
-        """
-        self._assembly.restore(saved)
+            self._forget(indices)
 
     def set_dof_feedforward_effort_targets(
         self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None
@@ -368,19 +288,8 @@ class ArticulationActuators:
         next call tries again what failed.
         """
         self._attachment.close()
-        self._assembly.release()
+        super().close()
         _open.discard(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        # the interpreter may be going down, the constructor may have failed
-        with contextlib.suppress(Exception):
-            self.close()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise no_copy(self, "Hand the wrapper itself on, or use save_state() and restore_state().")
@@ -406,7 +315,6 @@ class ArticulationActuators:
         """
         # the host lives as long as the wrapper, and physics with it
         self._host, self._robots = host, robots
-        self._observing = False
         with quiet_warp():
             if device is not None and wp.get_device(device) != wp.get_device(robots.device):
                 warnings.warn(
@@ -425,16 +333,3 @@ class ArticulationActuators:
             with contextlib.suppress(Exception):
                 self.close()
             raise
-
-    def _chosen(self, indices: Any) -> Any:
-        """Robots to reset: indices, or the mask itself where it lies on the articulation's GPU."""
-        device, count = wp.get_device(self._robots.device), self._attachment.num_robots
-        if isinstance(indices, wp.array) and indices.dtype is wp.bool and indices.shape == (count,):
-            if indices.device == device and not device.is_cpu:
-                return indices
-        return resolve_indices(indices, count, "robot").tolist()
-
-    def _observed(self, which: int) -> np.ndarray:
-        if not self._observing:
-            raise RuntimeError(f"{self!r} does not observe its efforts. Call observe_efforts() before the step.")
-        return self._assembly.observed()[which][:, np.argsort(self._attachment.columns)]

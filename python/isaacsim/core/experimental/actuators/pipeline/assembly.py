@@ -51,10 +51,12 @@ class Assembly:
     def __init__(
         self, entries: Sequence[ActuatorEntry], num_robots: int, device: Any, columns: Sequence[int] | None = None
     ) -> None:
-        self._num_robots, self._device = num_robots, device
+        self.num_robots, self.device = num_robots, wp.get_device(device)
         ends = np.cumsum([len(entry.dof_names) for entry in entries], dtype=int)
         joints = [range(end - len(entry.dof_names), end) for entry, end in zip(entries, ends, strict=True)]
         where = range(ends[-1] if len(ends) else 0) if columns is None else columns
+        self.columns = list(where)
+        """Where each joint stands in the articulation, in the order of the entries."""
         self._delay_draw: DelayDraw | None = None
         self._parameters = Parameters(num_robots, device, self._choose_step)
         # joints of each step, and the step itself
@@ -132,7 +134,8 @@ class Assembly:
 
     def place(self, columns: Sequence[int], num_dofs: int) -> None:
         """Tell the actuators where they stand in flattened `(robots, num_dofs)` arrays."""
-        joint, rows = 0, np.arange(self._num_robots)[:, None] * num_dofs
+        self.columns = list(columns)
+        joint, rows = 0, np.arange(self.num_robots)[:, None] * num_dofs
         for actuator in self.actuators:
             mine = np.asarray(columns[joint : joint + len(actuator.dof_names)])
             # into the same array, which the actuator's other index arrays are too
@@ -146,7 +149,7 @@ class Assembly:
         host, and to draw them it has to be fetched.
         """
         if self._delay_draw is not None:
-            self._delay_draw.draw(np.flatnonzero(mask_of(robots, self._num_robots, self._device).numpy()).tolist())
+            self._delay_draw.draw(np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist())
         for _, part in self._parts:
             part.reset(robots)
 
@@ -183,8 +186,8 @@ class Assembly:
         Both have shape `(robots, joints)`, joints in the order of the entries.
         """
         count = sum(len(joints) for joints, _ in self._parts)
-        computed = np.zeros((self._num_robots, count), np.float32)
-        limited_by = np.full((self._num_robots, count), "", object)
+        computed = np.zeros((self.num_robots, count), np.float32)
+        limited_by = np.full((self.num_robots, count), "", object)
         for joints, part in self._parts:
             efforts, numbers = part.observed()
             computed[:, joints] = efforts
@@ -211,9 +214,9 @@ class Assembly:
 
     def _actuator(self, entry: ActuatorEntry) -> Actuator:
         """What users see of an entry; `place` says where it stands."""
-        count = self._num_robots * len(entry.dof_names)
+        count = self.num_robots * len(entry.dof_names)
         return Actuator(
-            wp.zeros(count, dtype=wp.uint32, device=self._device),
+            wp.zeros(count, dtype=wp.uint32, device=self.device),
             entry.controller,
             entry.delay,
             entry.clamping,

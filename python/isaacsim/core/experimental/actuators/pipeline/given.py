@@ -22,6 +22,30 @@ from .motors import Fit
 from .plan import check_parameters
 
 
+def in_joint_order(
+    pairs: Sequence[tuple[ActuatorConfig, str]], names: Sequence[str], where: str
+) -> list[tuple[ActuatorConfig, str]]:
+    """Return actuators by the places of their joints.
+
+    Args:
+        pairs: Actuators, and the names of the joints they drive.
+        names: Names of all joints.
+        where: What errors call all of them.
+
+    Raises:
+        ValueError: A name is unknown, ambiguous or given twice.
+    """
+    driven = [name for _, name in pairs]
+    for position, name in enumerate(driven):
+        if name not in names:
+            raise ValueError(f"joint {name!r}: not in {where}. Available: {list(names)}.")
+        if (count := list(names).count(name)) > 1:
+            raise ValueError(f"joint {name!r} is found {count} times in {where}.")
+        if name in driven[:position]:
+            raise ValueError(f"joint {name!r} is given two actuators. Give each joint one.")
+    return sorted(pairs, key=lambda pair: list(names).index(pair[1]))
+
+
 def entries_from_configs(
     pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
 ) -> list[ActuatorEntry]:
