@@ -25,7 +25,7 @@ OWNERS = {
     "newton": ["hosts.mujoco"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
-        *("actuator_set", "articulation_actuators", "attachment", "authoring", "drives", "motor_properties"),
+        *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
         *("components", "graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
