@@ -1,6 +1,7 @@
 // Names for Python, and nothing else.
 #include "bound_plan.h"
 #include "calls.h"
+#include "draws.h"
 #include "laws_alone.h"
 #include "transfer.h"
 
@@ -106,6 +107,9 @@ PYBIND11_MODULE(core, m) {
     py::class_<Transfer>(m, "Transfer")
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
         .def("run", &Transfer::run);
+    py::class_<Draws>(m, "Draws")
+        .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
+        .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

@@ -15,7 +15,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPID, Delay, use_host
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
-faulthandler.dump_traceback_later(20, exit=True)
+faulthandler.dump_traceback_later(100, exit=True)
 ROBOTS = 8
 one = wp.ones(ROBOTS, dtype=wp.float32, device="cpu")
 steps = wp.ones(ROBOTS, dtype=wp.int32, device="cpu")
@@ -103,7 +103,7 @@ for _ in range(4):
     # right after a step, when the second thread is just falling asleep
     go_on()
     if (child := os.fork()) == 0:
-        faulthandler.dump_traceback_later(20, exit=True)
+        faulthandler.dump_traceback_later(100, exit=True)
         os._exit(0 if go_on() > 0 else 3)
     assert os.waitpid(child, 0)[1] == 0
 print("done")

@@ -47,6 +47,10 @@ from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
 from .specs.configs import PIDControlConfig as PIDControlConfig
 from .specs.configs import PositionBasedClampingConfig as PositionBasedClampingConfig
+from .specs.distributions import Distribution as Distribution
+from .specs.distributions import LogUniform as LogUniform
+from .specs.distributions import Normal as Normal
+from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
 
@@ -74,18 +78,22 @@ __all__ = [
     "DCMotorClampingConfig",
     "Delay",
     "DelayConfig",
+    "Distribution",
     "Extension",
     "Host",
+    "LogUniform",
     "MaxEffortClampingConfig",
     "MotorConfig",
     "MujocoSimulation",
     "NeuralControlConfig",
+    "Normal",
     "PDControlConfig",
     "PIDControlConfig",
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "SchemaNames",
     "Simulation",
+    "Uniform",
     "add_actuator",
     "add_motors",
     "allow_checkpoints",

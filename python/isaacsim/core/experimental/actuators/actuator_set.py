@@ -12,6 +12,8 @@ import warp as wp
 from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
+from .pipeline.randomization import JointProperties, Randomized
+from .specs.distributions import Uniform
 
 
 class ActuatorSet:
@@ -65,12 +67,43 @@ class ActuatorSet:
         """
         return self._observed(1)
 
-    # what they remember
+    # what differs from robot to robot
+
+    def randomize(self, parameters: Randomized, *, seed: int, each_reset: bool = True, first_robot: int = 0) -> None:
+        """Draw parameters of the motors at random, for each robot and joint, now and at each reset of a robot.
+
+        `kp`, `max_effort`, `delay_steps` and all others that the actuators have can be drawn, and besides: `strength`,
+        a factor of all efforts of a motor, gains and limits alike, with feedforward left as it is; and with the
+        embedded simulator `armature` [kg·m² or kg] and `friction` [N·m or N], which `close` restores. Operations
+        `scale` and `add` refer to the nominal value, which a parameter had before. Parameters of earlier calls go on to
+        be drawn; None in place of a distribution ends that, with the nominal value.
+
+        Args:
+            parameters: By name, a distribution for all joints that have the parameter, or distributions by pattern of
+                joint names.
+            seed: Of the random numbers, which depend on it, the parameter, joint, robot and number of resets only.
+            each_reset: Whether to draw anew at each reset of a robot, or once.
+            first_robot: Number of the first robot, where robots are spread over several processes.
+
+        Raises:
+            ValueError: Listing everything that is wrong: a name or pattern that does not fit, or a value out of range
+                that might be drawn. Nothing is changed then.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Uniform
+            >>> leg = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(80.0, 2.0)]}, num_robots=1000)
+            >>> leg.randomize({"kp": Uniform(0.8, 1.2, operation="scale"), "kd": {"knee": Uniform(1.0, 3.0)}}, seed=0)
+            >>> kp = leg.actuators[0].controller.kp.numpy()
+            >>> print(bool(kp.min() < 65.0 and kp.max() > 95.0))
+            True
+        """
+        self._assembly.randomize(parameters, seed, each_reset, first_robot, self._joint_properties())
 
     def draw_delays(self, low: int, high: int, *, seed: int) -> None:
         """Give every robot a random delay, now and again at each of its resets, the same for all its joints.
 
-        Only actuators that have a delay take part, and none gets more than its own largest. Resets the actuators.
+        Only actuators that have a delay take part, and none gets more than its own largest. Resets the actuators. The
+        same as `randomize({"delay_steps": Uniform(low, high, per_robot=True)}, seed=seed)`.
 
         Args:
             low: Smallest delay [physics steps].
@@ -80,7 +113,10 @@ class ActuatorSet:
         Raises:
             ValueError: No actuator has a delay, one of them cannot hold `high`, or the range is none.
         """
-        self._assembly.draw_delays(low, high, seed)
+        self.randomize({"delay_steps": Uniform(low, high, per_robot=True)}, seed=seed)
+        self._assembly.reset()
+
+    # what they remember
 
     def save_state(self) -> dict[str, np.ndarray]:
         """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
@@ -118,6 +154,10 @@ class ActuatorSet:
             self.close()
 
     # inside
+
+    def _joint_properties(self) -> JointProperties | None:
+        """What sets armature and friction, where anything does."""
+        return None
 
     @property
     def _columns(self) -> list[int]:

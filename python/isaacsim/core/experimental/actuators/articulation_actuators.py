@@ -23,6 +23,7 @@ from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_motor
+from .pipeline.randomization import JointProperties
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
@@ -298,6 +299,9 @@ class ArticulationActuators(ActuatorSet):
         return repr(self._attachment)
 
     # inside
+
+    def _joint_properties(self) -> JointProperties:
+        return self._attachment.drawn
 
     def _build(
         self,

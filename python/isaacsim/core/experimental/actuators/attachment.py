@@ -21,7 +21,7 @@ from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .hosts.values import broadcast, resolve_indices
-from .motor_properties import JointValues, forget_properties, restore_properties, set_properties
+from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
 
 _INFINITY = float("inf")
@@ -70,6 +70,8 @@ class Attachment:
         self._axes, self._auto_step, self._properties = axes, auto_step, properties
         self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
         self.columns = self._find_columns(axes)
+        self.drawn = DrawnProperties(self, bus, robots.articulation)
+        """Armature and friction of the joints, for those who draw them."""
         self.closed = False
         self.error: BaseException | None = None
         self.buffers: Buffers | None = None
@@ -208,6 +210,7 @@ class Attachment:
         self.buffers, self._holds_drives = None, False
         forget_drives(self._bus)
         forget_properties(self._bus)
+        self.drawn.forget()
 
     # inside
 
@@ -241,6 +244,7 @@ class Attachment:
         if self._properties:
             given = [(one, self._find_columns(one.axes)) for one in self._properties]
             set_properties(self, self._bus, self.articulation, given)
+        self._assembly.joints_were_made()
         if self._auto_step:
             self._subscribe_step()
 
@@ -249,8 +253,8 @@ class Attachment:
         if self._holds_drives and self._are_robots_there():
             taken = self, self._bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
-            properties = [functools.partial(restore_properties, *taken)] if self._properties else []
-            do_all([*drives, *properties])
+            self.drawn.note()
+            do_all([*drives, functools.partial(restore_properties, *taken)])
         self._holds_drives = False
 
     def _hear_no_more(self, subscription: Subscription) -> None:

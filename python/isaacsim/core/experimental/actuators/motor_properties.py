@@ -58,6 +58,10 @@ class _Access:
         found = getattr(articulation, self.getter)()
         return np.array([as_numpy(part) for part in (found if isinstance(found, tuple) else (found,))[: self.parts]])
 
+    def is_offered(self, articulation: Any) -> bool:
+        """Whether the articulation has it."""
+        return hasattr(articulation, self.getter) and hasattr(articulation, self.setter)
+
     def write(self, articulation: Any, values: np.ndarray, columns: Sequence[int]) -> None:
         """Set values, shape `(parts, robots, DOFs)`, in some columns."""
         parts = [np.ascontiguousarray(part[:, columns]) for part in values]
@@ -86,7 +90,7 @@ def set_properties(
         mine = [(one, columns) for one, columns in given if one.name == name]
         if not mine:
             continue
-        if not (hasattr(articulation, access.getter) and hasattr(articulation, access.setter)):
+        if not access.is_offered(articulation):
             joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
             warnings.warn(
                 f"{owner!r}: {name} of joints {joints} has no effect: {type(articulation).__name__} has no "
@@ -108,6 +112,60 @@ def set_properties(
                     note.before = before[:, row, column]
                 note.set = after[0, row, column]
                 note.owners.add(owner)
+
+
+class DrawnProperties:
+    """Armature and friction that are drawn at random, again and again, and given back as the others are.
+
+    Args:
+        owner: Who draws them.
+        bus: Physics events.
+        articulation: The robots.
+    """
+
+    def __init__(self, owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:
+        # the owner holds it
+        self._owner, self._bus, self._articulation = weakref.ref(owner), bus, articulation
+        # what stands in the simulator, `(robots, DOFs)`, and in which columns it was drawn
+        self._drawn: dict[str, tuple[np.ndarray, list[int]]] = {}
+
+    def problem(self, name: str) -> str:
+        """Why a property cannot be drawn, as the end of a message; empty where it can."""
+        access = _ACCESS[name]
+        if access.is_offered(self._articulation):
+            return ""
+        return f"{type(self._articulation).__name__} has no {access.setter}. Leave it out"
+
+    def read(self, name: str) -> np.ndarray | None:
+        """Values in force, float32 `(robots, DOFs)`; None while physics does not run."""
+        return _ACCESS[name].read(self._articulation)[0] if self._bus.ready else None
+
+    def write(self, name: str, rows: np.ndarray, columns: list[int], values: np.ndarray) -> None:
+        """Set values `(rows, columns)`."""
+        access = _ACCESS[name]
+        if name not in self._drawn or self._drawn[name][1] != columns:
+            joints = axis_paths(self._articulation)[0]
+            now = access.read(self._articulation)[0].copy()
+            given = JointValues(name, [(joints[at], joints[at]) for at in columns], now[:, columns])
+            # notes of what they were, once
+            set_properties(self._owner(), self._bus, self._articulation, [(given, columns)])
+            self._drawn[name] = now, columns
+        self._drawn[name][0][rows[:, None], columns] = values
+        parts = [np.ascontiguousarray(values)] * access.parts
+        getattr(self._articulation, access.setter)(*parts, indices=rows, dof_indices=columns)
+
+    def note(self) -> None:
+        """Note what was drawn last as what was set: where that still holds, `restore_properties` restores."""
+        notes = _taken.get(physics_of(self._bus), {})
+        for name, (values, columns) in self._drawn.items():
+            for row, paths in enumerate(axis_paths(self._articulation)):
+                for column in columns:
+                    if (note := notes.get((name, paths[column]))) is not None:
+                        note.set = values[row, column]
+
+    def forget(self) -> None:
+        """Physics has stopped: what was drawn is gone with it."""
+        self._drawn = {}
 
 
 def restore_properties(owner: Any, bus: PhysicsBus, articulation: ArticulationPort) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 import warp as wp
 
 from .actuator import Actuator
-from .delay_draw import DelayDraw
 from .entry import ActuatorEntry
 from .given import release
 from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
+from .randomization import JointProperties, Randomization, Randomized
 from .step.between import Insert, StepBetween
 from .step.binding import COLUMN_NAMES, Columns, as_warp
 from .step.fault import Fault, fault_of
@@ -57,7 +57,6 @@ class Assembly:
         where = range(ends[-1] if len(ends) else 0) if columns is None else columns
         self.columns = list(where)
         """Where each joint stands in the articulation, in the order of the entries."""
-        self._delay_draw: DelayDraw | None = None
         self._parameters = Parameters(num_robots, device, self._choose_step)
         # joints of each step, and the step itself
         self._parts: list[tuple[list[int], Any]] = []
@@ -88,6 +87,9 @@ class Assembly:
             for component in entry.components:
                 vars(component)["_in_use"] = True
         self._choose_step()
+        plans = [(step.plan, step, order) for order, step in self._parts]
+        names = [name for entry in entries for name in entry.dof_names]
+        self._randomization = Randomization(plans, names, self._parameters, num_robots)
 
     @property
     def name(self) -> str:
@@ -143,20 +145,26 @@ class Assembly:
             joint += len(actuator.dof_names)
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
-        """Forget state and faults of `robots`, all by default, and draw their delays anew where that was asked for.
+        """Forget state and faults of `robots`, all by default, and draw anew what is to be drawn at each reset.
 
-        Besides indices it takes a mask on the device, bool `(robots,)`, which is read there; delays are drawn on the
-        host, and to draw them it has to be fetched.
+        Besides indices it takes a mask on the device, bool `(robots,)`, which is read there; random numbers are drawn
+        on the host, and to draw them it has to be fetched.
         """
-        if self._delay_draw is not None:
-            self._delay_draw.draw(np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist())
+        if self._randomization.active:
+            drawn = np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist()
+            self._randomization.draw(drawn, again=True)
         for _, part in self._parts:
             part.reset(robots)
 
-    def draw_delays(self, low: int, high: int, seed: int) -> None:
-        """Draw the delay of each robot now and at each reset; see `DelayDraw`."""
-        self._delay_draw = DelayDraw(self.actuators, low, high, seed)
-        self.reset()
+    def randomize(
+        self, given: Randomized, seed: int, each_reset: bool, first_robot: int, properties: JointProperties | None
+    ) -> None:
+        """Draw parameters for each robot now, and maybe at each reset; see `ActuatorSet.randomize`."""
+        self._randomization.wish(given, seed, each_reset, first_robot, self.columns, properties)
+
+    def joints_were_made(self) -> None:
+        """The simulator has its joints anew: what is drawn of them is given to them again."""
+        self._randomization.joints_were_made()
 
     def release(self) -> None:
         """Let go of the components that a program gave: they keep the values they have now, and follow nobody."""

@@ -57,6 +57,23 @@ class Parameters:
         vars(component)[attribute] = view
         return view
 
+    def target(self, step: Any, shown: Shown, at: int) -> tuple[Any, int]:
+        """Where the numbers of a parameter are to be written, and in which column, for one joint of its actuator.
+
+        The array is `(robots, columns)`; from now on robots may differ.
+        """
+        for _, mirrored, view in self.mirrors:
+            if mirrored is shown:
+                return view.reshape((self._num_robots, len(shown.slots))), at
+        return self._row(step, shown.row), shown.slots[at]
+
+    def values(self, step: Any, shown: Shown) -> np.ndarray:
+        """The numbers of a parameter as they are, `(robots, joints of its actuator)`; robots go on to share them."""
+        if id(shown.row) in self._spread or shown.row.per_robot:
+            targets = [self.target(step, shown, at) for at in range(len(shown.slots))]
+            return np.stack([array.numpy()[:, column] for array, column in targets], axis=1)
+        return np.tile(shown.row.shared[list(shown.slots)], (self._num_robots, 1))
+
     def read_parameter(self, component: Any, attribute: str) -> np.ndarray:
         """The values of a component's parameter without making them differ from robot to robot."""
         _, shown = self._shown[id(component), attribute]

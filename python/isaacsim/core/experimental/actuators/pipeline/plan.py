@@ -351,7 +351,7 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
     Raises:
         ValueError: One is.
     """
-    described = _description(component, name)
+    described = description_of(component, name)
     good = _in_range(values, described) if described else ~np.isnan(values)
     if not good.all():
         rule = described.rule.removeprefix("must be ") if described else "a number"
@@ -540,7 +540,7 @@ def _keep_live(plan: Plan) -> None:
         shown.row.live, shown.row.own = getattr(shown.component, shown.attribute), None
 
 
-def _description(component: Any, attribute: str) -> Parameter | None:
+def description_of(component: Any, attribute: str) -> Parameter | None:
     """What a parameter of a built-in class, or of a subclass of one, may be; None for the user's own."""
     law = law_of(type(component))
     return parameters_of(law.config).get(attribute) if law else None

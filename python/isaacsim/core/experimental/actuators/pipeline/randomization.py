@@ -1,0 +1,384 @@
+"""Draw the parameters of motors at random for each robot, once or at each of its resets, so that a policy meets many.
+
+What is drawn goes straight into the plan's parameters, which every step reads. What operations refer to is the nominal
+value: what a parameter was before anything of it was drawn.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import numbers
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..components.delay import Delay
+from ..specs.distributions import Distribution, Uniform
+from ..specs.fields import Parameter, complaint, parameters_of
+from ..specs.motors import MotorConfig
+from ..specs.patterns import assigned
+from .parameters import Parameters
+from .plan import Plan, Shown, description_of
+from .random_numbers import Draw, Draws, key_of
+
+Randomized = Mapping[str, Distribution | Mapping[str, Distribution] | None]
+"""By parameter, the distribution for all joints that have it, or by pattern of joint names; None ends it."""
+
+STRENGTH = "strength"
+JOINT_PROPERTIES = parameters_of(MotorConfig)
+
+
+class JointProperties(Protocol):
+    """Armature and friction of the joints, where the simulator lets them be set."""
+
+    def problem(self, name: str) -> str:
+        """Why a property cannot be drawn, as the end of a message; empty where it can."""
+        ...
+
+    def read(self, name: str) -> np.ndarray | None:
+        """Values in force, float32 `(robots, DOFs)`; None while there are none."""
+        ...
+
+    def write(self, name: str, rows: np.ndarray, columns: list[int], values: np.ndarray) -> None:
+        """Set values `(rows, columns)`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """A parameter of one joint.
+
+    Args:
+        joint: Name of the joint.
+        column: Its column in the articulation.
+        step: What runs it.
+        shown: Where its values are.
+        at: Position of the joint among those of its actuator.
+    """
+
+    joint: str
+    column: int
+    step: Any
+    shown: Shown
+    at: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What tells it from others."""
+        return id(self.shown.row), self.shown.slots[self.at]
+
+    @property
+    def described(self) -> Parameter | None:
+        """What it may be, where that is known."""
+        return description_of(self.shown.component, self.shown.attribute)
+
+    @property
+    def is_effort(self) -> bool:
+        """Whether a motor of twice the effort has twice the value: limits, and gains, which are efforts per error."""
+        return (self.described is not None) and self.described.unit.startswith("N·m")
+
+
+@dataclass(frozen=True, eq=False)
+class _Wish:
+    """What was asked for one parameter: the distribution of each joint."""
+
+    by_joint: dict[str, Distribution]
+    seed: int
+    each_reset: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """The arrays that are drawn into.
+
+    Args:
+        mirrors: How many parameters were mirrored then.
+        draws: What is drawn.
+        parameters: Numbers of parameters, one per robot, and their nominal values.
+        properties: Values of each property, `(robots, DOFs)`, and the columns that are drawn.
+        flush: To be called when something was written.
+    """
+
+    mirrors: int
+    draws: Draws
+    parameters: list[tuple[np.ndarray, np.ndarray]]
+    properties: dict[str, tuple[np.ndarray, list[int]]]
+    flush: list[Callable[[], None]]
+
+
+class Randomization:
+    """Random parameters of the actuators of an assembly.
+
+    Args:
+        plans: Plans, the step of each, and which joint of the assembly each slot is.
+        dof_names: Names of the joints of the assembly.
+        parameters: Where values are.
+        num_robots: Number of robots.
+    """
+
+    def __init__(
+        self,
+        plans: Sequence[tuple[Plan, Any, Sequence[int]]],
+        dof_names: Sequence[str],
+        parameters: Parameters,
+        num_robots: int,
+    ) -> None:
+        self._parameters, self._num_robots, self._names = parameters, num_robots, list(dof_names)
+        self._places: dict[str, list[_Place]] = {}
+        self._unscaled: dict[str, str] = {}
+        for plan, step, joints in plans:
+            for shown in plan.shown:
+                for at, slot in enumerate(shown.slots):
+                    place = _Place(dof_names[joints[slot]], joints[slot], step, shown, at)
+                    self._places.setdefault(shown.attribute, []).append(place)
+                if description_of(shown.component, shown.attribute) is None:
+                    why = f"nothing says what {shown.attribute} of {type(shown.component).__name__} is"
+                    self._unscaled |= {dof_names[joints[slot]]: why for slot in shown.slots}
+            for slot, joint in enumerate(joints):
+                if plan.controller_kind[slot] < 0:
+                    self._unscaled[dof_names[joint]] = "its control law is no sum of gains times errors"
+                elif any(served[slot] for limit in plan.limits for _, _, served in limit.curves):
+                    self._unscaled[dof_names[joint]] = "its limit is a table, one for all robots"
+        self._wishes: dict[str, _Wish] = {}
+        self._counts = np.zeros(num_robots, np.int64)
+        self._first = 0
+        self._properties: JointProperties | None = None
+        self._columns: list[int] = []
+        # before anything was drawn: of a parameter by row and slot, of a property by name
+        self._nominal: dict[tuple[int, int], np.ndarray] = {}
+        self._nominal_properties: dict[str, np.ndarray] = {}
+        self._found: _Found | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether anything is drawn."""
+        return bool(self._wishes)
+
+    def wish(
+        self,
+        given: Randomized,
+        seed: int,
+        each_reset: bool,
+        first_robot: int,
+        columns: Sequence[int],
+        properties: JointProperties | None,
+    ) -> None:
+        """Draw these parameters from now on, others as before; see `ActuatorSet.randomize`.
+
+        Raises:
+            ValueError: Listing everything that is wrong, a line each; nothing is changed then.
+        """
+        for name, value in (("seed", seed), ("first_robot", first_robot)):
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+                raise ValueError(f"{name} = {value!r}: must be an integer >= 0. Give a whole number.")
+        if not isinstance(given, Mapping):
+            raise ValueError(f"randomize: {given!r:.120} must be a dictionary. Write {{parameter: distribution}}.")
+        self._properties, self._columns = properties, list(columns)
+        problems: list[str] = []
+        wishes = {
+            name: _Wish(self._by_joint(name, value, problems), int(seed), bool(each_reset))
+            for name, value in given.items()
+            if value is not None
+        }
+        problems += [wrong for name, wish in wishes.items() for wrong in self._out_of_range(name, wish)]
+        if problems:
+            raise ValueError("\n".join(problems))
+        self._restore()
+        self._wishes = {name: wish for name, wish in self._wishes.items() if name not in given} | wishes
+        self._first = int(first_robot)
+        self._counts[:] = 0
+        self.draw(None)
+
+    def draw(self, robots: Sequence[int] | None, *, again: bool = False) -> None:
+        """Draw for some robots, all by default; `again` when they were reset."""
+        if not self._wishes:
+            return
+        rows = np.arange(self._num_robots) if robots is None else np.unique(np.asarray(robots, np.int64))
+        if again:
+            self._counts[rows] += 1
+        if self._found is None or self._found.mirrors != len(self._parameters.mirrors):
+            self._found = self._find()
+        self._found.draws.draw(rows, self._counts, self._first)
+        for flush in self._found.flush:
+            flush()
+        for name, (values, columns) in self._found.properties.items():
+            # to write them costs the simulator something
+            if self._properties is not None and (not again or self._wishes[name].each_reset):
+                self._properties.write(name, rows, columns, values[rows][:, columns])
+
+    def joints_were_made(self) -> None:
+        """The simulator has its joints anew, with nominal properties: draw for them."""
+        self._nominal_properties, self._found = {}, None
+        drawn = {name: wish for name, wish in self._wishes.items() if name in JOINT_PROPERTIES}
+        if problems := [wrong for name, wish in drawn.items() for wrong in self._out_of_range(name, wish)]:
+            raise ValueError("\n".join(problems))
+        if drawn:
+            self.draw(None)
+
+    # inside
+
+    def _by_joint(self, name: str, value: Any, problems: list[str]) -> dict[str, Distribution]:
+        """The distribution of each joint; what is wrong is added to `problems`."""
+        subject = f"randomize: {name}"
+        having = self._names
+        if name in JOINT_PROPERTIES:
+            properties = self._properties
+            why = properties.problem(name) if properties else "it belongs into the simulator. Randomize it there"
+            if why:
+                problems.append(f"{subject}: {why}.")
+                return {}
+        elif name != STRENGTH:
+            having = [joint for joint in having if any(place.joint == joint for place in self._places.get(name, []))]
+        if not having:
+            known = ", ".join([*self._places, STRENGTH, *JOINT_PROPERTIES])
+            problems.append(f"{subject}: no joint has it. The parameters are {known}. Correct the name.")
+            return {}
+        found: dict[str, Any] = dict.fromkeys(having, value)
+        if isinstance(value, Mapping):
+            matched, wrong = assigned(value, having, subject, every=False)
+            problems += wrong
+            found = {joint: value[pattern] for joint, pattern in matched.items()}
+        for one in {id(one): one for one in found.values()}.values():
+            if not isinstance(one, Distribution):
+                problems.append(
+                    f"{subject} = {one!r:.120}: must be a distribution. Give Uniform(low, high) or another."
+                )
+                return {}
+            problems += [f"{subject}: {problem}" for problem in one.problems()]
+        return found
+
+    def _out_of_range(self, name: str, wish: _Wish) -> Iterator[str]:
+        """What the smallest or largest number would make of a parameter that it must not be."""
+        for joint, given in wish.by_joint.items():
+            subject = f"randomize: {name} of {joint}, {given!r}"
+            if given.problems():
+                continue
+            if name == STRENGTH:
+                if joint in self._unscaled:
+                    yield f"{subject}: {self._unscaled[joint]}. Leave this joint out, by patterns of the others."
+                elif given.operation == "add" or given.bounds[0] < 0:
+                    yield f"{subject}: must be factors >= 0. Give such a distribution."
+                continue
+            places = [place for place in self._places.get(name, []) if place.joint == joint]
+            if name in JOINT_PROPERTIES:
+                rule, nominal = JOINT_PROPERTIES[name], self._nominal_property(name, joint)
+            else:
+                rule, nominal = places[0].described, self._nominal_values(places[0])
+            if rule is None:
+                continue
+            if rule.type == "int" and not _draws_integers(given):
+                yield f"{subject}: must be whole numbers, set or added. Give Uniform(0, 3), say."
+                continue
+            ends = [int(end) if rule.type == "int" else end for end in _ends(given, nominal)]
+            wrong = [found for found in (complaint(subject, end, rule) for end in ends) if found]
+            longest = min(
+                (p.shown.component.max_delay for p in places if isinstance(p.shown.component, Delay)), default=0
+            )
+            if not wrong and places and rule.type == "int" and max(ends) > longest:
+                wrong.append(
+                    f"{subject} = {max(ends)}: must be <= its largest delay, {longest}. Lower it, or give the actuator "
+                    "a longer delay."
+                )
+            yield from wrong[:1]
+
+    def _find(self) -> _Found:
+        """The arrays that are drawn into; parameters may have got others since."""
+        arrays = _Arrays(self._parameters)
+        made = _Found(len(self._parameters.mirrors), Draws([], self._num_robots), [], {}, arrays.flushes)
+        draws: list[Draw] = []
+        # what strength multiplies comes before it
+        bases: dict[tuple[int, int], np.ndarray] = {}
+        for name, wish in sorted(self._wishes.items(), key=lambda item: item[0] == STRENGTH):
+            for joint, given in wish.by_joint.items():
+                numbers = given, key_of(wish.seed, name, "" if given.per_robot else joint), wish.each_reset
+                if name in JOINT_PROPERTIES:
+                    if (nominal := self._nominal_property(name, joint)) is not None:
+                        of_all, columns = made.properties.setdefault(name, (self._nominal_properties[name].copy(), []))
+                        columns.append(self._column(joint))
+                        draws.append(Draw(of_all[:, columns[-1]], nominal, given.operation, *numbers))
+                    continue
+                for place in self._places_of(name, joint):
+                    nominal, out = self._nominal_values(place), arrays.values(place)
+                    made.parameters.append((out, nominal))
+                    if name == STRENGTH:
+                        draws.append(Draw(out, bases.get(place.key, nominal), "scale", *numbers))
+                        continue
+                    if place.is_effort and joint in getattr(self._wishes.get(STRENGTH), "by_joint", ()):
+                        out = bases[place.key] = nominal.copy()
+                    draws.append(Draw(out, nominal, given.operation, *numbers))
+        return dataclasses.replace(made, draws=Draws(draws, self._num_robots))
+
+    def _places_of(self, name: str, joint: str) -> list[_Place]:
+        """Where a parameter of a joint is; its strength is in all that are efforts."""
+        if name == STRENGTH:
+            return [p for p in itertools.chain(*self._places.values()) if p.joint == joint and p.is_effort]
+        return [place for place in self._places[name] if place.joint == joint]
+
+    def _nominal_values(self, place: _Place) -> np.ndarray:
+        """What a parameter of a joint was before it was drawn, float32 `(robots,)`."""
+        if place.key not in self._nominal:
+            values = self._parameters.values(place.step, place.shown)
+            self._nominal[place.key] = values[:, place.at].astype(np.float32)
+        return self._nominal[place.key]
+
+    def _nominal_property(self, name: str, joint: str) -> np.ndarray | None:
+        """What armature or friction of a joint was before it was drawn; None while physics does not run."""
+        if name not in self._nominal_properties:
+            values = self._properties.read(name) if self._properties is not None else None
+            if values is None:
+                return None
+            self._nominal_properties[name] = values.astype(np.float32)
+        return self._nominal_properties[name][:, self._column(joint)]
+
+    def _column(self, joint: str) -> int:
+        return self._columns[self._names.index(joint)]
+
+    def _restore(self) -> None:
+        """Give everything that was drawn its nominal value, and forget that."""
+        if self._found is not None:
+            for out, nominal in self._found.parameters:
+                out[:] = nominal
+            for flush in self._found.flush:
+                flush()
+            rows = np.arange(self._num_robots)
+            for name, (_, columns) in self._found.properties.items():
+                if self._properties is not None:
+                    self._properties.write(name, rows, columns, self._nominal_properties[name][:, columns])
+        self._nominal, self._nominal_properties, self._found = {}, {}, None
+
+
+class _Arrays:
+    """Numbers of parameters as NumPy writes them; `flushes` bring them to where they belong."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._shadows: dict[int, np.ndarray] = {}
+        self.flushes: list[Callable[[], None]] = []
+
+    def values(self, place: _Place) -> np.ndarray:
+        """The numbers of a parameter of a joint, one per robot."""
+        array, column = self._parameters.target(place.step, place.shown, place.at)
+        if array.device.is_cpu:
+            return array.numpy()[:, column]
+        if id(array) not in self._shadows:
+            shadow = self._shadows[id(array)] = array.numpy().copy()
+            self.flushes.append(lambda: array.assign(shadow))
+        return self._shadows[id(array)][:, column]
+
+
+def _draws_integers(given: Distribution) -> bool:
+    whole = all(float(end).is_integer() for end in given.bounds)
+    return isinstance(given, Uniform) and given.operation != "scale" and whole
+
+
+def _ends(given: Distribution, nominal: np.ndarray | None) -> list[float]:
+    """The smallest and the largest value that may come; nothing where that is not known yet."""
+    if given.operation == "set":
+        return list(given.bounds)
+    if nominal is None:
+        return []
+    ends = (np.multiply if given.operation == "scale" else np.add).outer(nominal.astype(float), given.bounds)
+    return [float(ends.min()), float(ends.max())]
