@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay
+from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay, Uniform
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUTS
