@@ -16,7 +16,7 @@ from ..errors import HostError
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from .dof_access import DofAccess
 from .port import Buffers
-from .values import broadcast, resolve_indices
+from .values import as_warp, broadcast, resolve_indices
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ class ArrayArticulation(DofAccess):
 
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
         array = getattr(self._live(), name)
-        return wp.array(array[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
+        return as_warp(array[self._index(indices, dof_indices)])
 
     def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
         array = getattr(self._live(), name)

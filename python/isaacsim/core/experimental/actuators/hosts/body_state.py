@@ -9,7 +9,8 @@ import numpy as np
 import warp as wp
 
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
-from .values import broadcast, resolve_indices
+from .rotations import matrices
+from .values import as_warp, broadcast, resolve_indices
 
 
 class BodyState(ArrayArticulation):
@@ -103,13 +104,10 @@ class BodyState(ArrayArticulation):
         """
         turns = self._backend.root_poses(self._picked(indices))[:, 3:]
         gravity = self._backend.gravity
-        x, y, z = down = gravity / (np.linalg.norm(gravity) or 1.0)
-        w, axis = turns[:, :1], turns[:, 1:]
-        # the inverse of a turn; the matrix makes cross products with `down`
-        across = axis @ np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-        projected = (w * w - (axis * axis).sum(axis=1, keepdims=True)) * down
-        projected += 2.0 * ((axis @ down)[:, None] * axis - w * across)
-        return wp.array(projected, dtype=wp.float32, device="cpu")
+        down = gravity / (np.linalg.norm(gravity) or 1.0)
+        # the inverse of a rotation
+        projected = np.einsum("i,rij->rj", down, matrices(turns))
+        return as_warp(projected)
 
     # links
 
@@ -163,10 +161,10 @@ class BodyState(ArrayArticulation):
         return self._of_each(lambda robot: read(robot)[links], indices)
 
     def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
-        return wp.array(self._collect(read, indices, link_indices), dtype=wp.float32, device="cpu")
+        return as_warp(self._collect(read, indices, link_indices))
 
 
 def _split(both: np.ndarray, at: int) -> tuple[wp.array, wp.array]:
     """An array in two: the first `at` numbers of the last axis, and the rest."""
     first, rest = both[..., :at], both[..., at:]
-    return wp.array(first, dtype=wp.float32, device="cpu"), wp.array(rest, dtype=wp.float32, device="cpu")
+    return as_warp(first), as_warp(rest)

@@ -11,7 +11,7 @@ import warp as wp
 from ..errors import HostError
 from ..specs.patterns import pattern_problem
 from .articulation import ArrayArticulation, PhysicsBackend
-from .values import resolve_indices
+from .values import as_warp, resolve_indices
 
 
 class Contacts(ArrayArticulation):
@@ -75,4 +75,4 @@ class Contacts(ArrayArticulation):
             raise HostError(f"links {missing} are no longer there. Call observe_contact_forces again.")
         rows = self._numbers[resolve_indices(indices, len(self._robots), "robot")]
         forces = self._backend.contact_forces(rows, [names.index(name) for name in self._contact_links])
-        return wp.array(forces, dtype=wp.float32, device="cpu")
+        return as_warp(forces)

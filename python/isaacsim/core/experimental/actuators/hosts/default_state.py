@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from .body_state import BodyState
-from .values import broadcast, resolve_indices
+from .values import as_warp, broadcast, resolve_indices
 
 # in the order of `get_default_state`, with the numbers per robot of what is not per DOF
 _ROOT = {"positions": 3, "orientations": 4, "linear_velocities": 3, "angular_velocities": 3}
@@ -62,7 +62,7 @@ class DefaultState(BodyState):
             place = self._place(name, indices, dof_indices)
             values = self._default_state[name]
             known = not np.isnan(values).all()
-            found.append(wp.array(values[place], dtype=wp.float32, device="cpu") if known else None)
+            found.append(as_warp(values[place]) if known else None)
         return tuple(found)
 
     def reset_to_default_state(self) -> None:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from .kinematics import Kinematics
-
 
 @dataclass(frozen=True)
 class Layout:
@@ -21,17 +19,13 @@ class Layout:
         bodies: Of its links, the root first.
         dofs: Of its axes, among velocities.
         floating: Whether the root body has a free joint.
-        fixed: Whether the root body has no joint.
-        root: Moves the root body.
-        links: Moves all bodies.
+        fixed: Whether the root body is fixed to the world.
     """
 
     bodies: np.ndarray
     dofs: np.ndarray
     floating: bool
     fixed: bool
-    root: Kinematics
-    links: Kinematics
 
 
 class Equations:
@@ -85,9 +79,10 @@ class Equations:
             if layout.floating:
                 # where the centre of mass of a turning root has no acceleration, its origin has
                 root = layout.bodies[0]
-                turning = data.xmat[root].reshape(3, 3) @ data.qvel[base_of(model, root)][3:]
+                base = base_of(model, root)
+                turning = data.xmat[root].reshape(3, 3) @ data.qvel[base][3:]
                 arm = data.xipos[root] - data.xpos[root]
-                data.qacc[base_of(model, root)[:3]] = -np.cross(turning, np.cross(turning, arm))
+                data.qacc[base][:3] = -np.cross(turning, np.cross(turning, arm))
         mujoco.mj_rne(model, data, 1, efforts)
         data.qacc[:] = 0.0
         return efforts - self.gravity()
@@ -130,6 +125,7 @@ def link_inertias(model: mujoco.MjModel, layout: Layout) -> tuple[np.ndarray, np
     return model.body_mass[bodies].copy(), places, inertias
 
 
-def base_of(model: mujoco.MjModel, root: int) -> np.ndarray:
+def base_of(model: mujoco.MjModel, root: int) -> slice:
     """Places of a floating root among velocities."""
-    return int(model.body_dofadr[root]) + np.arange(6)
+    start = int(model.body_dofadr[root])
+    return slice(start, start + 6)

@@ -24,11 +24,12 @@ from ...usd.stage import StageEdits
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
+from ..rotations import matrices
 from ..transfer import transfer
-from ..values import resolve_indices
+from ..values import as_warp, resolve_indices
 from .dynamics import Equations, Layout, base_of, link_inertias
 from .fields import KNOWN, ModelFields, read_property, write_properties
-from .kinematics import Kinematics, turned
+from .kinematics import Kinematics, cross
 from .model import build_model, initial_state
 from .scene import Scene, read_scene
 
@@ -56,7 +57,7 @@ class MujocoArticulation(PhysicsArticulation):
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
-        return wp.array(rows, dtype=wp.float32, device="cpu")
+        return as_warp(rows)
 
 
 class MujocoHost:
@@ -264,19 +265,43 @@ class MujocoHost:
 
     def link_poses(self, robots: np.ndarray) -> np.ndarray:
         """Position and quaternion (w, x, y, z) of each link of some robots."""
-        return self._poses(robots, lambda layout: layout.links)
+        envs, rows, bodies = self._places(robots)
+        return self._kinematics.poses(self._fields, envs, self._qpos)[rows, bodies]
 
     def link_velocities(self, robots: np.ndarray) -> np.ndarray:
         """Linear and angular velocity of each link of some robots."""
-        return self._velocities(robots, lambda layout: layout.links)
+        envs, rows, bodies = self._places(robots)
+        return self._kinematics.velocities(self._fields, envs, self._qpos, self._qvel)[rows, bodies]
 
     def root_poses(self, robots: np.ndarray) -> np.ndarray:
         """Position and quaternion of the root links of some robots."""
-        return self._poses(robots, lambda layout: layout.root)[:, 0]
+        found = np.empty((len(robots), 7))
+        for layout, at, envs in self._by_layout(robots):
+            root = layout.bodies[0]
+            if layout.floating:
+                found[at] = self._qpos[envs, self._base_position(root)]
+            elif layout.fixed:
+                found[at, :3] = self._fields.read("body_pos")[envs, root]
+                found[at, 3:] = self._fields.read("body_quat")[envs, root]
+            else:
+                found[at] = self.link_poses(robots[at])[:, 0]
+        return found
 
     def root_velocities(self, robots: np.ndarray) -> np.ndarray:
         """Linear and angular velocity of the root links of some robots."""
-        return self._velocities(robots, lambda layout: layout.root)[:, 0]
+        found = np.zeros((len(robots), 6))
+        for layout, at, envs in self._by_layout(robots):
+            root = layout.bodies[0]
+            if layout.floating:
+                # MuJoCo has the velocity of the origin, and turning in the frame of the body
+                frames = matrices(self._qpos[envs, self._base_position(root)][:, 3:])
+                rates = self._qvel[envs, base_of(self.model, root)]
+                spins = np.einsum("rij,rj->ri", frames, rates[:, 3:])
+                found[at, :3] = rates[:, :3] + cross(spins, _at(frames, self.model.body_ipos[root]))
+                found[at, 3:] = spins
+            elif not layout.fixed:
+                found[at] = self.link_velocities(robots[at])[:, 0]
+        return found
 
     def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
         """Place root links; their velocities in the world stay."""
@@ -288,8 +313,7 @@ class MujocoHost:
             root = layout.bodies[0]
             if layout.floating:
                 velocities = self.root_velocities(robots[at])
-                start = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
-                self._qpos[envs[:, None], start + np.arange(7)] = poses[at]
+                self._qpos[envs, self._base_position(root)] = poses[at]
                 self.write_root_velocities(robots[at], velocities)
                 continue
             self._working_batch()
@@ -303,15 +327,13 @@ class MujocoHost:
             if not layout.floating:
                 path = self._robots[robots[at[0]]].path
                 raise HostError(f"<{path}>: its base is fixed and has no velocity to set. Set those of its joints.")
-        poses = self.root_poses(robots)
         for layout, at, envs in self._by_layout(robots):
             root = layout.bodies[0]
-            # MuJoCo has the velocity of the origin, and turning in the frame of the body
-            turns, spins = poses[at, 3:].T, velocities[at, 3:]
-            arms = turned(turns, self.model.body_ipos[root][:, None]).T
-            origins = velocities[at, :3] - np.cross(spins, arms)
-            back = turned(turns * [[1], [-1], [-1], [-1]], spins.T).T
-            self._qvel[envs[:, None], base_of(self.model, root)] = np.hstack([origins, back])
+            frames = matrices(self._qpos[envs, self._base_position(root)][:, 3:])
+            spins = velocities[at, 3:]
+            origins = velocities[at, :3] - cross(spins, _at(frames, self.model.body_ipos[root]))
+            inside = np.einsum("rij,ri->rj", frames, spins)
+            self._qvel[envs, base_of(self.model, root)] = np.hstack([origins, inside])
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
         """Measure contact forces of these links of these robots, and of their copies, as long as the observer lives."""
@@ -353,7 +375,7 @@ class MujocoHost:
         self.model, self._address = build_model(scene, self.dt, sorted(self._sensed))
         self._contact_columns = dict(zip(self.model.sensor_objid.tolist(), self.model.sensor_adr.tolist(), strict=True))
         self._initial = initial_state(scene, self.model)
-        self._scratch = mujoco.MjData(self.model)
+        self._scratch, self._kinematics = mujoco.MjData(self.model), Kinematics(self.model)
         self._layouts = _layouts(scene, self.model, self._address.velocity)
         self._owners = _joint_owners(scene, self.model)
 
@@ -442,29 +464,25 @@ class MujocoHost:
         envs, numbers = np.divmod(robots, len(self._layouts))
         for number, layout in enumerate(self._layouts.values()):
             at = np.flatnonzero(numbers == number)
-            if at.size or not robots.size:
+            if at.size:
                 yield layout, at, envs[at]
 
-    def _poses(self, robots: np.ndarray, bodies: Callable[[Layout], Kinematics]) -> np.ndarray:
-        return self._collect(robots, lambda layout, envs: bodies(layout).poses(self._fields, envs, self._qpos))
+    def _places(self, robots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Environments that some robots are in, each once; and of each link of each robot, which of them, and its body.
 
-    def _velocities(self, robots: np.ndarray, bodies: Callable[[Layout], Kinematics]) -> np.ndarray:
-        return self._collect(
-            robots, lambda layout, envs: bodies(layout).velocities(self._fields, envs, self._qpos, self._qvel)
-        )
+        The latter two index what is computed of all bodies of these environments.
+        """
+        layouts = list(self._layouts.values())
+        every, numbers = np.divmod(robots, len(layouts))
+        envs, rows = np.unique(every, return_inverse=True)
+        kinds, which = np.unique(numbers, return_inverse=True)
+        bodies = np.array([layouts[kind].bodies for kind in (kinds if kinds.size else [0])])
+        return envs, rows[:, None], bodies[which]
 
-    def _collect(self, robots: np.ndarray, read: Callable[[Layout, np.ndarray], np.ndarray]) -> np.ndarray:
-        """What is read of robots that are alike, in the order of the robots."""
-        found = None
-        for layout, at, envs in self._by_layout(robots):
-            rows = read(layout, envs)
-            if len(rows) == len(robots):
-                return rows
-            if found is None:
-                found = np.empty((len(robots), *rows.shape[1:]))
-            found[at] = rows
-        assert found is not None
-        return found
+    def _base_position(self, root: int) -> slice:
+        """Columns of a floating root among positions."""
+        start = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
+        return slice(start, start + 7)
 
     def _efforts(self, compute: Callable[[Equations], np.ndarray]) -> np.ndarray:
         """What is computed of each environment, in the order of the mirrors."""
@@ -562,15 +580,9 @@ def _layouts(scene: Scene, model: mujoco.MjModel, dofs: np.ndarray) -> dict[str,
     for articulation in scene.articulations:
         bodies = np.array([model.body(scene.bodies[number].path).id for number in articulation.bodies])
         last = first + len(articulation.axes)
-        kind = scene.bodies[articulation.bodies[0]].kind
-        # a fixed body has no joint of its own
+        root = scene.bodies[articulation.bodies[0]]
         layouts[articulation.path] = Layout(
-            bodies,
-            dofs[first:last],
-            kind == "free",
-            kind == "fixed",
-            Kinematics(model, bodies[:1]),
-            Kinematics(model, bodies),
+            bodies, dofs[first:last], root.kind == "free", root.kind == "fixed" and root.parent < 0
         )
         first = last
     return layouts
@@ -589,6 +601,11 @@ def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
         ids = [model.body(body.path).id for number, body in enumerate(scene.bodies) if top[number] == root]
         owners[path] = np.flatnonzero(np.isin(model.jnt_bodyid, ids))
     return owners
+
+
+def _at(frames: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """A place in some frames, in the world."""
+    return (frames.reshape(-1, 3) @ place).reshape(-1, 3)
 
 
 def _ignore(_message: str) -> None:
