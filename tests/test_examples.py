@@ -17,9 +17,9 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 # those that run in Isaac Sim too, on the engine of one's choice
 SCRIPTS = [script for script in EXAMPLES if "from world import" in script.read_text()]
 # examples that need an extra, and the library it brings
-NEEDS = {"two_engines": "ovphysx", "learned_actuator": "torch"}
+NEEDS = {"two_engines": "ovphysx", "learned_actuator": "torch", "train_with_gymnasium": "gymnasium"}
 # what makes a long one short
-QUICK = {"learned_actuator": ["--quick"]}
+QUICK = {"learned_actuator": ["--quick"], "train_with_gymnasium": ["--quick"]}
 
 
 def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -76,7 +76,12 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "library", "extra"), [("two_engines", "ovphysx", "physx"), ("learned_actuator", "torch", "train")]
+    ("script", "library", "extra"),
+    [
+        ("two_engines", "ovphysx", "physx"),
+        ("learned_actuator", "torch", "train"),
+        ("train_with_gymnasium", "gymnasium", "gym"),
+    ],
 )
 def test_example_tells_what_to_install(script: str, library: str, extra: str, tmp_path: Path) -> None:
     """Without the library, the example says which command installs it."""

@@ -14,6 +14,7 @@ LIBRARIES = {
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
     "train": ("torch", "matplotlib", "rich"),
+    "gym": (*_USD, "mujoco", "newton", "gymnasium", "matplotlib", "rich"),
     "examples": ("matplotlib", "rich"),
 }
 

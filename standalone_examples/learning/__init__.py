@@ -1,0 +1,81 @@
+"""Quadrupeds that are to walk, as a vector environment of gymnasium: one simulation of `num_envs` robots."""
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import isaacsim.core.experimental.actuators as ea
+import numpy as np
+from gymnasium.spaces import Box
+
+ROBOT, ANYMAL = Path(__file__).parents[2] / "data" / "robots" / "anymal_c.usda", "/World/Anymal"
+DT, DECIMATION = 1 / 200, 4  # physics step [s], physics steps per policy step
+REACH, GAIT = 0.4, 2.0  # of the targets around the stance [rad], cycles of the gait per second
+MOTORS = {".*": ea.MotorConfig.from_catalogue("anymal_c", kp=100.0, kd=3.0, delay_steps=1)}
+# every robot has motors of its own in each episode, so that a policy does not rely on some
+VARY = {"strength": ea.Uniform(0.9, 1.0), "kp": ea.Uniform(90.0, 110.0), "delay_steps": ea.Uniform(0, 1)}
+
+
+# docs: begin environment
+class Quadrupeds(gymnasium.vector.VectorEnv):
+    """ANYmal C robots on flat ground, rewarded with the way they go forward [m]; a fall costs 1 and ends the episode.
+
+    Observations, shape `(num_envs, 35)`: gravity in the frame of the base, its velocities in the world, joint positions
+    relative to the stance, joint velocities, and the gait's clock. Actions, `(num_envs, 12)`, -1 … 1, are position
+    targets around the stance. Whoever is done starts over in the following step.
+
+    Args:
+        num_envs: Number of robots.
+        seconds: Length of an episode.
+        vary: Parameters of the motors to draw anew in each episode, see `ArticulationActuators.randomize`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs: int, seconds: float = 3.0, vary: dict[str, Any] = VARY) -> None:
+        self.num_envs, self.max_steps, self._vary = num_envs, round(seconds / (DT * DECIMATION)), vary
+        self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
+        self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
+        self._sim = ea.Simulation(ROBOT, DT, num_envs)
+        self._robots = ea.Articulation(ANYMAL)
+        self._motors = ea.ArticulationActuators.from_configs(ANYMAL, MOTORS)
+        self._sim.play()
+        # the simulator's own arrays, read and written without a copy
+        self._joints = self._robots.buffers()
+        self._stance = self._joints.positions[0].copy()
+        self._steps, self._done = np.zeros(num_envs, int), np.zeros(num_envs, bool)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
+        super().reset(seed=seed)
+        self._motors.randomize(self._vary, seed=int(self.np_random.integers(2**31)))
+        self._start(np.full(self.num_envs, True))
+        return self._observe(), {}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        before, over = self._robots.get_world_poses()[0].numpy(), self._done
+        self._joints.position_targets[:] = self._stance + REACH * np.clip(actions, -1.0, 1.0)
+        self._sim.step(DECIMATION)
+        self._steps += 1
+        after, gravity = self._robots.get_world_poses()[0].numpy(), self._robots.get_projected_gravity().numpy()
+        fallen = ~over & ((gravity[:, 2] > -0.7) | (after[:, 2] < 0.35))
+        rewards = np.where(over, 0.0, (after - before)[:, 0] - fallen).astype(np.float64)
+        late = ~over & ~fallen & (self._steps >= self.max_steps)
+        self._start(over)
+        self._done = fallen | late
+        return self._observe(), rewards, fallen, late, {}
+
+    def close_extras(self, **_: Any) -> None:
+        self._motors.close()
+        self._sim.close()
+
+    def _start(self, robots: np.ndarray) -> None:
+        self._sim.reset(robots)
+        self._steps[robots], self._done[robots] = 0, False
+
+    def _observe(self) -> np.ndarray:
+        base = [part.numpy() for part in (self._robots.get_projected_gravity(), *self._robots.get_velocities())]
+        joints = self._joints.positions - self._stance, 0.1 * self._joints.velocities
+        clock = 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
+        return np.hstack([*base, *joints, np.sin(clock), np.cos(clock)]).clip(-100.0, 100.0).astype(np.float32)
+
+    # docs: end environment

@@ -1,0 +1,75 @@
+"""Teach a quadruped to walk within two minutes: a vector environment of gymnasium, and a search by NumPy alone.
+
+./python.sh -m pip install --editable ".[gym]"
+./python.sh standalone_examples/train_with_gymnasium.py [--quick] [--plot out.png]
+"""
+
+import argparse
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+ROBOTS, SEED, UNSEEN = 48, 7, 10_000
+# rounds, seconds of an episode, metres by which the last policy has to beat the first
+WHOLE, QUICK = (36, 3.0, 1.5), (16, 2.0, 0.5)
+
+
+def draw(path: str, tried: np.ndarray, seconds: float) -> None:
+    """Show what the policies of each round reached."""
+    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
+    rounds = np.arange(len(tried)) + 1
+    for share, shade in ((100, 0.15), (50, 0.4)):
+        low, high = np.percentile(tried, [50 - share / 2, 50 + share / 2], axis=1)
+        axes.fill_between(rounds, low, high, color="#0072B2", alpha=shade, linewidth=0, label=f"{share} % of policies")
+    axes.plot(rounds, np.median(tried, axis=1), color="#0072B2", label="median")
+    axes.set(xlabel="round", ylabel="return [m, less 1 for a fall]", xlim=(1, len(tried)))
+    axes.set_title(f"{ROBOTS} quadrupeds learn to walk: {seconds:g} s a try, motors of their own in each")
+    axes.grid(alpha=0.3)
+    axes.legend(loc="upper left")
+    figure.savefig(path, dpi=120)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: a beginner's walk")
+    parser.add_argument("--plot", default="train_with_gymnasium.png", help="where the picture goes")
+    options = parser.parse_args()
+    rounds, seconds, margin = QUICK if options.quick else WHOLE
+    try:
+        from learning import Quadrupeds
+        from learning.search import SHAPE, learn, returns
+    except ModuleNotFoundError as error:
+        if error.name != "gymnasium":
+            raise
+        print("This example needs gymnasium. Run `pip install 'articulation-actuators[gym]'`.")
+        return 2
+    robots = Quadrupeds(ROBOTS, seconds)
+    begin = time.perf_counter()
+    # docs: begin train
+    first = returns(robots, np.zeros((ROBOTS, *SHAPE)), UNSEEN)
+    lessons = track(learn(robots, rounds, SEED), "learning", total=rounds, console=Console(stderr=True))
+    policies, tried = zip(*lessons, strict=True)
+    last = returns(robots, np.tile(policies[-1], (ROBOTS, 1, 1, 1)), UNSEEN)
+    # docs: end train
+    wall = time.perf_counter() - begin
+    robots.close()
+
+    table = Table("policy", "mean \\[m]", "worst \\[m]", "best \\[m]", title=f"Returns of {seconds:g} s, unseen motors")
+    for name, reached in (("before", first), ("after", last)):
+        table.add_row(name, *(f"{value:.2f}" for value in (reached.mean(), reached.min(), reached.max())))
+    Console().print(table)
+    draw(options.plot, np.array(tried), seconds)
+    learnt = bool(last.mean() > first.mean() + margin)
+    rate = ROBOTS * robots.max_steps * (rounds + 2) / wall
+    print(f"{rate:,.0f} steps of environments/s, {rounds} rounds in {wall:.0f} s; see {options.plot}")
+    what = f"{last.mean() / seconds:.2f} m/s by the learnt policy, {first.mean() / seconds:.2f} m/s by the first"
+    print(f"{'ok' if learnt else 'FAILED'}: {what}")
+    return 0 if learnt else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
