@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from places import REPOSITORY
 
-gymnasium = pytest.importorskip("gymnasium")
+pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 # what examples share lies beside them
 sys.path.append(str(REPOSITORY / "standalone_examples"))
 
+import gymnasium
 from gymnasium.utils.env_checker import check_env
 from learning import ANYMAL, Quadrupeds
 from learning.one import Quadruped
