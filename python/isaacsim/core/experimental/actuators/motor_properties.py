@@ -154,14 +154,19 @@ class DrawnProperties:
         parts = [np.ascontiguousarray(values)] * access.parts
         getattr(self._articulation, access.setter)(*parts, indices=rows, dof_indices=columns)
 
-    def note(self) -> None:
-        """Note what was drawn last as what was set: where that still holds, `restore_properties` restores."""
+    def note(self) -> bool:
+        """Note what was drawn last as what was set: where that still holds, `restore_properties` restores.
+
+        Returns:
+            Whether anything was drawn.
+        """
         notes = _taken.get(physics_of(self._bus), {})
         for name, (values, columns) in self._drawn.items():
             for row, paths in enumerate(axis_paths(self._articulation)):
                 for column in columns:
                     if (note := notes.get((name, paths[column]))) is not None:
                         note.set = values[row, column]
+        return bool(self._drawn)
 
     def forget(self) -> None:
         """Physics has stopped: what was drawn is gone with it."""
