@@ -32,6 +32,7 @@ _OTHERS = {
     "MujocoSimulation": "hosts.mujoco.own_model",
     "PhysicsBus": "hosts.port",
     "SchemaNames": "pipeline.parse",
+    "Shard": "sharding",
     "Simulation": "simulation",
     "add_actuator": "authoring",
     "add_motors": "authoring",
