@@ -52,7 +52,7 @@ def sweep(parts: list[np.ndarray], workers: int) -> np.ndarray:
         return np.concatenate([simulate(part) for part in track(parts, "Sweeping")])
     with needs(f"A sweep on {workers} workers", "ray"):
         import ray
-    with ray.init(num_cpus=None if "RAY_ADDRESS" in os.environ else workers):
+    with ray.init() if "RAY_ADDRESS" in os.environ else ray.init("local", num_cpus=workers):
         tasks = [ray.remote(simulate).remote(part) for part in parts]
         return np.concatenate([ray.get(task) for task in track(tasks, "Sweeping")])
     # docs: end sweep
