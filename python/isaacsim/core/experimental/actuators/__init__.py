@@ -35,6 +35,7 @@ _OTHERS = {
     "Normal": "specs.distributions",
     "PhysicsBus": "hosts.port",
     "SchemaNames": "pipeline.parse",
+    "Shard": "sharding",
     "Simulation": "simulation",
     "Uniform": "specs.distributions",
     "add_actuator": "authoring",

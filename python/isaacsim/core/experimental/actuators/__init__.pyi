@@ -39,6 +39,7 @@ from .pipeline.parse import ComponentKind as ComponentKind
 from .pipeline.parse import SchemaNames as SchemaNames
 from .pipeline.parse import parse_actuator_prim as parse_actuator_prim
 from .pipeline.parse import register_actuator_component as register_actuator_component
+from .sharding import Shard as Shard
 from .simulation import Simulation as Simulation
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
@@ -92,6 +93,7 @@ __all__ = [
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "SchemaNames",
+    "Shard",
     "Simulation",
     "Uniform",
     "add_actuator",

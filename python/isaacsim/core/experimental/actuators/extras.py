@@ -14,6 +14,7 @@ LIBRARIES = {
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
     "train": ("torch", "matplotlib", "rich"),
+    "ray": ("ray",),
     "examples": ("matplotlib", "rich"),
 }
 
