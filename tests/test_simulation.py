@@ -287,12 +287,15 @@ def test_reset_is_the_state_of_play() -> None:
         with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=2) as sim:
             robots = Articulation("/World/Anymal")
             sim.play()
+            start = sim._host._batch.state.copy()
             if before:
                 robots.set_dof_efforts(3.0)
                 sim.step(before)
                 sim.reset([1])
                 assert not robots.get_dof_drive_efforts(indices=[1]).numpy().any()
                 sim.reset()
+                # what the solver starts from, and MuJoCo's time, among it
+                np.testing.assert_array_equal(sim._host._batch.state, start)
             sim.step(40)
             reached.append([a.numpy() for a in (*robots.get_link_world_poses(), *robots.get_link_velocities())])
     for one, other in zip(*reached, strict=True):
