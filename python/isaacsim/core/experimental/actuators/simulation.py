@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections.abc import Sequence
 from typing import Any, Self
@@ -60,7 +61,6 @@ class Simulation:
 
         self._host = host_class(open_stage(source), float(dt), int(num_envs))
         self.engine = engine
-        self.step_count = 0
         opened.enter(self)
 
     @property
@@ -84,6 +84,11 @@ class Simulation:
         return self._host.num_envs
 
     @property
+    def step_count(self) -> int:
+        """Number of physics steps since play."""
+        return self._host.step_count
+
+    @property
     def time(self) -> float:
         """Simulated time since play [s]."""
         return self.step_count * self.dt
@@ -99,12 +104,12 @@ class Simulation:
 
     def play(self) -> None:
         """Start physics in the state the stage authors; stage edits made while stopped count."""
-        if not self.playing:
-            self.step_count = 0
-            self._host.play()
+        self._host.play()
 
     def step(self, steps: int = 1) -> None:
         """Advance physics by `steps` steps of `dt`; actuators run before each of them.
+
+        The result is that of as many single steps to the bit, for less: where nobody listens, no Python runs between.
 
         Raises:
             HostError: Called before `play`.
@@ -113,9 +118,7 @@ class Simulation:
         """
         if steps < 0:
             raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        for _ in range(steps):
-            self._host.step()
-            self.step_count += 1
+        self._host.step(operator.index(steps))
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.

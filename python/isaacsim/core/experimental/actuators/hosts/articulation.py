@@ -16,7 +16,7 @@ from ..errors import HostError
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from .dof_access import DofAccess
 from .port import Buffers
-from .values import broadcast, resolve_indices
+from .values import as_warp, broadcast, resolve_indices
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class PhysicsBackend(DofBackend, Protocol):
 
     Positions are [m], quaternions (w, x, y, z), velocities [m/s] and [rad/s], all in the world frame. The linear
     velocity of a link is that of its centre of mass. With a floating base, the first six of a robot's coordinates are
-    the linear and the angular velocity of its root link; its DOFs follow.
+    the linear and the angular velocity of its root link; its DOFs follow. Robots are told by their numbers in `robots`.
     """
 
     engine: str
@@ -150,27 +150,56 @@ class PhysicsBackend(DofBackend, Protocol):
         """
         ...
 
-    def link_poses(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion of each link, `(links, 7)`."""
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall [m/s²], `(3,)`."""
         ...
 
-    def link_velocities(self, robot: Robot) -> np.ndarray:
-        """Linear and angular velocity of each link, `(links, 6)`."""
+    def link_poses(self, robots: np.ndarray) -> np.ndarray:
+        """Position and quaternion of each link, `(robots, links, 7)`."""
         ...
 
-    def root_pose(self, robot: Robot) -> np.ndarray:
-        """The first row of `link_poses`."""
+    def link_velocities(self, robots: np.ndarray) -> np.ndarray:
+        """Linear and angular velocity of each link, `(robots, links, 6)`."""
         ...
 
-    def write_root_pose(self, robot: Robot, pose: np.ndarray) -> None:
-        """Place a robot's root link; its joints and velocities stay as they are."""
+    def root_poses(self, robots: np.ndarray) -> np.ndarray:
+        """Those of the root links, `(robots, 7)`."""
         ...
 
-    def write_root_velocity(self, robot: Robot, velocity: np.ndarray) -> None:
-        """Set the velocity of a robot's root link.
+    def root_velocities(self, robots: np.ndarray) -> np.ndarray:
+        """Those of the root links, `(robots, 6)`."""
+        ...
+
+    def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
+        """Place root links; joints and velocities stay as they are.
 
         Raises:
-            HostError: The base does not float.
+            HostError: A root link cannot be placed; then none is.
+        """
+        ...
+
+    def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
+        """Set velocities of root links.
+
+        Raises:
+            HostError: A base does not float; then none is set.
+        """
+        ...
+
+    def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
+        """Have contact forces of these links of these robots computed, as long as the observer lives; none ends it.
+
+        Raises:
+            HostError: Physics does not tell them.
+        """
+        ...
+
+    def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
+        """Net forces [N] of contacts on observed links in the last physics step, in the world, `(robots, links, 3)`.
+
+        Raises:
+            HostError: A link is not observed.
         """
         ...
 
@@ -230,8 +259,8 @@ class ArrayArticulation(DofAccess):
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
         """Rows that belong to the given environments."""
-        wanted = set(env_ids)
-        return [row for row, robot in enumerate(self._current()) if robot.env in wanted]
+        self._current()
+        return np.flatnonzero(np.isin(self._envs, env_ids)).tolist()
 
     # efforts and drives
 
@@ -287,12 +316,18 @@ class ArrayArticulation(DofAccess):
     def _resolve(self) -> None:
         """Match the paths against the host's robots as they are now."""
         generation, robots = self._backend.generation, self._backend.robots()
-        rows = [robots[i] for i in _match(self._patterns, robots)]
+        numbers = _match(self._patterns, robots)
+        self._take([robots[i] for i in numbers])
+        self._numbers = np.array(numbers)
+        # not before: what failed to match is matched again
+        self._generation = generation
+
+    def _take(self, rows: list[Robot]) -> None:
+        """Let these be the robots."""
         require_same_joints([robot.path for robot in rows], [robot.dof_names for robot in rows])
         self._robots = rows
         self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
-        # not before: what failed to match is matched again
-        self._generation = generation
+        self._envs = np.array([robot.env for robot in rows])
 
     def _current(self) -> list[Robot]:
         if self._generation != self._backend.generation:
@@ -313,7 +348,7 @@ class ArrayArticulation(DofAccess):
 
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
         array = getattr(self._live(), name)
-        return wp.array(array[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
+        return as_warp(array[self._index(indices, dof_indices)])
 
     def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
         array = getattr(self._live(), name)

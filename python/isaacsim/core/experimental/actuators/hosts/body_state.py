@@ -9,7 +9,8 @@ import numpy as np
 import warp as wp
 
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
-from .values import broadcast, resolve_indices
+from .rotations import matrices
+from .values import as_warp, broadcast, resolve_indices
 
 
 class BodyState(ArrayArticulation):
@@ -25,7 +26,7 @@ class BodyState(ArrayArticulation):
 
     def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, 3)`, and quaternions, `(robots, 4)`, of the root links."""
-        return self._split(self._backend.root_pose, indices, 3)
+        return _split(self._backend.root_poses(self._picked(indices)), 3)
 
     def set_world_poses(self, positions: Any = None, orientations: Any = None, *, indices: Any = None) -> None:
         """Place the root links, and the robots with them; joint positions and all velocities stay.
@@ -38,24 +39,23 @@ class BodyState(ArrayArticulation):
         Raises:
             HostError: A root link hangs on a joint that moves.
         """
-        rows = self._rows(indices)
-        poses = self._of_each(self._backend.root_pose, indices)
+        robots = self._picked(indices)
+        poses = self._backend.root_poses(robots)
         if positions is not None:
-            poses[:, :3] = broadcast(positions, (len(rows), 3), "positions")
+            poses[:, :3] = broadcast(positions, (len(robots), 3), "positions")
         if orientations is not None:
-            turns = broadcast(orientations, (len(rows), 4), "orientations").astype(float)
+            turns = broadcast(orientations, (len(robots), 4), "orientations").astype(float)
             lengths = np.linalg.norm(turns, axis=1, keepdims=True)
             if (wrong := np.flatnonzero(lengths < 1e-6)).size:
                 raise ValueError(
                     f"orientations[{wrong[0]}] has length 0: must be a quaternion (w, x, y, z). Correct it."
                 )
             poses[:, 3:] = turns / lengths
-        for row, pose in zip(rows, poses, strict=True):
-            self._backend.write_root_pose(self._robots[row], pose)
+        self._backend.write_root_poses(robots, poses)
 
     def get_velocities(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the root links, shape `(robots, 3)` each."""
-        return self._split(self._root_velocity, indices, 3)
+        return _split(self._backend.root_velocities(self._picked(indices)), 3)
 
     def set_velocities(
         self, linear_velocities: Any = None, angular_velocities: Any = None, *, indices: Any = None
@@ -70,14 +70,13 @@ class BodyState(ArrayArticulation):
         Raises:
             HostError: A base does not float.
         """
-        rows = self._rows(indices)
-        velocities = self._of_each(self._root_velocity, indices)
+        robots = self._picked(indices)
+        velocities = self._backend.root_velocities(robots)
         if linear_velocities is not None:
-            velocities[:, :3] = broadcast(linear_velocities, (len(rows), 3), "linear_velocities")
+            velocities[:, :3] = broadcast(linear_velocities, (len(robots), 3), "linear_velocities")
         if angular_velocities is not None:
-            velocities[:, 3:] = broadcast(angular_velocities, (len(rows), 3), "angular_velocities")
-        for row, velocity in zip(rows, velocities, strict=True):
-            self._backend.write_root_velocity(self._robots[row], velocity)
+            velocities[:, 3:] = broadcast(angular_velocities, (len(robots), 3), "angular_velocities")
+        self._backend.write_root_velocities(robots, velocities)
 
     def get_linear_velocities(self, *, indices: Any = None) -> wp.array:
         """Linear velocities [m/s] of the root links, shape `(robots, 3)`."""
@@ -95,15 +94,30 @@ class BodyState(ArrayArticulation):
         """Set angular velocities [rad/s] of the root links; see `set_velocities`."""
         self.set_velocities(angular_velocities=velocities, indices=indices)
 
+    def get_projected_gravity(self, *, indices: Any = None) -> wp.array:
+        """Direction of gravity in the frames of the root links, shape `(robots, 3)`: a policy's sense of what is down.
+
+        Unit vectors, (0, 0, -1) for a robot that stands upright; zeros where the stage has no gravity.
+
+        Args:
+            indices: Rows; None means all.
+        """
+        turns = self._backend.root_poses(self._picked(indices))[:, 3:]
+        gravity = self._backend.gravity
+        down = gravity / (np.linalg.norm(gravity) or 1.0)
+        # the inverse of a rotation
+        projected = np.einsum("i,rij->rj", down, matrices(turns))
+        return as_warp(projected)
+
     # links
 
     def get_link_world_poses(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, links, 3)`, and quaternions, `(robots, links, 4)`, of the links."""
-        return self._split(self._backend.link_poses, indices, 3, link_indices)
+        return self._links_of(self._backend.link_poses, indices, link_indices)
 
     def get_link_velocities(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the links, shape `(robots, links, 3)` each."""
-        return self._split(self._backend.link_velocities, indices, 3, link_indices)
+        return self._links_of(self._backend.link_velocities, indices, link_indices)
 
     def get_link_masses(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
         """Masses [kg], shape `(robots, links)`."""
@@ -114,7 +128,7 @@ class BodyState(ArrayArticulation):
 
         Both are in the link frames.
         """
-        return self._split(lambda robot: self._backend.link_inertias(robot)[1], indices, 3, link_indices)
+        return _split(self._collect(lambda robot: self._backend.link_inertias(robot)[1], indices, link_indices), 3)
 
     def get_link_inertias(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
         """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
@@ -122,25 +136,35 @@ class BodyState(ArrayArticulation):
 
     # inside
 
-    def _rows(self, indices: Any) -> np.ndarray:
+    def _picked(self, indices: Any) -> np.ndarray:
+        """Numbers of the robots asked for."""
         self._live()
-        return resolve_indices(indices, len(self._robots), "robot")
+        return self._numbers[resolve_indices(indices, len(self._robots), "robot")]
 
-    def _root_velocity(self, robot: Robot) -> np.ndarray:
-        return self._backend.link_velocities(robot)[0]
+    def _chosen(self, link_indices: Any) -> Any:
+        """What picks links."""
+        return resolve_indices(link_indices, len(self._robots[0].links), "link") if link_indices is not None else ...
+
+    def _links_of(
+        self, read: Callable[[np.ndarray], np.ndarray], indices: Any, link_indices: Any
+    ) -> tuple[wp.array, wp.array]:
+        """What is read of the robots asked for, of these of the links asked for, in two."""
+        robots = self._picked(indices)
+        links = self._chosen(link_indices)
+        found = read(robots)
+        return _split(found if links is ... else found[:, links], 3)
 
     def _collect(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> np.ndarray:
         """What is read of each robot asked for, and of these of the links asked for, stacked."""
-        links = resolve_indices(link_indices, len(self._robots[0].links), "link") if link_indices is not None else ...
+        self._live()
+        links = self._chosen(link_indices)
         return self._of_each(lambda robot: read(robot)[links], indices)
 
     def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
-        return wp.array(self._collect(read, indices, link_indices), dtype=wp.float32, device="cpu")
+        return as_warp(self._collect(read, indices, link_indices))
 
-    def _split(
-        self, read: Callable[[Robot], np.ndarray], indices: Any, at: int, link_indices: Any = None
-    ) -> tuple[wp.array, wp.array]:
-        """What is read, in two: the first `at` numbers of the last axis, and the rest."""
-        both = self._collect(read, indices, link_indices)
-        first, rest = both[..., :at], both[..., at:]
-        return wp.array(first, dtype=wp.float32, device="cpu"), wp.array(rest, dtype=wp.float32, device="cpu")
+
+def _split(both: np.ndarray, at: int) -> tuple[wp.array, wp.array]:
+    """An array in two: the first `at` numbers of the last axis, and the rest."""
+    first, rest = both[..., :at], both[..., at:]
+    return as_warp(first), as_warp(rest)

@@ -68,6 +68,11 @@ class EventBus:
         return _Subscription(self._stop, callback, order, next(self._serial))
 
     @property
+    def has_pre_step(self) -> bool:
+        """Whether anybody is to be told of physics steps."""
+        return bool(self._pre_step)
+
+    @property
     def num_callbacks(self) -> int:
         """Number of registered callbacks of all kinds."""
         return len(self._ready) + len(self._pre_step) + len(self._reset) + len(self._stop)

@@ -8,7 +8,7 @@ import numpy as np
 import warp as wp
 
 from .body_state import BodyState
-from .values import broadcast, resolve_indices
+from .values import as_warp, broadcast, resolve_indices
 
 # in the order of `get_default_state`, with the numbers per robot of what is not per DOF
 _ROOT = {"positions": 3, "orientations": 4, "linear_velocities": 3, "angular_velocities": 3}
@@ -62,7 +62,7 @@ class DefaultState(BodyState):
             place = self._place(name, indices, dof_indices)
             values = self._default_state[name]
             known = not np.isnan(values).all()
-            found.append(wp.array(values[place], dtype=wp.float32, device="cpu") if known else None)
+            found.append(as_warp(values[place]) if known else None)
         return tuple(found)
 
     def reset_to_default_state(self) -> None:
@@ -73,18 +73,21 @@ class DefaultState(BodyState):
         """
         self._live()
         kept = self._default_state
-        for row in range(len(self)):
-            root = {name: kept[name][row] for name in _ROOT}
-            known = {name: None if np.isnan(values).any() else values for name, values in root.items()}
-            if known["positions"] is not None or known["orientations"] is not None:
-                self.set_world_poses(known["positions"], known["orientations"], indices=[row])
-            if known["linear_velocities"] is not None or known["angular_velocities"] is not None:
-                self.set_velocities(known["linear_velocities"], known["angular_velocities"], indices=[row])
-            for name in _DOFS:
-                values = kept[name][row]
-                columns = np.flatnonzero(~np.isnan(values))
+        # a root is put where all numbers of a kind are known, a joint where its own is
+        known = {name: ~np.isnan(values) for name, values in kept.items()}
+        given = [known[name].all(axis=1, keepdims=True) for name in _ROOT] + [known[name] for name in _DOFS]
+        patterns, which = np.unique(np.hstack(given), axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            rows = np.flatnonzero(which.ravel() == number)
+            root = [kept[name][rows] if has else None for name, has in zip(_ROOT, pattern, strict=False)]
+            if pattern[:2].any():
+                self.set_world_poses(*root[:2], indices=rows)
+            if pattern[2:4].any():
+                self.set_velocities(*root[2:], indices=rows)
+            for name, has in zip(_DOFS, pattern[4:].reshape(len(_DOFS), -1), strict=True):
+                columns = np.flatnonzero(has)
                 if columns.size:
-                    getattr(self, f"set_{name}")(values[columns], indices=[row], dof_indices=columns)
+                    getattr(self, f"set_{name}")(kept[name][np.ix_(rows, columns)], indices=rows, dof_indices=columns)
 
     # inside
 

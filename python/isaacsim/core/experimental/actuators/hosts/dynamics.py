@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
+from .values import as_warp
 
 
 class Dynamics(ArrayArticulation):
@@ -46,7 +47,7 @@ class Dynamics(ArrayArticulation):
 
     def _efforts(self, compute: Callable[[], np.ndarray], indices: Any, dof_indices: Any) -> wp.array:
         self._live()
-        return wp.array(compute()[self._index(indices, dof_indices)], dtype=wp.float32, device="cpu")
+        return as_warp(compute()[self._index(indices, dof_indices)])
 
     def _stack(self, compute: Callable[[Robot], np.ndarray], indices: Any) -> wp.array:
-        return wp.array(self._of_each(compute, indices), dtype=wp.float32, device="cpu")
+        return as_warp(self._of_each(compute, indices))

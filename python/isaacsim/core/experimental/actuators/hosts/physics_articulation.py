@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from .contacts import Contacts
 from .default_state import DefaultState
 from .dof_properties import DofProperties
 from .dynamics import Dynamics
 
 
-class PhysicsArticulation(DofProperties, Dynamics, DefaultState):
+class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
     """Robots on embedded physics: the array surface plus what only physics and the stage can tell."""
 
     @property

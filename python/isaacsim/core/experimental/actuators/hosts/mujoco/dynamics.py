@@ -1,4 +1,4 @@
-"""What MuJoCo tells of one robot's bodies and equations of motion, in Isaac Sim's coordinates."""
+"""What MuJoCo tells of one robot's equations of motion, in Isaac Sim's coordinates."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
@@ -19,7 +19,7 @@ class Layout:
         bodies: Of its links, the root first.
         dofs: Of its axes, among velocities.
         floating: Whether the root body has a free joint.
-        fixed: Whether the root body has no joint.
+        fixed: Whether the root body is fixed to the world.
     """
 
     bodies: np.ndarray
@@ -28,8 +28,8 @@ class Layout:
     fixed: bool
 
 
-class BodyKinematics:
-    """The bodies of one environment at a state.
+class Equations:
+    """The equations of motion of one environment at a state.
 
     Args:
         model: Of that environment.
@@ -43,14 +43,6 @@ class BodyKinematics:
         data.qpos[:], data.qvel[:] = qpos, qvel
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
-
-    def poses(self, layout: Layout) -> np.ndarray:
-        """Position and quaternion of each link."""
-        return np.concatenate([self._data.xpos[layout.bodies], self._data.xquat[layout.bodies]], axis=1)
-
-    def velocities(self, layout: Layout) -> np.ndarray:
-        """Linear velocity of the centre of mass and angular velocity of each link."""
-        return np.array([self._jacobian(body) @ self._data.qvel for body in layout.bodies])
 
     def mass_matrix(self, layout: Layout) -> np.ndarray:
         """Of the robot's coordinates."""
@@ -87,17 +79,13 @@ class BodyKinematics:
             if layout.floating:
                 # where the centre of mass of a turning root has no acceleration, its origin has
                 root = layout.bodies[0]
-                turning = data.xmat[root].reshape(3, 3) @ data.qvel[_base(model, root)][3:]
+                base = base_of(model, root)
+                turning = data.xmat[root].reshape(3, 3) @ data.qvel[base][3:]
                 arm = data.xipos[root] - data.xpos[root]
-                data.qacc[_base(model, root)[:3]] = -np.cross(turning, np.cross(turning, arm))
+                data.qacc[base][:3] = -np.cross(turning, np.cross(turning, arm))
         mujoco.mj_rne(model, data, 1, efforts)
         data.qacc[:] = 0.0
         return efforts - self.gravity()
-
-    def base_velocity(self, layout: Layout, velocity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Where MuJoCo has the velocity of a floating root link, and what it is there."""
-        at = _base(self._model, layout.bodies[0])
-        return at, self._base_coordinates(layout) @ velocity
 
     # inside
 
@@ -112,7 +100,7 @@ class BodyKinematics:
         turn = np.zeros((self._model.nv, first + len(layout.dofs)))
         turn[layout.dofs, first + np.arange(len(layout.dofs))] = 1.0
         if layout.floating:
-            turn[_base(self._model, layout.bodies[0]), :6] = self._base_coordinates(layout)
+            turn[base_of(self._model, layout.bodies[0]), :6] = self._base_coordinates(layout)
         return turn
 
     def _base_coordinates(self, layout: Layout) -> np.ndarray:
@@ -137,6 +125,7 @@ def link_inertias(model: mujoco.MjModel, layout: Layout) -> tuple[np.ndarray, np
     return model.body_mass[bodies].copy(), places, inertias
 
 
-def _base(model: mujoco.MjModel, root: int) -> np.ndarray:
+def base_of(model: mujoco.MjModel, root: int) -> slice:
     """Places of a floating root among velocities."""
-    return int(model.body_dofadr[root]) + np.arange(6)
+    start = int(model.body_dofadr[root])
+    return slice(start, start + 6)

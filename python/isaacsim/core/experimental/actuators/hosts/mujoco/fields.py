@@ -66,6 +66,10 @@ class ModelFields:
         value = getattr(self._model, name)
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
 
+    def differs(self, name: str) -> bool:
+        """Whether environments have values of their own."""
+        return name in self._own
+
     def own(self, name: str) -> np.ndarray:
         """Values of a field by environment, to be written; then call `written`."""
         if name not in self._own:
@@ -81,8 +85,12 @@ class ModelFields:
         """Put fixed bases back to where the stage has them."""
         for name in ("body_pos", "body_quat"):
             if name in self._own:
-                self._own[name][envs] = getattr(self._model, name)
-                self.written(name, envs)
+                authored, rows = getattr(self._model, name), self._own[name][envs]
+                # constants that follow from it take their time
+                moved = envs[(rows != authored).any(axis=(1, 2))]
+                if moved.size:
+                    self._own[name][moved] = authored
+                    self.written(name, moved)
 
     def copy_to(self, other: ModelFields) -> None:
         """Give other simulations of the same model the same fields."""

@@ -9,7 +9,7 @@ import ctypes
 import functools
 import os
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -24,12 +24,17 @@ from ...usd.stage import StageEdits
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
+from ..rotations import matrices
 from ..transfer import transfer
-from ..values import resolve_indices
-from .dynamics import BodyKinematics, Layout, link_inertias
+from ..values import as_warp, resolve_indices
+from .dynamics import Equations, Layout, base_of, link_inertias
 from .fields import KNOWN, ModelFields, read_property, write_properties
+from .kinematics import Kinematics, cross
 from .model import build_model, initial_state
 from .scene import Scene, read_scene
+
+# physics steps that nothing interrupts, as long as nobody listens
+_AT_ONCE = 64
 
 # a forked child has the memory of its parent and none of its threads
 _with_threads: weakref.WeakSet[MujocoHost] = weakref.WeakSet()
@@ -52,7 +57,7 @@ class MujocoArticulation(PhysicsArticulation):
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
-        return wp.array(rows, dtype=wp.float32, device="cpu")
+        return as_warp(rows)
 
 
 class MujocoHost:
@@ -74,6 +79,9 @@ class MujocoHost:
         self.stage, self.dt, self.num_envs = stage, dt, num_envs
         self.bus = EventBus()
         self.generation = 0
+        self.step_count = 0
+        # paths of links whose contacts somebody wants to know
+        self._observers: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
         self._edits = StageEdits(stage)
         self._batch: Batch | None = None
         self._arrays: DofArrays | None = None
@@ -98,12 +106,17 @@ class MujocoHost:
         """Start physics in the state the stage authors; edits made since the last play count."""
         if self.playing:
             return
+        self.step_count = 0
         if self._edits.pending:
             self._build()
+        if self._observed() != self._sensed:
+            self._compile()
         self._batch = self._open_batch()
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
         self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
         self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
+        self._drive = np.zeros((self.num_envs, self._width), np.float32)
+        self._contact = np.zeros((self.num_envs, self.model.nsensordata), np.float32)
         self._connect(self._arrays)
         self.write_gains()
         self.generation += 1
@@ -115,31 +128,42 @@ class MujocoHost:
             self.stop()
             raise
 
-    def step(self) -> None:
-        """Run the pre-step callbacks, then one physics step.
+    def step(self, steps: int = 1) -> None:
+        """Run physics steps, the pre-step callbacks before each; where there are none, MuJoCo runs on by itself.
 
         Raises:
             SimulationDivergedError: A joint or base is not finite any more; names the robots.
         """
-        if self._batch is None:
-            raise HostError("physics is not running: call play() before step().")
-        self.bus.emit_pre_step(self.dt, None)
-        if not self.playing:
-            # a callback stopped physics
-            return
+        while steps > 0:
+            if self._batch is None:
+                raise HostError("physics is not running: call play() before step().")
+            count = 1
+            if self.bus.has_pre_step:
+                self.bus.emit_pre_step(self.dt, None)
+            else:
+                count = min(steps, _AT_ONCE)
+            steps -= count
+            # unless a callback stopped physics
+            if self.playing:
+                self._advance(count)
+                self.step_count += count
+
+    def _advance(self, count: int) -> None:
+        """Physics steps with the efforts and targets of now."""
         batch = self._working_batch()
         self._commit()
-        speeds = np.abs(self._qvel)
+        # of one robot alone there is no question which one diverged
+        before = batch.state.copy() if len(self._owners) > 1 else None
         # MuJoCo would write its warnings to a log file in the working directory
         handler = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(_ignore)
         try:
-            batch.step()
+            batch.step(nstep=count)
+            self._refresh()
+            if not np.logical_and.reduce(np.isfinite(self._motion, out=self._finite), axis=None):
+                raise self._divergence(before)
         finally:
             mujoco.set_mju_user_warning(handler)
-        self._refresh()
-        if not (np.isfinite(self._qpos).all() and np.isfinite(self._qvel).all()):
-            raise self._divergence(speeds)
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors; the others are not touched."""
@@ -147,7 +171,7 @@ class MujocoHost:
             raise HostError("physics is not running: call play() before reset().")
         # the batch wants them sorted, each once
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
-        self._working_batch().reset(ids=envs, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        self._working_batch()
         self._fields.restore_bases(envs)
         self._initialise(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
@@ -199,7 +223,7 @@ class MujocoHost:
 
     def drive_efforts(self) -> np.ndarray:
         """Efforts of the drives in the last step, in the order of the mirrors."""
-        return self._drive[:, self._address.velocity].reshape(-1)
+        return self._drive.reshape(-1)
 
     def read_property(self, name: str) -> np.ndarray:
         """A property as it is in force, flat; what MuJoCo has no use for is what the stage authors."""
@@ -214,85 +238,163 @@ class MujocoHost:
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
-        return self._efforts(lambda bodies: bodies.gravity())
+        return self._efforts(lambda equations: equations.gravity())
 
     def coriolis_efforts(self) -> np.ndarray:
         """Efforts that balance Coriolis and centrifugal forces, in the order of the mirrors."""
         layouts = list(self._layouts.values())
-        return self._efforts(lambda bodies: bodies.coriolis(layouts))
+        return self._efforts(lambda equations: equations.coriolis(layouts))
 
     def mass_matrix(self, robot: Robot) -> np.ndarray:
         """Of the robot's coordinates, armature included."""
-        return self._kinematics(robot.env).mass_matrix(self._layout(robot))
+        return self._equations(robot.env).mass_matrix(self._layout(robot))
 
     def jacobian(self, robot: Robot) -> np.ndarray:
         """Of each link that can move, by the robot's coordinates."""
-        return self._kinematics(robot.env).jacobian(self._layout(robot))
+        return self._equations(robot.env).jacobian(self._layout(robot))
 
     def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses, places of the centres of mass, inertias."""
         return link_inertias(self.model, self._layout(robot))
 
-    def link_poses(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion of each link."""
-        return self._kinematics(robot.env).poses(self._layout(robot))
+    @property
+    def gravity(self) -> np.ndarray:
+        """Acceleration of free fall [m/s²]."""
+        return self.model.opt.gravity
 
-    def link_velocities(self, robot: Robot) -> np.ndarray:
-        """Linear and angular velocity of each link."""
-        return self._kinematics(robot.env).velocities(self._layout(robot))
+    def link_poses(self, robots: np.ndarray) -> np.ndarray:
+        """Position and quaternion (w, x, y, z) of each link of some robots."""
+        envs, rows, bodies = self._places(robots)
+        return self._kinematics.poses(self._fields, envs, self._qpos)[rows, bodies]
 
-    def root_pose(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion (w, x, y, z) of a robot's root link."""
-        return self.link_poses(robot)[0]
+    def link_velocities(self, robots: np.ndarray) -> np.ndarray:
+        """Linear and angular velocity of each link of some robots."""
+        envs, rows, bodies = self._places(robots)
+        return self._kinematics.velocities(self._fields, envs, self._qpos, self._qvel)[rows, bodies]
 
-    def write_root_pose(self, robot: Robot, pose: np.ndarray) -> None:
-        """Place a robot's root link; its velocity in the world stays."""
-        layout, env = self._layout(robot), robot.env
-        root = layout.bodies[0]
-        if layout.floating:
-            velocity = self.link_velocities(robot)[0]
-            start = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
-            self._qpos[env, start : start + 7] = pose
-            self.write_root_velocity(robot, velocity)
-        elif layout.fixed:
+    def root_poses(self, robots: np.ndarray) -> np.ndarray:
+        """Position and quaternion of the root links of some robots."""
+        found = np.empty((len(robots), 7))
+        for layout, at, envs in self._by_layout(robots):
+            root = layout.bodies[0]
+            if layout.floating:
+                found[at] = self._qpos[envs, self._base_position(root)]
+            elif layout.fixed:
+                found[at, :3] = self._fields.read("body_pos")[envs, root]
+                found[at, 3:] = self._fields.read("body_quat")[envs, root]
+            else:
+                found[at] = self.link_poses(robots[at])[:, 0]
+        return found
+
+    def root_velocities(self, robots: np.ndarray) -> np.ndarray:
+        """Linear and angular velocity of the root links of some robots."""
+        found = np.zeros((len(robots), 6))
+        for layout, at, envs in self._by_layout(robots):
+            root = layout.bodies[0]
+            if layout.floating:
+                # MuJoCo has the velocity of the origin, and turning in the frame of the body
+                frames = matrices(self._qpos[envs, self._base_position(root)][:, 3:])
+                rates = self._qvel[envs, base_of(self.model, root)]
+                spins = np.einsum("rij,rj->ri", frames, rates[:, 3:])
+                found[at, :3] = rates[:, :3] + cross(spins, _at(frames, self.model.body_ipos[root]))
+                found[at, 3:] = spins
+            elif not layout.fixed:
+                found[at] = self.link_velocities(robots[at])[:, 0]
+        return found
+
+    def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
+        """Place root links; their velocities in the world stay."""
+        for layout, at, _ in self._by_layout(robots):
+            if not (layout.floating or layout.fixed):
+                path = self._robots[robots[at[0]]].path
+                raise HostError(f"<{path}>: its root link hangs on a joint that moves, and cannot be placed.")
+        for layout, at, envs in self._by_layout(robots):
+            root = layout.bodies[0]
+            if layout.floating:
+                velocities = self.root_velocities(robots[at])
+                self._qpos[envs, self._base_position(root)] = poses[at]
+                self.write_root_velocities(robots[at], velocities)
+                continue
             self._working_batch()
-            for name, values in (("body_pos", pose[:3]), ("body_quat", pose[3:])):
-                self._fields.own(name)[env, root] = values
-                self._fields.written(name, np.array([env]))
-        else:
-            raise HostError(f"<{robot.path}>: its root link hangs on a joint that moves, and cannot be placed.")
+            for name, values in (("body_pos", poses[at, :3]), ("body_quat", poses[at, 3:])):
+                self._fields.own(name)[envs, root] = values
+                self._fields.written(name, envs)
 
-    def write_root_velocity(self, robot: Robot, velocity: np.ndarray) -> None:
-        """Set the velocity of a robot's floating root link."""
-        layout = self._layout(robot)
-        if not layout.floating:
-            raise HostError(f"<{robot.path}>: its base is fixed and has no velocity to set. Set those of its joints.")
-        at, values = self._kinematics(robot.env).base_velocity(layout, velocity)
-        self._qvel[robot.env, at] = values
+    def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
+        """Set the velocities of floating root links."""
+        for layout, at, _ in self._by_layout(robots):
+            if not layout.floating:
+                path = self._robots[robots[at[0]]].path
+                raise HostError(f"<{path}>: its base is fixed and has no velocity to set. Set those of its joints.")
+        for layout, at, envs in self._by_layout(robots):
+            root = layout.bodies[0]
+            frames = matrices(self._qpos[envs, self._base_position(root)][:, 3:])
+            spins = velocities[at, 3:]
+            origins = velocities[at, :3] - cross(spins, _at(frames, self.model.body_ipos[root]))
+            inside = np.einsum("rij,ri->rj", frames, spins)
+            self._qvel[envs, base_of(self.model, root)] = np.hstack([origins, inside])
+
+    def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
+        """Measure contact forces of these links of these robots, and of their copies, as long as the observer lives."""
+        found = [layout.bodies[link] for layout, _, _ in self._by_layout(robots) for link in links]
+        self._observers[observer] = {self.model.body(body).name for body in found}
+        if self.playing and self._observed() != self._sensed:
+            self._compile()
+            self._contact = np.zeros((self.num_envs, self.model.nsensordata), np.float32)
+            self._reopen()
+
+    def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
+        """Net forces of contacts on observed links in the last step, in the world."""
+        forces = np.empty((len(robots), len(links), 3), np.float32)
+        for layout, at, envs in self._by_layout(robots):
+            columns = [self._contact_columns.get(int(layout.bodies[link])) for link in links]
+            if None in columns:
+                path = self._robots[robots[at[0]]].path
+                raise HostError(f"<{path}>: its contacts are not observed. Call observe_contact_forces again.")
+            # MuJoCo tells what the link does to the others
+            forces[at] = 0.0 - self._contact[envs[:, None, None], np.array(columns)[:, None] + np.arange(3)]
+        return forces
 
     # inside
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        scene = read_scene(self.stage)
-        self.model, self._address = build_model(scene, self.dt)
-        self._initial = initial_state(scene, self.model)
-        self._scratch = mujoco.MjData(self.model)
+        self._scene = scene = read_scene(self.stage)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
-        self._layouts = _layouts(scene, self.model, self._address.velocity)
+        self._compile()
         self._robots = _robots(scene, self.num_envs, self._width)
-        self._owners = _joint_owners(scene, self.model)
         self.generation += 1
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
+
+    def _compile(self) -> None:
+        """Make the model of what was read of the stage, with sensors of what is observed."""
+        scene, self._sensed = self._scene, self._observed()
+        self.model, self._address = build_model(scene, self.dt, sorted(self._sensed))
+        self._contact_columns = dict(zip(self.model.sensor_objid.tolist(), self.model.sensor_adr.tolist(), strict=True))
+        self._initial = initial_state(scene, self.model)
+        self._scratch, self._kinematics = mujoco.MjData(self.model), Kinematics(self.model)
+        self._layouts = _layouts(scene, self.model, self._address.velocity)
+        self._owners = _joint_owners(scene, self.model)
+
+    def _observed(self) -> set[str]:
+        """Paths of the links of the stage whose contacts somebody wants to know."""
+        there = {body.path for body in self._scene.bodies}
+        return there.intersection(*[set().union(*self._observers.values())])
 
     def _open_batch(self) -> Batch:
         """Make the simulations, and bind what is read and written of them."""
         batch = Batch(self.model, self.num_envs, nthread=1 if self.num_envs == 1 else 0)
         self._qpos, self._qvel = batch.bind("qpos"), batch.bind("qvel")
         self._ctrl, self._applied = batch.bind("ctrl"), batch.bind("qfrc_applied")
-        self._drive = batch.bind("qfrc_actuator")
+        self._outputs = [batch.bind(name) for name in ("qfrc_actuator", "sensordata")]
+        moving = mujoco.mjtState.mjSTATE_QPOS | mujoco.mjtState.mjSTATE_QVEL
+        start = mujoco.mj_stateSize(self.model, mujoco.mjtState.mjSTATE_TIME)
+        self._motion = batch.state[:, start : start + mujoco.mj_stateSize(self.model, moving)]
+        # of a simulation that was not stepped yet
+        self._origin = batch.state[0].copy()
+        self._finite = np.empty(self._motion.shape, bool)
         self._fields = ModelFields(self.model, batch)
         self._gain, self._bias = self._fields.own("actuator_gainprm"), self._fields.own("actuator_biasprm")
         self._has_threads = True
@@ -301,16 +403,19 @@ class MujocoHost:
 
     def _working_batch(self) -> Batch:
         """The simulations; in a forked child made anew, as they were, for it has none of the threads of its parent."""
-        batch, arrays = self._batch, self._arrays
-        assert batch is not None and arrays is not None
         if not self._has_threads:
-            fields = self._fields
-            self._batch = self._open_batch()
-            self._batch.state[:] = batch.state
-            fields.copy_to(self._fields)
-            self._connect(arrays)
-            batch = self._batch
-        return batch
+            self._reopen()
+        assert self._batch is not None
+        return self._batch
+
+    def _reopen(self) -> None:
+        """Make the simulations anew, as they are."""
+        batch, fields, arrays = self._batch, self._fields, self._arrays
+        assert batch is not None and arrays is not None
+        self._batch = self._open_batch()
+        self._batch.state[:] = batch.state
+        fields.copy_to(self._fields)
+        self._connect(arrays)
 
     def _lose_threads(self) -> None:
         """The process is a forked child: to destroy simulations of its parent would wait for their threads."""
@@ -319,20 +424,27 @@ class MujocoHost:
 
     def _initialise(self, envs: np.ndarray) -> None:
         """Write the authored state and targets of some environments."""
-        arrays = self._arrays
-        assert arrays is not None
-        self._qpos[envs], self._qvel[envs] = self._initial
+        arrays, at, (qpos, qvel) = self._arrays, self._address, self._initial
+        assert self._batch is not None and arrays is not None
+        self._batch.state[envs] = self._origin
+        self._qpos[envs], self._qvel[envs] = qpos, qvel
+        self._grid(arrays.positions)[envs], self._grid(arrays.velocities)[envs] = qpos[at.position], qvel[at.velocity]
         self._grid(arrays.position_targets)[envs] = [axis.position_target for axis in self._axes]
         self._grid(arrays.velocity_targets)[envs] = [axis.velocity_target for axis in self._axes]
-        self._grid(arrays.efforts)[envs] = 0.0
-        self._refresh()
+        for nothing in (self._grid(arrays.efforts), self._drive, self._contact):
+            nothing[envs] = 0.0
 
     def _connect(self, arrays: DofArrays) -> None:
-        """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads the state, `_commit` writes."""
+        """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads, `_commit` writes."""
         at, every = self._address, range(self._width)
         grid = {field.name: self._grid(getattr(arrays, field.name)) for field in fields(arrays)}
+        drive, contact = self._outputs
+        columns = range(self._contact.shape[1])
         self._refresh = transfer(
-            (self._qpos, at.position, grid["positions"], every), (self._qvel, at.velocity, grid["velocities"], every)
+            (self._qpos, at.position, grid["positions"], every),
+            (self._qvel, at.velocity, grid["velocities"], every),
+            (drive, at.velocity, self._drive, every),
+            (contact, columns, self._contact, columns),
         )
         self._commit = transfer(
             (grid["position_targets"], every, self._ctrl, at.position_drive),
@@ -343,32 +455,61 @@ class MujocoHost:
     def _layout(self, robot: Robot) -> Layout:
         return self._layouts[robot.prototype[0]]
 
-    def _kinematics(self, env: int) -> BodyKinematics:
-        """The bodies of an environment as they are now."""
-        return BodyKinematics(self._fields.model_of(env), self._scratch, self._qpos[env], self._qvel[env])
+    def _equations(self, env: int) -> Equations:
+        """The equations of motion of an environment as it is now."""
+        return Equations(self._fields.model_of(env), self._scratch, self._qpos[env], self._qvel[env])
 
-    def _efforts(self, compute: Callable[[BodyKinematics], np.ndarray]) -> np.ndarray:
+    def _by_layout(self, robots: np.ndarray) -> Iterator[tuple[Layout, np.ndarray, np.ndarray]]:
+        """Layout of robots that are alike, where they stand among these robots, and their environments."""
+        envs, numbers = np.divmod(robots, len(self._layouts))
+        for number, layout in enumerate(self._layouts.values()):
+            at = np.flatnonzero(numbers == number)
+            if at.size:
+                yield layout, at, envs[at]
+
+    def _places(self, robots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Environments that some robots are in, each once; and of each link of each robot, which of them, and its body.
+
+        The latter two index what is computed of all bodies of these environments.
+        """
+        layouts = list(self._layouts.values())
+        every, numbers = np.divmod(robots, len(layouts))
+        envs, rows = np.unique(every, return_inverse=True)
+        kinds, which = np.unique(numbers, return_inverse=True)
+        bodies = np.array([layouts[kind].bodies for kind in (kinds if kinds.size else [0])])
+        return envs, rows[:, None], bodies[which]
+
+    def _base_position(self, root: int) -> slice:
+        """Columns of a floating root among positions."""
+        start = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
+        return slice(start, start + 7)
+
+    def _efforts(self, compute: Callable[[Equations], np.ndarray]) -> np.ndarray:
         """What is computed of each environment, in the order of the mirrors."""
-        rows = [compute(self._kinematics(env))[self._address.velocity] for env in range(self.num_envs)]
+        rows = [compute(self._equations(env))[self._address.velocity] for env in range(self.num_envs)]
         return np.concatenate(rows)
 
     def _grid(self, flat: np.ndarray) -> np.ndarray:
         """A mirror as (environments, axes)."""
         return flat.reshape(self.num_envs, self._width)
 
-    def _divergence(self, speeds: np.ndarray) -> SimulationDivergedError:
-        """Name what is not finite; where a whole simulation is, what was fastest just before."""
+    def _divergence(self, before: np.ndarray | None) -> SimulationDivergedError:
+        """Name what is not finite; where a whole simulation is, what was fastest just before it became so.
+
+        Args:
+            before: State of the simulations at which this call of `step` began; None where nobody has to ask.
+        """
         starts = self.model.jnt_dofadr, self.model.jnt_qposadr
         bad = np.logical_or.reduceat(~np.isfinite(self._qvel), starts[0], axis=1)
         bad |= np.logical_or.reduceat(~np.isfinite(self._qpos), starts[1], axis=1)
-        speeds = np.maximum.reduceat(speeds, starts[0], axis=1)
         robots: list[str] = []
         loose: list[str] = []
-        for env in np.flatnonzero(bad.any(axis=1)):
+        for env in np.flatnonzero(bad.any(axis=1)).tolist():
             hit = [path for path, joints in self._owners.items() if bad[env, joints].any()]
-            if len(hit) > 1 and np.isfinite(speeds[env]).all():
+            if len(hit) > 1 and before is not None and np.isfinite(speeds := self._last_speeds(env, before[env])).all():
                 # MuJoCo spreads one NaN over the whole simulation
-                hit = [max(hit, key=lambda path: speeds[env, self._owners[path]].max())]
+                speeds = np.maximum.reduceat(speeds, starts[0])
+                hit = [max(hit, key=lambda path: speeds[self._owners[path]].max())]
             here = {robot.prototype[0]: robot.path for robot in self._robots if robot.env == env}
             robots += [here[path] for path in hit if path in here]
             loose += [path for path in hit if path not in here]
@@ -379,6 +520,16 @@ class MujocoHost:
             "reset() starts over.",
             robots,
         )
+
+    def _last_speeds(self, env: int, before: np.ndarray) -> np.ndarray:
+        """Speeds of an environment in the last state that was finite, found by simulating again from one before."""
+        batch = self._working_batch()
+        batch.state[env] = before
+        speeds = np.abs(self._qvel[env])
+        while np.isfinite(self._motion[env]).all():
+            speeds = np.abs(self._qvel[env])
+            batch.step(ids=np.array([env]))
+        return speeds
 
 
 def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
@@ -429,9 +580,10 @@ def _layouts(scene: Scene, model: mujoco.MjModel, dofs: np.ndarray) -> dict[str,
     for articulation in scene.articulations:
         bodies = np.array([model.body(scene.bodies[number].path).id for number in articulation.bodies])
         last = first + len(articulation.axes)
-        kind = scene.bodies[articulation.bodies[0]].kind
-        # a fixed body has no joint of its own
-        layouts[articulation.path] = Layout(bodies, dofs[first:last], kind == "free", kind == "fixed")
+        root = scene.bodies[articulation.bodies[0]]
+        layouts[articulation.path] = Layout(
+            bodies, dofs[first:last], root.kind == "free", root.kind == "fixed" and root.parent < 0
+        )
         first = last
     return layouts
 
@@ -449,6 +601,11 @@ def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
         ids = [model.body(body.path).id for number, body in enumerate(scene.bodies) if top[number] == root]
         owners[path] = np.flatnonzero(np.isin(model.jnt_bodyid, ids))
     return owners
+
+
+def _at(frames: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """A place in some frames, in the world."""
+    return (frames.reshape(-1, 3) @ place).reshape(-1, 3)
 
 
 def _ignore(_message: str) -> None:

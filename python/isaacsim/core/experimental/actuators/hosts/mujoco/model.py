@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,8 @@ _GEOMETRIES = {
 _PLANE_SIZE = [50.0, 50.0, 0.1]
 # what ends the names of the two drives of an axis
 _DRIVES = ("/position", "/velocity")
+# of a contact sensor: what it tells of contacts, as bits; how it reduces them, by their net force; to how many
+_NET_FORCE = [1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value, 3, 1]
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class DriveAddress(AxisAddress):
     velocity_drive: np.ndarray
 
 
-def build_model(scene: Scene, dt: float) -> tuple[mujoco.MjModel, DriveAddress]:
+def build_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjModel, DriveAddress]:
     """Return the compiled model of `scene`, and where its axes stand.
 
-    Drives are two affine actuators per axis, one on position and one on velocity, even with zero gains, so that gains
-    can be set while physics runs.
+    Contacts of some bodies are measured by sensors of the same names. Drives are two affine actuators per axis, one on
+    position and one on velocity, even with zero gains, so that gains can be set while physics runs.
     """
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
@@ -70,6 +73,14 @@ def build_model(scene: Scene, dt: float) -> tuple[mujoco.MjModel, DriveAddress]:
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
+    for path in contact_links:
+        spec.add_sensor(
+            name=path,
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            objname=path,
+            intprm=_NET_FORCE,
+        )
     _add_look(spec)
     try:
         model = spec.compile()

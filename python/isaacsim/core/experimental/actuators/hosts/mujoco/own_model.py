@@ -18,7 +18,7 @@ import numpy as np
 import warp as wp
 
 from ...errors import HostError, no_copy
-from ...usd.roots import Roots, no_pattern, require_same_joints
+from ...usd.roots import Roots, no_pattern
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..dof_properties import DofProperties
@@ -122,9 +122,7 @@ class OwnArticulation(DofProperties):
 
     def _resolve(self) -> None:
         self._generation = self._backend.generation
-        self._robots = rows = self._backend.find(self._patterns)
-        require_same_joints([robot.path for robot in rows], [robot.dof_names for robot in rows])
-        self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
+        self._take(self._backend.find(self._patterns))
         self._driven = list(range(self._at.shape[1]))
         self._pull = transfer(*self._items("positions", True), *self._items("velocities", True))
         self._push = self._make_push()

@@ -15,7 +15,7 @@ from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
 from ..values import resolve_indices
 from .properties import SceneProperties
-from .scene import PhysxRobot, PhysxScene
+from .scene import PhysxScene
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
 _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "jointVelocityTarget"}
@@ -40,7 +40,7 @@ class PhysxHost:
             )
         self.stage, self.dt, self.num_envs = stage, dt, num_envs
         self.bus = EventBus()
-        self.generation = 0
+        self.generation = self.step_count = 0
         self._edits = StageEdits(stage)
         self._arrays: DofArrays | None = None
         self._scene: PhysxScene | None = self._load()
@@ -64,6 +64,7 @@ class PhysxHost:
         """Start physics in the state the stage authors; edits made since the last play count."""
         if self.playing:
             return
+        self.step_count = 0
         if self._scene is None or self._edits.pending:
             self._scene = self._load()
         scene = self._scene
@@ -84,23 +85,27 @@ class PhysxHost:
             self.stop()
             raise
 
-    def step(self) -> None:
-        """Run the pre-step callbacks, then one physics step.
+    def step(self, steps: int = 1) -> None:
+        """Run physics steps, the pre-step callbacks before each.
 
         Raises:
             SimulationDivergedError: A joint is not finite any more; names the robots.
         """
-        self._running()
-        self.bus.emit_pre_step(self.dt, None)
-        if not self.playing:
-            # a callback stopped physics
-            return
-        scene, arrays = self._running()
-        self._commit(scene, arrays)
-        scene.step(self.dt)
-        arrays.positions[:], arrays.velocities[:] = scene.read("jointPosition", "jointVelocity")
-        if not (np.isfinite(arrays.positions).all() and np.isfinite(arrays.velocities).all()):
-            raise self._divergence(arrays)
+        for left in reversed(range(steps)):
+            self._running()
+            self.bus.emit_pre_step(self.dt, None)
+            if not self.playing:
+                # a callback stopped physics
+                continue
+            scene, arrays = self._running()
+            self._commit(scene, arrays)
+            scene.step(self.dt)
+            # where nobody listens, nobody looks between
+            if self.bus.has_pre_step or not left:
+                arrays.positions[:], arrays.velocities[:] = scene.read("jointPosition", "jointVelocity")
+                if not (np.isfinite(arrays.positions).all() and np.isfinite(arrays.velocities).all()):
+                    raise self._divergence(arrays)
+            self.step_count += 1
 
     def reset(self, env_ids: Any = None) -> None:
         """Put everything back to the state and targets the stage authors; None and 0 name the one environment."""
@@ -177,38 +182,69 @@ class PhysxHost:
 
     def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses, places of the centres of mass, inertias."""
-        return self._running()[0].inertias(self._known[robot.path])
+        return self._running()[0].inertias(robot.links)
 
-    def link_poses(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion of each link."""
-        return np.hstack(self._running()[0].links(self._known[robot.path], "position", "orientation"))
+    def link_poses(self, robots: np.ndarray) -> np.ndarray:
+        """Position and quaternion (w, x, y, z) of each link of some robots."""
+        return self._links(robots, "position", "orientation")
 
-    def link_velocities(self, robot: Robot) -> np.ndarray:
-        """Linear and angular velocity of each link."""
-        return np.hstack(self._running()[0].links(self._known[robot.path], "linearVelocity", "angularVelocity"))
+    def link_velocities(self, robots: np.ndarray) -> np.ndarray:
+        """Linear and angular velocity of each link of some robots."""
+        return self._links(robots, "linearVelocity", "angularVelocity")
 
-    def root_pose(self, robot: Robot) -> np.ndarray:
-        """Position and quaternion (w, x, y, z) of a robot's root link."""
-        return self.link_poses(robot)[0]
+    def root_poses(self, robots: np.ndarray) -> np.ndarray:
+        """Position and quaternion of the root links of some robots."""
+        return self._links(robots, "position", "orientation", root=True)[:, 0]
 
-    def write_root_pose(self, robot: Robot, pose: np.ndarray) -> None:
-        """Place a robot's root link; its velocity in the world stays."""
-        self._running()[0].place_root(robot.path, pose)
+    def root_velocities(self, robots: np.ndarray) -> np.ndarray:
+        """Linear and angular velocity of the root links of some robots."""
+        return self._links(robots, "linearVelocity", "angularVelocity", root=True)[:, 0]
 
-    def write_root_velocity(self, robot: Robot, velocity: np.ndarray) -> None:
-        """Set the velocity of a robot's floating root link."""
+    def write_root_poses(self, robots: np.ndarray, poses: np.ndarray) -> None:
+        """Place root links; their velocities in the world stay."""
         scene = self._running()[0]
-        if not robot.floating:
-            raise HostError(f"<{robot.path}>: its base is fixed and has no velocity to set. Set those of its joints.")
-        scene.move_root(robot.path, velocity)
+        for robot, pose in zip(self._some(robots), poses, strict=True):
+            scene.place_root(robot.path, pose)
+
+    def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
+        """Set the velocities of floating root links."""
+        scene = self._running()[0]
+        for robot in self._some(robots):
+            if not robot.floating:
+                raise HostError(
+                    f"<{robot.path}>: its base is fixed and has no velocity to set. Set those of its joints."
+                )
+        for robot, velocity in zip(self._some(robots), velocities, strict=True):
+            scene.move_root(robot.path, velocity)
+
+    def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
+        """Refused but for no links."""
+        if links:
+            raise HostError("contact forces: not told of PhysX. Use engine='mujoco' for them.")
+
+    def contact_forces(self, robots: np.ndarray, links: Sequence[int]) -> np.ndarray:
+        """Not there: no link can be observed."""
+        raise HostError("contact forces: not told of PhysX. Use engine='mujoco' for them.")
 
     # inside
+
+    def _some(self, robots: np.ndarray) -> list[Robot]:
+        return [self._robots[number] for number in robots]
+
+    def _links(self, robots: np.ndarray, *columns: str, root: bool = False) -> np.ndarray:
+        """Columns of the links of some robots, or of their root links, side by side."""
+        scene = self._running()[0]
+        links = [robot.links[:1] if root else robot.links for robot in self._some(robots)]
+        if not links:
+            return self._links(np.zeros(1, int), *columns, root=root)[:0]
+        flat = [link for of_robot in links for link in of_robot]
+        return np.hstack(scene.links(flat, *columns)).reshape(len(links), len(links[0]), -1)
 
     def _load(self) -> PhysxScene:
         """Read the stage."""
         require_meters(self.stage)
         scene = PhysxScene(self.stage)
-        self._known: dict[str, PhysxRobot] = {robot.path: robot for robot in scene.robots}
+        self.gravity = scene.gravity
         self._robots, offset = [], 0
         for known in scene.robots:
             joints = tuple(axis.joint for axis in known.axes)

@@ -23,7 +23,7 @@ from ovphysx.samples.python_samples.schema_support import physx_schema_paths
 from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...errors import UnsupportedSceneError
-from ...usd.articulation import articulation_roots
+from ...usd.articulation import articulation_roots, every_prim
 from .links import LinkGraph
 
 # what a value per radian is multiplied with, as a power of degrees per radian
@@ -104,6 +104,7 @@ class PhysxScene:
 
     def __init__(self, stage: Any) -> None:
         _prepare_process()
+        self.gravity = _gravity(stage)
         self._stage = ovstage.Stage("actuators")
         self._physx = ovphysx.PhysX()
         self.close = weakref.finalize(self, _close, self._physx, self._stage)
@@ -181,20 +182,20 @@ class PhysxScene:
 
     # links
 
-    def links(self, robot: PhysxRobot, *columns: str) -> list[np.ndarray]:
-        """Columns of a robot's links, a row per link; quaternions are (w, x, y, z)."""
+    def links(self, paths: Sequence[str], *columns: str) -> list[np.ndarray]:
+        """Columns of links, a row per link; quaternions are (w, x, y, z)."""
         found = []
-        prims = [self._handles[SimObjectType.ARTICULATION_LINK][link] for link in robot.links]
+        prims = [self._handles[SimObjectType.ARTICULATION_LINK][path] for path in paths]
         for column in columns:
             rows = dict(self._rows(SimObjectType.ARTICULATION_LINK, column, prims))
-            values = np.array([rows[link] for link in robot.links])
+            values = np.array([rows[path] for path in paths])
             found.append(values[:, _WXYZ] if column.lower().endswith("orientation") else values)
         return found
 
-    def inertias(self, robot: PhysxRobot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def inertias(self, paths: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses; centres of mass and principal axes in the link frames; inertias along the axes of the link frames."""
         masses, centres, turns, inertias = self.links(
-            robot, "mass", "centerOfMassPosition", "centerOfMassOrientation", "inertia"
+            paths, "mass", "centerOfMassPosition", "centerOfMassOrientation", "inertia"
         )
         return masses[:, 0], np.hstack([centres, turns]), inertias.reshape(-1, 3, 3)
 
@@ -336,6 +337,18 @@ def _as_text(stage: Any) -> str:
 
     layer.Traverse(layer.pseudoRoot.path, expand)
     return layer.ExportToString()
+
+
+def _gravity(stage: Any) -> np.ndarray:
+    """Acceleration of free fall [m/s²]; that of the earth, downwards, where the stage does not say."""
+    down = [0.0, -1.0, 0.0] if stage.GetMetadata("upAxis") == "Y" else [0.0, 0.0, -1.0]
+    scenes = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "PhysicsScene"]
+    magnitude, direction = (
+        scenes[0].GetAttribute(f"physics:gravity{name}").Get() if scenes else None
+        for name in ("Magnitude", "Direction")
+    )
+    along = np.array(direction if direction and any(direction) else down, float)
+    return along / np.linalg.norm(along) * (magnitude if magnitude is not None and magnitude >= 0.0 else 9.81)
 
 
 def _axis(stage: Any, joint: str, ordinal: int) -> Axis:

@@ -1,0 +1,27 @@
+"""Rotations, many at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def _matrix_of_products() -> np.ndarray:
+    """Entries of a rotation matrix by products of two components of a unit quaternion (w, x, y, z)."""
+    made = np.zeros((4, 4, 3, 3))
+    for i in range(3):
+        made[0, 0, i, i] = made[i + 1, i + 1, i, i] = 1.0
+        j, k = (i + 1) % 3, (i + 2) % 3
+        made[j + 1, j + 1, i, i] = made[k + 1, k + 1, i, i] = -1.0
+        made[i + 1, j + 1, i, j] = made[i + 1, j + 1, j, i] = 2.0
+        made[0, k + 1, i, j], made[0, k + 1, j, i] = -2.0, 2.0
+    return made.reshape(16, 9)
+
+
+_PRODUCTS = _matrix_of_products()
+
+
+def matrices(turns: np.ndarray) -> np.ndarray:
+    """Rotation matrices, `(…, 3, 3)`, of unit quaternions (w, x, y, z), `(…, 4)`."""
+    shape = turns.shape[:-1]
+    products = turns[..., :, None] * turns[..., None, :]
+    return (products.reshape(*shape, 16) @ _PRODUCTS).reshape(*shape, 3, 3)
