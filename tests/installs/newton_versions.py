@@ -1,4 +1,4 @@
-"""Run tests on several versions of newton: `./python.sh tests/installs/newton_versions.py [--newton VERSION …] [PATH …]`.
+"""Run tests on versions of newton: `./python.sh tests/installs/newton_versions.py [--newton VERSION …] [PATH …]`.
 
 Each version gets a virtual environment with newton and what it needs, Warp first of all, and pytest, and nothing else:
 tests that want more are skipped. A line per version, as a Markdown table; what fails is shown before it. Takes some
