@@ -1,7 +1,7 @@
 """Run tests on versions of newton: `./python.sh tests/installs/newton_versions.py [--newton VERSION …] [PATH …]`.
 
-Each version gets a virtual environment with newton and what it needs, Warp first of all, and pytest, and nothing else:
-tests that want more are skipped. A line per version, as a Markdown table; what fails is shown before it. Takes some
+Each version gets a virtual environment with newton and what it needs, Warp first of all; the rest, pytest too, is taken
+from the interpreter that runs this. A line per version, as a Markdown table; what fails is shown before it. Takes some
 minutes per version, for Warp compiles anew for each of its own.
 """
 
@@ -12,13 +12,13 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 VERSIONS = ("1.2.1", "1.3.0", "1.5.2", "1.7.0", "1.8.0")
 TESTS = ("tests/loops/test_newton_model.py", "tests/compat/test_newton.py")
-TOOLS = ("pytest", "hypothesis", "jsonschema")
 COUNTED = ("passed", "failed", "errors", "skipped")
 
 
@@ -28,7 +28,9 @@ def environment(version: str, home: Path) -> Path:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
     if not list(home.glob(f"lib/*/site-packages/newton-{version}.dist-info")):
-        subprocess.run([python, "-m", "pip", "install", "--quiet", f"newton=={version}", *TOOLS], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", f"newton=={version}"], check=True)
+    here = sysconfig.get_paths()["purelib"]
+    next(home.glob("lib/*/site-packages")).joinpath("rest.pth").write_text(f"{here}\n", "utf-8")
     return python
 
 
