@@ -76,7 +76,6 @@ TESTED_IN = {
     "hosts.opened": "hosts/test_current.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",
-    "loops.changes": "loops/test_mujoco_warp.py",
     "loops.foreign": "loops/test_arrays.py",
     "networks.checkpoint": "networks/test_read.py",
     "networks.tracer": "networks/test_onnx.py",

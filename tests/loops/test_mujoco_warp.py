@@ -53,10 +53,14 @@ def floats(values: Any, dtype: Any = wp.float32, device: str = "cpu") -> wp.arra
     return wp.array(values, dtype=dtype, device=device)
 
 
+class Model(SimpleNamespace):
+    """Other than its base it can be referred to weakly, as models can."""
+
+
 def put(mjm: Any, device: str = "cpu") -> Any:
     """What mujoco_warp makes of a model, as far as actuators ask: a row for all worlds."""
     fields = ("qpos0", "dof_armature", "dof_frictionloss")
-    return SimpleNamespace(
+    return Model(
         **{name: getattr(mjm, name) for name in ("nq", "nv", "njnt")},
         **{name: floats(getattr(mjm, name)[None], device=device) for name in fields},
         actuator_forcelimited=floats(mjm.actuator_forcelimited, wp.bool, device),

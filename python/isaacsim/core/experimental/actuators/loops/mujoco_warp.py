@@ -78,7 +78,8 @@ class ActuatedWorlds(Actuated):
         # arrays, which are known by their identity, what they are bound by, and where efforts go
         self._bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]] = {}
         self._current: Any = None
-        self._changes, self._model, self._replaced = Changes(), model, {}
+        self._model, self._changes = model, Changes(self)
+        self._changes.finally_do(_rest, self._bound, [column - self._first for column in self._columns])
         own = [one for column in driven for one in actuators_by_joint(mjm).get(joints[column], [])]
         if own:
             self._changes.set(model.actuator_forcelimited, own, True)
@@ -117,15 +118,9 @@ class ActuatedWorlds(Actuated):
 
     def close(self) -> None:
         """Let the model's own actuators act again, give back what motors changed, and set driven efforts to 0."""
-        if self._closed:
-            return
-        for _, _, efforts in self._bound.values():
-            for column in self._columns:
-                efforts[:, column - self._first].zero_()
         self._changes.give_back()
-        for name, array in self._replaced.items():
-            setattr(self._model, name, array)
-        self._bound, self._current = {}, None
+        self._bound.clear()
+        self._current = None
         super().close()
 
     # inside
@@ -138,10 +133,9 @@ class ActuatedWorlds(Actuated):
             if (values[:, given] == values[0, given]).all():
                 values = values[:1]
             else:
-                self._replaced[field] = array
                 rows = np.repeat(array.numpy(), self._num_robots, axis=0)
                 array = wp.array(rows, dtype=wp.float32, device=array.device)
-                setattr(self._model, field, array)
+                self._changes.replace(self._model, field, array)
         self._changes.set(array, np.s_[:, places[given]], values[:, given])
 
     def _look_at(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
@@ -170,6 +164,13 @@ class ActuatedWorlds(Actuated):
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]
         return found
+
+
+def _rest(bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]], columns: list[int]) -> None:
+    """Let driven joints have no efforts in the data that were stepped last."""
+    for _, _, efforts in bound.values():
+        for column in columns:
+            efforts[:, column].zero_()
 
 
 def _identity(array: Any) -> Any:

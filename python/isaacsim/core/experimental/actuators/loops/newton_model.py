@@ -64,7 +64,7 @@ class ActuatedModel(Actuated):
         """Label of the articulation of each row."""
         self._bound: dict[tuple[int, ...], tuple[list[Any], list[Columns]]] = {}
         self._current: Any = None
-        self._changes = Changes()
+        self._changes = Changes(self)
         rows = layout.places()
         for array in find_arrays(model, _DRIVE):
             self._changes.set(array, rows[:, self._columns].ravel(), np.float32(0))
