@@ -24,6 +24,7 @@ from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
 from .loops.arrays import ActuatedArrays as ActuatedArrays
+from .loops.mujoco_warp import ActuatedWorlds as ActuatedWorlds
 from .loops.newton_model import ActuatedModel as ActuatedModel
 from .motor_files.files import load_motors as load_motors
 from .motor_files.files import save_motors as save_motors
@@ -59,6 +60,7 @@ __version__: str
 __all__ = [
     "ActuatedArrays",
     "ActuatedModel",
+    "ActuatedWorlds",
     "Actuator",
     "ActuatorConfig",
     "ActuatorGroup",
