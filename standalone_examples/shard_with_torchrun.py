@@ -20,25 +20,19 @@ PENDULUM, ENVS, STEPS = "/World/Pendulum", 96, 2400
 TARGET, WEIGHT, MAX_EFFORT, TOLERANCE = 0.8, 9.81 * 0.5, 20.0, 1e-3  # [rad], [N·m] when level, [N·m], [N·m]
 
 
-# docs: begin draw
-def draw(env: int, seed: int) -> np.ndarray:
-    """Return stiffness [N·m/rad], damping [N·m·s/rad] and delay [steps] of one environment, by its number alone."""
-    return np.random.default_rng([seed, env]).uniform([5.0, 2.0, 0.0], [40.0, 4.0, 6.0])
-    # docs: end draw
-
-
 # docs: begin simulate
 def simulate(shard: ea.Shard) -> np.ndarray:
-    """Return the angles [rad] at which the pendulums of this process come to rest."""
-    kp, kd, delay = np.array([draw(env, shard.seed) for env in shard.envs]).T
-    motor = [ea.PDControlConfig(kp, kd), ea.MaxEffortClampingConfig(MAX_EFFORT), ea.DelayConfig(delay.astype(int))]
+    """Return the stiffnesses [N·m/rad] of this process and the angles [rad] at which its pendulums come to rest."""
+    motor = [ea.PDControlConfig(20.0, 3.0), ea.MaxEffortClampingConfig(MAX_EFFORT), ea.DelayConfig(5)]
+    random = {"kp": ea.Uniform(5.0, 40.0), "kd": ea.Uniform(2.0, 4.0), "delay_steps": ea.Uniform(0, 5)}
     with ea.Simulation(ROBOT, num_envs=shard.num_envs) as sim:
         pendulums = ea.Articulation(PENDULUM)
-        _actuators = ea.ArticulationActuators.from_configs(PENDULUM, {"hinge": motor})
+        actuators = ea.ArticulationActuators.from_configs(PENDULUM, {"hinge": motor})
         sim.play()
+        actuators.randomize(random, seed=shard.seed, first_robot=shard.first_env)
         pendulums.set_dof_position_targets(TARGET)
         sim.step(STEPS)
-        return pendulums.get_dof_positions().numpy()[:, 0]
+        return np.stack([actuators.actuators[0].controller.kp.numpy(), pendulums.get_dof_positions().numpy()[:, 0]])
     # docs: end simulate
 
 
@@ -64,8 +58,7 @@ def main() -> int:
     if not (found := gather(shard)):
         return 0
     table, digest, off = Table("rank", "pendulums", "off \\[N·m]"), hashlib.sha256(), []
-    for part, angles in found:
-        kp = np.array([draw(env, part.seed)[0] for env in part.envs])
+    for part, (kp, angles) in found:
         # at rest the motor carries the weight
         off.append(np.abs(kp * (TARGET - angles) - WEIGHT * np.sin(angles)).max())
         table.add_row(f"{part.rank}", f"{part.envs[0]} … {part.envs[-1]}", f"{off[-1]:.1e}")

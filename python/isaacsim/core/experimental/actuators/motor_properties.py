@@ -150,9 +150,11 @@ class DrawnProperties:
             # notes of what they were, once
             set_properties(self._owner(), self._bus, self._articulation, [(given, columns)])
             self._drawn[name] = now, columns
-        self._drawn[name][0][rows[:, None], columns] = values
+        drawn = self._drawn[name][0]
+        every = len(rows) == len(drawn)
+        drawn[(slice(None), columns) if every else (rows[:, None], columns)] = values
         parts = [np.ascontiguousarray(values)] * access.parts
-        getattr(self._articulation, access.setter)(*parts, indices=rows, dof_indices=columns)
+        getattr(self._articulation, access.setter)(*parts, indices=None if every else rows, dof_indices=columns)
 
     def note(self) -> bool:
         """Note what was drawn last as what was set: where that still holds, `restore_properties` restores.
