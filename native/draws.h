@@ -79,8 +79,9 @@ class Draws {
         for (py::ssize_t k = 0; k < rows.size(); ++k) {
             const int64_t row = rows.data()[k];
             if (row < 0 || row >= robots_) refuse("robot = " + std::to_string(row), "one of the robots");
-            once.push_back(mixed(static_cast<uint64_t>(first + row)));
-            again.push_back(mixed(once.back() ^ static_cast<uint64_t>(counts.data()[row])));
+            const uint64_t robot = mixed(static_cast<uint64_t>(first + row));
+            once.push_back(mixed(robot));
+            again.push_back(mixed(robot ^ static_cast<uint64_t>(counts.data()[row])));
         }
         for (const Item& item : items_) item.draw(rows.data(), item.each ? again : once);
     }

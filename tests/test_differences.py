@@ -102,6 +102,11 @@ TESTED = {
             "wrong_arguments_change_nothing getter_refuses_indices_out_of_range",
         ),
         "links": ("hosts/test_body_state.py", "velocities_are_those_of_motion"),
+        "contact forces": (
+            "hosts/test_contacts.py",
+            "feet_of_a_standing_quadruped_carry_it they_need_running_physics_and_mujoco",
+        ),
+        "added": ("hosts/test_body_state.py", "gravity_is_seen_from_the_root_link"),
         "mass matrices": (
             "hosts/test_dynamics.py",
             "mass_matrix_of_a_pendulum_is_its_inertia equations_of_motion_hold",

@@ -30,7 +30,7 @@ TOML = [
     for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
 ]
 # snippets that need an extra, by what they import, and the library it brings
-NEEDS = {"actuators.training import": "torch"}
+NEEDS = {"actuators.training import": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
 # modules that import Kit, or the PhysX wheel where it is missing
 ABSENT = ["extension", "hosts.kit", "tests", *([] if find_spec("ovphysx") else ["hosts.physx"])]
 MODULES = [
@@ -87,15 +87,16 @@ def test_dependency_asks_for_a_version_that_exists(text: str) -> None:
 
 def test_readme_snippet_prints_the_targets(capsys: pytest.CaptureFixture[str]) -> None:
     """The README's arm arrives where the README sends it."""
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
+    code, *_ = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
     exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
     assert "[[ 0.6  0.2 -0.6 -1.4  0.6  2.2  1.4]]" in capsys.readouterr().out
 
 
-def test_readme_snippet_fits_twelve_lines() -> None:
-    """A first look takes one screen."""
-    (code,) = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
-    assert len(code.splitlines()) <= 12
+def test_readme_snippets_fit_twelve_lines() -> None:
+    """A first look takes one screen, for each kind of user."""
+    snippets = re.findall(r"^```python\n(.*?)^```", PAGES[0].read_text(), re.DOTALL | re.MULTILINE)
+    assert len(snippets) == 3
+    assert all(len(code.splitlines()) <= 12 for code in snippets)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -9,6 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 from places import REPOSITORY
 
@@ -18,13 +19,19 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 SCRIPTS = [script for script in EXAMPLES if "from world import" in script.read_text()]
 # examples that need an extra, and the library it brings
 NEEDS = {"two_engines": "ovphysx", "learned_actuator": "torch", "train_with_gymnasium": "gymnasium"}
-# what makes a long one short
-QUICK = {"learned_actuator": ["--quick"], "train_with_gymnasium": ["--quick"]}
+# what makes a long one short, or do without a library
+QUICK = {"learned_actuator": ["--quick"], "sweep_with_ray": ["--workers", "0"], "train_with_gymnasium": ["--quick"]}
 
 
 def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(script), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+
+
+def with_path(folder: Path) -> dict[str, str]:
+    """Variables with which modules of a folder are found first, and Ray reports to nobody."""
+    path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)
@@ -86,7 +93,67 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
 def test_example_tells_what_to_install(script: str, library: str, extra: str, tmp_path: Path) -> None:
     """Without the library, the example says which command installs it."""
     (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError(name='{library}')")
-    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = run(FOLDER / f"{script}.py", env={**os.environ, "PYTHONPATH": path})
+    done = run(FOLDER / f"{script}.py", env=with_path(tmp_path))
     assert done.returncode == 2, done.stderr
     assert f"pip install 'articulation-actuators[{extra}]'" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("script", "library", "extra", "variables"),
+    [
+        ("sweep_with_ray", "ray", "ray", {}),
+        ("shard_with_torchrun", "torch", "train", {"RANK": "1", "WORLD_SIZE": "2"}),
+    ],
+)
+def test_example_on_several_processes_fails_without_their_library(
+    script: str, library: str, extra: str, variables: dict[str, str], tmp_path: Path
+) -> None:
+    """The last line of the error says which command installs it."""
+    (tmp_path / f"{library}.py").write_text(f"raise ModuleNotFoundError(name='{library}')")
+    done = run(FOLDER / f"{script}.py", env={**with_path(tmp_path), **variables})
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert f"needs {library}" in last and f"pip install 'articulation-actuators[{extra}]'" in last
+
+
+def test_shares_of_torchrun_give_the_numbers_of_one_process() -> None:
+    """Its digest of all angles, gathered from two processes, is that of one."""
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    script = FOLDER / "shard_with_torchrun.py"
+    one = run(script)
+    two = run(Path("-m"), "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script))
+    assert one.returncode == two.returncode == 0, two.stderr
+    assert "│ 1    │ 48 … 95   │" in two.stdout
+    assert one.stdout.splitlines()[-2:] == two.stdout.splitlines()[-2:]
+
+
+def swept(settings: str, workers: int) -> subprocess.CompletedProcess[str]:
+    """Sweep over an expression by the example, in three parts; the rows are saved."""
+    if workers and find_spec("ray") is None:
+        pytest.skip("ray is not installed")
+    code = "import numpy as np, sweep_with_ray as example\n"
+    code += f"np.save('rows', example.sweep(np.array_split({settings}, 3), {workers}))"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=with_path(FOLDER))
+
+
+def test_sweep_on_two_workers_gives_the_rows_of_one_process() -> None:
+    """Bit for bit; the bar shows what is done."""
+    rows = []
+    for workers in (0, 2):
+        done = swept("example.SETTINGS[::48]", workers)
+        assert done.returncode == 0, done.stderr
+        assert "Sweeping" in done.stdout and "100%" in done.stdout
+        rows.append(np.load("rows.npy"))
+    assert rows[0].shape == (12, 6)
+    np.testing.assert_array_equal(rows[0].view(np.uint64), rows[1].view(np.uint64))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_error_in_a_sweep_names_the_settings(workers: int) -> None:
+    """Those of the part that failed, and why, wherever it ran."""
+    done = swept("np.array([[4.0, 1.0, 4.0], [8.0, 1.0, 4.0], [-5.0, 1.0, 6.0]])", workers)
+    assert done.returncode == 1
+    last = done.stderr[done.stderr.rindex("RuntimeError: ") :]
+    assert "['stiffness', 'damping', 'strength'] from [-5.  1.  6.] to [-5.  1.  6.]: " in last and "kp" in last

@@ -200,7 +200,7 @@ def test_saved_state_goes_on_bit_for_bit(engine_kind: str, tmp_path: Path, rng: 
 def test_drawn_delays_act_before_the_network(tmp_path: Path, rng: np.random.Generator) -> None:
     """Robots differ by their delay alone."""
     bench = Bench(tmp_path, ["mlp"], delay=6)
-    bench.wrapper.draw_delays(0, 6, seed=3)
+    bench.wrapper.draw_delays(0, 6, seed=4)
     delay = bench.wrapper.actuators[0].delay
     assert delay is not None
     lags = delay.delay_steps.numpy()

@@ -218,7 +218,7 @@ def test_delays_that_cannot_be_drawn_are_refused(
     host.step(DT)
     delay = wrapper.actuators[0].delay
     before, state = delay.read("delay_steps"), wrapper.save_state()
-    with refused("seed" if (low, high) == (0, 2) else "low|high"):
+    with refused("seed" if (low, high) == (0, 2) else "delay_steps"):
         wrapper.draw_delays(low, high, seed=seed)
     assert delay.read("delay_steps").tolist() == before.tolist()
     after = wrapper.save_state()

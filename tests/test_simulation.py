@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, Simulation
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.current import current_host, current_stage
 from places import REPOSITORY, ROBOTS
@@ -207,6 +207,108 @@ def test_several_steps_are_the_same_as_one_by_one() -> None:
                 sim.step(steps)
             reached.append(sim.articulation("/World/Arm").get_dof_positions().numpy())
     np.testing.assert_array_equal(reached[1:], [reached[0]] * 2)
+
+
+@pytest.mark.parametrize("name", ["anymal_c", "pendulum"])
+@pytest.mark.parametrize("listening", ["nobody", "actuators", "callback"])
+def test_steps_at_once_are_single_steps(name: str, listening: str) -> None:
+    """To the bit, for robots that touch the ground too, and over more steps than MuJoCo is given at once."""
+    path = {"anymal_c": "/World/Anymal", "pendulum": "/World/Pendulum"}[name]
+    reached, times = [], []
+    for calls in ([150], [1] * 150):
+        with Simulation(ROBOTS / f"{name}.usda", dt=1 / 200, num_envs=2) as sim:
+            robots = Articulation(path)
+            if listening == "actuators":
+                actuators = ArticulationActuators(path)
+            if listening == "callback":
+                sim.bus.on_pre_step(lambda dt, context: times.append(current_host().step_count * dt))
+            sim.play()
+            robots.set_dof_velocities(0.3, indices=[1])
+            robots.set_dof_efforts(0.2)
+            for steps in calls:
+                sim.step(steps)
+            state = [array.numpy() for array in (*robots.get_link_world_poses(), *robots.get_velocities())]
+            state += [robots.get_dof_velocities().numpy(), robots.get_dof_drive_efforts().numpy()]
+            assert sim.step_count == 150
+            if listening == "actuators":
+                actuators.close()
+        reached.append(state)
+    assert times == ([count * (1 / 200) for count in range(150)] * 2 if listening == "callback" else [])
+    for one, other in zip(*reached, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_callback_that_stops_physics_ends_the_steps() -> None:
+    """The rest of them is refused."""
+    with Simulation(ARM) as sim:
+        seen: list[int] = []
+
+        def stop_at_third(dt: float, context: object) -> None:
+            seen.append(sim.step_count)
+            if len(seen) == 3:
+                sim.stop()
+
+        sim.bus.on_pre_step(stop_at_third)
+        sim.play()
+        with pytest.raises(HostError, match="physics is not running"):
+            sim.step(5)
+    assert seen == [0, 1, 2]
+
+
+@pytest.mark.parametrize("listening", [False, True])
+def test_reset_of_one_environment_leaves_the_others(listening: bool) -> None:
+    """To the bit: they are where they would be without; with actuators and their state too."""
+    reached = []
+    for resets in (False, True):
+        with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=4) as sim:
+            robots = Articulation("/World/Anymal")
+            actuators = ArticulationActuators("/World/Anymal") if listening else None
+            sim.play()
+            robots.set_dof_positions(np.linspace(-0.2, 0.2, 48).reshape(4, 12))
+            robots.set_world_poses([[1.0, 0.0, 2.0]], indices=[3])
+            for _ in range(3):
+                sim.step(7)
+                if resets:
+                    sim.reset([2, 0])
+            state = [array.numpy() for array in (*robots.get_link_world_poses(), *robots.get_link_velocities())]
+            state += [robots.get_dof_efforts().numpy(), robots.get_dof_position_targets().numpy()]
+            if actuators is not None:
+                actuators.close()
+        reached.append(state)
+    for one, other in zip(*reached, strict=True):
+        np.testing.assert_array_equal(one[[1, 3]], other[[1, 3]])
+    assert not np.array_equal(reached[0][0][[0, 2]], reached[1][0][[0, 2]])
+
+
+def test_reset_is_the_state_of_play() -> None:
+    """Whatever was simulated and set before: what follows is the same to the bit."""
+    reached = []
+    for before in (0, 30):
+        with Simulation(ROBOTS / "anymal_c.usda", dt=1 / 200, num_envs=2) as sim:
+            robots = Articulation("/World/Anymal")
+            sim.play()
+            start = sim._host._batch.state.copy()
+            if before:
+                robots.set_dof_efforts(3.0)
+                sim.step(before)
+                sim.reset([1])
+                assert not robots.get_dof_drive_efforts(indices=[1]).numpy().any()
+                sim.reset()
+                # what the solver starts from, and MuJoCo's time, among it
+                np.testing.assert_array_equal(sim._host._batch.state, start)
+            sim.step(40)
+            reached.append([a.numpy() for a in (*robots.get_link_world_poses(), *robots.get_link_velocities())])
+    for one, other in zip(*reached, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_divergence_within_steps_is_told_at_once(batch: Simulation) -> None:
+    """With the robot's name, by the call in which it happens."""
+    arm = batch.articulation("/World/envs/env_1/Arm")
+    arm.set_dof_efforts(1e30)
+    with pytest.raises(SimulationDivergedError) as caught:
+        batch.step(100)
+    assert caught.value.robots == ("/World/envs/env_1/Arm",)
 
 
 def test_step_that_diverges_is_not_counted(batch: Simulation) -> None:

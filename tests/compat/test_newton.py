@@ -1,6 +1,6 @@
 """Components of newton.actuators drive our robots, whichever version of newton is installed.
 
-`python tests/compat/versions.py 1.2.1 1.8.0` runs these tests on others.
+`./python.sh tests/installs/newton_versions.py` runs these tests on others.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.errors import HostError
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
-from pxr import Usd
+from pxr import Usd, UsdPhysics
 from small_stages import SmallStage, pendulum
 
 TURN = np.array([0.5, 0.5, -0.5, 0.5], np.float32)
@@ -214,3 +214,71 @@ def test_copies_are_placed_one_by_one() -> None:
     robots.set_velocities([[4, 5, 6]], indices=[2])
     np.testing.assert_allclose(robots.get_world_poses()[0].numpy(), [[0, 0, 5], [1, 2, 3], [0, 0, 5]])
     np.testing.assert_allclose(robots.get_velocities()[0].numpy(), [[0, 0, 0], [0, 0, 0], [4, 5, 6]], atol=1e-6)
+
+
+# gravity
+
+
+@pytest.mark.parametrize("up", ["Z", "Y"])
+def test_gravity_is_seen_from_the_root_link(engine: str, up: str) -> None:
+    """Against the world's up, whichever axis that is; in the robot's own frame."""
+    made = SmallStage(up)
+    made.root(ROOT)
+    made.body(f"{ROOT}/base", (0, 5, 5))
+    made.body(f"{ROOT}/arm", (0, 5, 5))
+    made.joint(f"{ROOT}/hinge", "Revolute", f"{ROOT}/base", f"{ROOT}/arm")
+    _, robot = playing(made.stage, engine)
+    down = [0, 0, -1] if up == "Z" else [0, -1, 0]
+    np.testing.assert_allclose(robot.get_projected_gravity().numpy(), [down], atol=1e-6)
+    # a quarter turn about x: what was y is z now
+    robot.set_world_poses(orientations=[[np.sqrt(0.5), np.sqrt(0.5), 0, 0]])
+    expected = [0, -1, 0] if up == "Z" else [0, 0, 1]
+    np.testing.assert_allclose(robot.get_projected_gravity().numpy(), [expected], atol=1e-6)
+
+
+def test_without_gravity_its_direction_is_zero(pair: tuple[Simulation, Any]) -> None:
+    """No direction at all."""
+    np.testing.assert_array_equal(pair[1].get_projected_gravity().numpy(), np.zeros((1, 3)))
+
+
+def test_gravity_of_the_rows_asked_for() -> None:
+    """The direction the stage has, a unit vector."""
+    stage = floating_pair().stage
+    UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityDirectionAttr((1.0, 0.0, -1.0))
+    sim = Simulation(stage, num_envs=3)
+    sim.play()
+    robots = sim.articulation(ROOT)
+    robots.set_world_poses(orientations=[[1, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]])
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(
+        robots.get_projected_gravity(indices=[2, 1]).numpy(), [[half, 0, half], [-half, 0, -half]], atol=1e-6
+    )
+
+
+# several robots in one stage
+
+
+def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
+    """One that floats and one that is fixed, both ways round; what cannot be set of one is set of none."""
+    made = SmallStage()
+    for name, x in (("Free", 0), ("Fixed", 3)):
+        made.root(f"/World/{name}")
+        made.body(f"/World/{name}/base", (x, 0, 1))
+        made.body(f"/World/{name}/arm", (x, 0, 1), com=(0.3, 0, 0))
+        if name == "Fixed":
+            made.joint(f"/World/{name}/fix", "Fixed", None, f"/World/{name}/base", at=(x, 0, 1))
+        made.joint(f"/World/{name}/hinge", "Revolute", f"/World/{name}/base", f"/World/{name}/arm")
+    sim = Simulation(weightless(made), engine=engine)
+    sim.play()
+    robots = sim.articulation(["/World/Fixed", "/World/Free"])
+    with pytest.raises(HostError, match="</World/Fixed>: its base is fixed"):
+        robots.set_velocities([[1, 2, 3]])
+    robots.set_velocities([[1, 2, 3]], indices=[1])
+    robots.set_world_poses([[7, 0, 0], [8, 0, 0]])
+    np.testing.assert_allclose(robots.get_world_poses()[0].numpy(), [[7, 0, 0], [8, 0, 0]], atol=1e-6)
+    np.testing.assert_allclose(robots.get_velocities()[0].numpy(), [[0, 0, 0], [1, 2, 3]], atol=1e-6)
+    places = robots.get_link_world_poses()[0].numpy()
+    np.testing.assert_allclose(places, [[[7, 0, 0]] * 2, [[8, 0, 0]] * 2], atol=1e-6)
+    np.testing.assert_allclose(robots.get_link_velocities()[0].numpy()[1], [[1, 2, 3]] * 2, atol=1e-6)
+    none = robots.get_world_poses(indices=[]) + robots.get_link_velocities(indices=[])
+    assert [array.shape for array in none] == [(0, 3), (0, 4), (0, 2, 3), (0, 2, 3)]

@@ -180,6 +180,34 @@ def arm(newton: Any, worlds: int) -> Any:
     return builder
 
 
+def test_arms_of_newton_are_driven_by_the_law() -> None:
+    """On what the installed newton makes, whatever it calls its arrays, over 200 steps of a solver."""
+    newton = pytest.importorskip("newton")
+    model = arm(newton, 3).finalize(device="cpu")
+    before = model.joint_target_ke.numpy().copy(), model.joint_armature.numpy().copy()
+    motors = {"hip|knee": MotorConfig(PDControlConfig(20.0, 2.0), [MaxEffortClampingConfig(5.0)], armature=0.25)}
+    with ActuatedModel(model, motors) as actuated:
+        assert actuated.dof_names == ["hip", "knee"] and actuated.num_robots == 3
+        assert not model.joint_target_ke.numpy().any() and (model.joint_armature.numpy() == 0.25).all()
+        solver = newton.solvers.SolverFeatherstone(model)
+        state, following, control = model.state(), model.state(), model.control()
+        targets = getattr(control, "joint_target_q", None)
+        targets = control.joint_target_pos if targets is None else targets
+        wanted = np.linspace(-1.0, 1.0, 6, dtype=np.float32)
+        targets.assign(wanted)
+        seen, efforts = [], []
+        for _ in range(200):
+            seen.append(20 * (wanted - state.joint_q.numpy()) - 2 * state.joint_qd.numpy())
+            actuated.step(state, control, 0.002)
+            efforts.append(control.joint_f.numpy().copy())
+            solver.step(state, following, control, None, 0.002)
+            state, following = following, state
+    np.testing.assert_allclose(efforts, np.clip(seen, -5.0, 5.0), rtol=0, atol=1e-5)
+    assert (np.abs(efforts) == 5.0).any() and np.ptp(efforts, axis=0).max() > 1
+    for name, values in zip(("joint_target_ke", "joint_armature"), before, strict=True):
+        np.testing.assert_array_equal(getattr(model, name).numpy(), values)
+
+
 def test_efforts_are_those_of_newtons_own_actuators() -> None:
     """On arms in three worlds, over 200 steps of a solver whose states take turns."""
     newton = pytest.importorskip("newton")

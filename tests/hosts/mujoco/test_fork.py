@@ -20,7 +20,9 @@ stage = {str(ROBOTS / "arm_2dof.usda")!r}
 def state(robots):
     read = robots.get_dof_positions, robots.get_dof_velocities, robots.get_dof_efforts
     gains = robots.get_dof_gains()
-    more = [robots.get_dof_armatures(), *robots.get_dof_limits(), *robots.get_world_poses(), robots.get_mass_matrices()]
+    more = [robots.get_link_contact_forces()] if robots.contact_links else []
+    more += [robots.get_dof_armatures(), *robots.get_dof_limits(), *robots.get_world_poses()]
+    more += [robots.get_mass_matrices()]
     return np.concatenate([array.numpy().ravel() for array in (*(get() for get in read), *gains, *more)])
 
 def forked(work, leave=os._exit):
@@ -36,6 +38,7 @@ def forked(work, leave=os._exit):
 GO_ON = """
 with Simulation(stage, num_envs=8) as sim:
     actuators = ArticulationActuators("/World/Arm")
+    actuators.articulation.observe_contact_forces(".*")
     sim.play()
     robots = actuators.articulation
     robots.set_dof_position_targets(np.linspace(-0.3, 0.3, 16).reshape(8, 2))

@@ -17,6 +17,7 @@ from .version import __version__ as __version__
 _OTHERS = {
     "ActuatedArrays": "loops.arrays",
     "ActuatedModel": "loops.newton_model",
+    "ActuatedWorlds": "loops.mujoco_warp",
     "Actuator": "pipeline.actuator",
     "ActuatorConfig": "pipeline.entry",
     "ActuatorGroup": "pipeline.actuator_group",
@@ -35,6 +36,7 @@ _OTHERS = {
     "Normal": "specs.distributions",
     "PhysicsBus": "hosts.port",
     "SchemaNames": "pipeline.parse",
+    "Shard": "sharding",
     "Simulation": "simulation",
     "Uniform": "specs.distributions",
     "add_actuator": "authoring",

@@ -24,6 +24,7 @@ from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
 from .loops.arrays import ActuatedArrays as ActuatedArrays
+from .loops.mujoco_warp import ActuatedWorlds as ActuatedWorlds
 from .loops.newton_model import ActuatedModel as ActuatedModel
 from .motor_files.files import load_motors as load_motors
 from .motor_files.files import save_motors as save_motors
@@ -39,6 +40,7 @@ from .pipeline.parse import ComponentKind as ComponentKind
 from .pipeline.parse import SchemaNames as SchemaNames
 from .pipeline.parse import parse_actuator_prim as parse_actuator_prim
 from .pipeline.parse import register_actuator_component as register_actuator_component
+from .sharding import Shard as Shard
 from .simulation import Simulation as Simulation
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
@@ -58,6 +60,7 @@ __version__: str
 __all__ = [
     "ActuatedArrays",
     "ActuatedModel",
+    "ActuatedWorlds",
     "Actuator",
     "ActuatorConfig",
     "ActuatorGroup",
@@ -92,6 +95,7 @@ __all__ = [
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "SchemaNames",
+    "Shard",
     "Simulation",
     "Uniform",
     "add_actuator",

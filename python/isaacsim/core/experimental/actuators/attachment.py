@@ -237,14 +237,13 @@ class Attachment:
         with quiet_warp():
             self.feedforward_on_device = self._on_device(feedforward)
             self._assembly.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
-            self._assembly.reset()
         self.buffers, self._holds_drives = buffers, True
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)
         if self._properties:
             given = [(one, self._find_columns(one.axes)) for one in self._properties]
             set_properties(self, self._bus, self.articulation, given)
-        self._assembly.joints_were_made()
+        self._assembly.reset(new_joints=True)
         if self._auto_step:
             self._subscribe_step()
 
@@ -253,8 +252,8 @@ class Attachment:
         if self._holds_drives and self._are_robots_there():
             taken = self, self._bus, self.articulation
             drives = [functools.partial(release_drives, *taken, self.driven)] if self.columns else []
-            self.drawn.note()
-            do_all([*drives, functools.partial(restore_properties, *taken)])
+            is_set = self.drawn.note() or self._properties
+            do_all([*drives, *([functools.partial(restore_properties, *taken)] if is_set else [])])
         self._holds_drives = False
 
     def _hear_no_more(self, subscription: Subscription) -> None:

@@ -15,6 +15,7 @@ LIBRARIES = {
     "files": ("yaml", "tomli_w"),
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "newton", "gymnasium", "matplotlib", "rich"),
+    "ray": ("ray",),
     "examples": ("matplotlib", "rich"),
 }
 

@@ -150,18 +150,25 @@ class DrawnProperties:
             # notes of what they were, once
             set_properties(self._owner(), self._bus, self._articulation, [(given, columns)])
             self._drawn[name] = now, columns
-        self._drawn[name][0][rows[:, None], columns] = values
+        drawn = self._drawn[name][0]
+        every = len(rows) == len(drawn)
+        drawn[(slice(None), columns) if every else (rows[:, None], columns)] = values
         parts = [np.ascontiguousarray(values)] * access.parts
-        getattr(self._articulation, access.setter)(*parts, indices=rows, dof_indices=columns)
+        getattr(self._articulation, access.setter)(*parts, indices=None if every else rows, dof_indices=columns)
 
-    def note(self) -> None:
-        """Note what was drawn last as what was set: where that still holds, `restore_properties` restores."""
+    def note(self) -> bool:
+        """Note what was drawn last as what was set: where that still holds, `restore_properties` restores.
+
+        Returns:
+            Whether anything was drawn.
+        """
         notes = _taken.get(physics_of(self._bus), {})
         for name, (values, columns) in self._drawn.items():
             for row, paths in enumerate(axis_paths(self._articulation)):
                 for column in columns:
                     if (note := notes.get((name, paths[column]))) is not None:
                         note.set = values[row, column]
+        return bool(self._drawn)
 
     def forget(self) -> None:
         """Physics has stopped: what was drawn is gone with it."""

@@ -332,7 +332,7 @@ class DofProperties(ArrayArticulation):
 def _checked(name: str, values: Any, shape: tuple[int, int]) -> np.ndarray:
     """Values of a property in float32, where it makes sense."""
     rows = broadcast(values, shape, name, infinite=name in _UNBOUNDED)
-    if name in _MAGNITUDES and (wrong := np.argwhere(rows < 0)).size:
-        row, column = wrong[0]
+    if name in _MAGNITUDES and (rows < 0).any():
+        row, column = np.argwhere(rows < 0)[0]
         raise ValueError(f"{name}[{row}, {column}] = {rows[row, column]:g}: must be >= 0. Correct the value.")
     return rows

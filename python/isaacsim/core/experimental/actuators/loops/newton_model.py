@@ -16,6 +16,7 @@ import warp as wp
 from ..pipeline.sim_arrays import find_arrays, missing
 from ..pipeline.step.binding import Columns
 from .actuated import Actuated, AnyMotors
+from .changes import Changes
 
 _STATE = ("joint_q", "joint_qd")
 _CONTROL = ("joint_target_q", "joint_target_qd", "joint_act", "joint_f")
@@ -63,14 +64,13 @@ class ActuatedModel(Actuated):
         """Label of the articulation of each row."""
         self._bound: dict[tuple[int, ...], tuple[list[Any], list[Columns]]] = {}
         self._current: Any = None
-        # of an array of the model: where it was changed, and what stood there
-        self._before: list[tuple[wp.array, np.ndarray, np.ndarray]] = []
+        self._changes = Changes(self)
         rows = layout.places()
         for array in find_arrays(model, _DRIVE):
-            self._change(array, rows[:, self._columns].ravel(), np.float32(0))
+            self._changes.set(array, rows[:, self._columns].ravel(), np.float32(0))
         for name, values in self.joint_properties.items():
             given = ~np.isnan(values)
-            self._change(_first(model, f"joint_{name}"), rows[given], values[given])
+            self._changes.set(_first(model, f"joint_{name}"), rows[given], values[given])
 
     def step(self, state: Any, control: Any, dt: float) -> None:
         """Compute the efforts of the coming physics step and write them to `control.joint_f`.
@@ -99,18 +99,11 @@ class ActuatedModel(Actuated):
 
     def close(self) -> None:
         """Give the drives of the model back, and what motors changed; let go of arrays and components."""
-        while self._before:
-            array, places, values = self._before.pop()
-            _put(array, places, values)
+        self._changes.give_back()
         self._bound, self._current = {}, None
         super().close()
 
     # inside
-
-    def _change(self, array: wp.array, places: np.ndarray, values: Any) -> None:
-        """Set some numbers of the model until `close`."""
-        self._before.append((array, places, array.numpy()[places]))
-        _put(array, places, values)
 
     def _look_at(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
         """Views of the arrays, a row per robot.
@@ -237,13 +230,6 @@ class _Layout:
             strides=(4 * pitch, 4),
             device=array.device,
         )
-
-
-def _put(array: wp.array, places: np.ndarray, values: Any) -> None:
-    """Set some numbers of an array on any device."""
-    numbers = array.numpy()
-    numbers[places] = values
-    array.assign(numbers)
 
 
 def _first(model: Any, *names: str) -> Any:

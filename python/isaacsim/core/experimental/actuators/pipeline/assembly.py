@@ -144,12 +144,15 @@ class Assembly:
             actuator.indices.assign((rows + mine).ravel().astype(np.uint32))
             joint += len(actuator.dof_names)
 
-    def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
+    def reset(self, robots: Sequence[int] | wp.array | None = None, *, new_joints: bool = False) -> None:
         """Forget state and faults of `robots`, all by default, and draw anew what is to be drawn at each reset.
 
         Besides indices it takes a mask on the device, bool `(robots,)`, which is read there; random numbers are drawn
-        on the host, and to draw them it has to be fetched.
+        on the host, and to draw them it has to be fetched. `new_joints` says that the simulator made its joints anew,
+        with armature and friction as they are nominally.
         """
+        if new_joints:
+            self._randomization.forget_properties()
         if self._randomization.active:
             drawn = np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist()
             self._randomization.draw(drawn, again=True)
@@ -161,10 +164,6 @@ class Assembly:
     ) -> None:
         """Draw parameters for each robot now, and maybe at each reset; see `ActuatorSet.randomize`."""
         self._randomization.wish(given, seed, each_reset, first_robot, self.columns, properties)
-
-    def joints_were_made(self) -> None:
-        """The simulator has its joints anew: what is drawn of them is given to them again."""
-        self._randomization.joints_were_made()
 
     def release(self) -> None:
         """Let go of the components that a program gave: they keep the values they have now, and follow nobody."""

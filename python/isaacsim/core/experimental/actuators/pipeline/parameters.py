@@ -76,8 +76,7 @@ class Parameters:
 
     def read_parameter(self, component: Any, attribute: str) -> np.ndarray:
         """The values of a component's parameter without making them differ from robot to robot."""
-        _, shown = self._shown[id(component), attribute]
-        return np.tile(shown.row.shared[list(shown.slots)], self._num_robots)
+        return self.values(*self._shown[id(component), attribute]).ravel()
 
     def copied(self, component: Any, attribute: str) -> wp.array:
         """The values of a component's parameter in an array of their own."""

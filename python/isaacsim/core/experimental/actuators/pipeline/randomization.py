@@ -199,24 +199,29 @@ class Randomization:
         rows = np.arange(self._num_robots) if robots is None else np.unique(np.asarray(robots, np.int64))
         if again:
             self._counts[rows] += 1
+        first = self._found is None
         if self._found is None or self._found.mirrors != len(self._parameters.mirrors):
             self._found = self._find()
         self._found.draws.draw(rows, self._counts, self._first)
         for flush in self._found.flush:
             flush()
         for name, (values, columns) in self._found.properties.items():
-            # to write them costs the simulator something
-            if self._properties is not None and (not again or self._wishes[name].each_reset):
-                self._properties.write(name, rows, columns, values[rows][:, columns])
+            # to set them costs the simulator something
+            if self._properties is not None and (first or self._wishes[name].each_reset):
+                self._properties.write(
+                    name, rows, columns, (values if len(rows) == len(values) else values[rows])[:, columns]
+                )
 
-    def joints_were_made(self) -> None:
-        """The simulator has its joints anew, with nominal properties: draw for them."""
+    def forget_properties(self) -> None:
+        """The simulator has its joints anew, with nominal properties: those that are drawn are to be set again.
+
+        Raises:
+            ValueError: One would come out of range.
+        """
         self._nominal_properties, self._found = {}, None
-        drawn = {name: wish for name, wish in self._wishes.items() if name in JOINT_PROPERTIES}
-        if problems := [wrong for name, wish in drawn.items() for wrong in self._out_of_range(name, wish)]:
+        drawn = [item for item in self._wishes.items() if item[0] in JOINT_PROPERTIES]
+        if problems := [wrong for name, wish in drawn for wrong in self._out_of_range(name, wish)]:
             raise ValueError("\n".join(problems))
-        if drawn:
-            self.draw(None)
 
     # inside
 

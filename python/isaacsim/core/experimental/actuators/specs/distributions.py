@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 Operation = Literal["set", "scale", "add"]
@@ -14,7 +14,7 @@ Operation = Literal["set", "scale", "add"]
 NORMAL_CUT = 3.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Distribution:
     """Where a value of each robot and joint is drawn from."""
 
@@ -23,6 +23,13 @@ class Distribution:
     per_robot: bool = field(default=False, kw_only=True)
     """Whether all joints of a robot share one number, instead of each having its own."""
 
+    def __repr__(self) -> str:
+        given = [repr(getattr(self, one.name)) for one in fields(self) if not one.kw_only]
+        given += [
+            f"{one.name}={v!r}" for one in fields(self) if one.kw_only and (v := getattr(self, one.name)) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
     @property
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest number that is drawn."""
@@ -30,20 +37,18 @@ class Distribution:
 
     def problems(self) -> list[str]:
         """What is wrong with the distribution itself, each as the end of a message."""
-        shown = repr(self)
         if self.operation not in ("set", "scale", "add"):
-            return [f"{shown}: operation must be 'set', 'scale' or 'add'. Correct it."]
-        values = [getattr(self, name) for name in self.__dataclass_fields__ if name not in ("operation", "per_robot")]
-        if not all(_is_number(value) for value in values):
-            return [f"{shown}: its numbers must be finite. Correct them."]
-        return [f"{shown}: {self._rule()}. Correct it."] if self._rule() else []
+            return [f"{self!r}: operation must be 'set', 'scale' or 'add'. Correct it."]
+        if not all(_is_number(getattr(self, one.name)) for one in fields(self) if not one.kw_only):
+            return [f"{self!r}: its numbers must be finite. Correct them."]
+        return [f"{self!r}: {self._rule()}. Correct it."] if self._rule() else []
 
     def _rule(self) -> str:
         """The rule that its numbers break, or nothing."""
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Uniform(Distribution):
     """Every number from `low` to `high` is as likely as any other; of integers, both ends included."""
 
@@ -59,7 +64,7 @@ class Uniform(Distribution):
         return "" if self.low <= self.high else "must be low <= high"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogUniform(Distribution):
     """Numbers whose logarithm is uniform: a half is as likely as a double."""
 
@@ -75,7 +80,7 @@ class LogUniform(Distribution):
         return "" if 0.0 < self.low <= self.high else "must be 0 < low <= high"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Normal(Distribution):
     """A normal distribution, cut off at three standard deviations."""
 

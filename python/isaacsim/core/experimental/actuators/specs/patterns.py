@@ -8,9 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from .fields import shown, storable
+from .pattern_cost import ways
 
 # longer ones are no names
 MAX_PATTERN = 500
+# three `.*` are just below
+MAX_WAYS = 2e6
 
 
 def pattern_problem(pattern: object) -> str | None:
@@ -24,6 +27,8 @@ def pattern_problem(pattern: object) -> str | None:
             re.compile(pattern)
     except (re.error, RecursionError, OverflowError, Warning) as error:
         return f"must be a regular expression, but {error}. Correct it; a backslash before a sign takes it literally."
+    if ways(pattern) > MAX_WAYS:
+        return "can take years to try: must have at most three of `*` and `+`, none in another. Take some out."
     return None
 
 

@@ -127,10 +127,10 @@ def write_properties(
     """Set properties of some axes of some environments; `envs`, `axes` and the values have one shape."""
     _require_known(values)
     _require_one_friction(values)
-    for name, field in _PER_DOF.items():
-        if name in values:
-            fields.own(field)[envs, at.velocity[axes]] = values[name]
-            fields.written(field, envs)
+    # two names of dry friction are one field
+    for field, given in {field: values[name] for name, field in _PER_DOF.items() if name in values}.items():
+        fields.own(field)[envs, at.velocity[axes]] = given
+        fields.written(field, envs)
     joints = at.joint[axes]
     if "max_efforts" in values:
         bound = np.clip(values["max_efforts"].astype(float), NO_FORCE, np.finfo(float).max)
@@ -160,8 +160,8 @@ def _require_known(values: Mapping[str, Any]) -> None:
 
 def _require_one_friction(values: Mapping[str, np.ndarray]) -> None:
     both = [values[name] for name in ("static_frictions", "dynamic_frictions") if name in values]
-    if len(both) == 2 and (wrong := np.argwhere(both[0] != both[1])).size:
-        place = tuple(wrong[0])
+    if len(both) == 2 and both[0] is not both[1] and (both[0] != both[1]).any():
+        place = tuple(np.argwhere(both[0] != both[1])[0])
         raise HostError(
             f"static friction {both[0][place]:g} with dynamic friction {both[1][place]:g}: MuJoCo has one dry "
             "friction. Give the same values for both, or one of them alone."

@@ -160,8 +160,7 @@ class MujocoHost:
         try:
             batch.step(nstep=count)
             self._refresh()
-            self._read_outputs()
-            if not np.isfinite(self._motion).all():
+            if not np.logical_and.reduce(np.isfinite(self._motion, out=self._finite), axis=None):
                 raise self._divergence(before)
         finally:
             mujoco.set_mju_user_warning(handler)
@@ -395,6 +394,7 @@ class MujocoHost:
         self._motion = batch.state[:, start : start + mujoco.mj_stateSize(self.model, moving)]
         # of a simulation that was not stepped yet
         self._origin = batch.state[0].copy()
+        self._finite = np.empty(self._motion.shape, bool)
         self._fields = ModelFields(self.model, batch)
         self._gain, self._bias = self._fields.own("actuator_gainprm"), self._fields.own("actuator_biasprm")
         self._has_threads = True
@@ -435,16 +435,16 @@ class MujocoHost:
             nothing[envs] = 0.0
 
     def _connect(self, arrays: DofArrays) -> None:
-        """Make what keeps MuJoCo's arrays and the mirrors in step: `_commit` writes, the others read."""
+        """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads, `_commit` writes."""
         at, every = self._address, range(self._width)
         grid = {field.name: self._grid(getattr(arrays, field.name)) for field in fields(arrays)}
-        self._refresh = transfer(
-            (self._qpos, at.position, grid["positions"], every), (self._qvel, at.velocity, grid["velocities"], every)
-        )
         drive, contact = self._outputs
         columns = range(self._contact.shape[1])
-        self._read_outputs = transfer(
-            (drive, at.velocity, self._drive, every), (contact, columns, self._contact, columns)
+        self._refresh = transfer(
+            (self._qpos, at.position, grid["positions"], every),
+            (self._qvel, at.velocity, grid["velocities"], every),
+            (drive, at.velocity, self._drive, every),
+            (contact, columns, self._contact, columns),
         )
         self._commit = transfer(
             (grid["position_targets"], every, self._ctrl, at.position_drive),

@@ -63,15 +63,7 @@ class OwnArticulation(DofProperties):
             self._push = self._make_push()
         self._backend.silence(self._index(indices, dof_indices).ravel(), silent)
 
-    def set_dof_gains(
-        self,
-        stiffnesses: Any = None,
-        dampings: Any = None,
-        *,
-        indices: Any = None,
-        dof_indices: Any = None,
-        update_default_gains: bool = True,
-    ) -> None:
+    def set_dof_gains(self, *_: Any, **__: Any) -> None:
         """Refused: joint drives are the model's own actuators.
 
         Raises:
@@ -82,7 +74,7 @@ class OwnArticulation(DofProperties):
             "model.actuator_gainprm and model.actuator_biasprm."
         )
 
-    def switch_dof_control_mode(self, mode: str, *, indices: Any = None, dof_indices: Any = None) -> None:
+    def switch_dof_control_mode(self, *_: Any, **__: Any) -> None:
         """Refused like `set_dof_gains`.
 
         Raises:

@@ -1,0 +1,178 @@
+"""`ActuatedWorlds`: actuators on the worlds of mujoco_warp, in its loop. mujoco_warp is not imported.
+
+It knows no disabled groups of actuators, so those of the model are limited to force 0, which its implicit integrators
+heed. As with groups, what an actuator adds to its joint's armature and damping stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..hosts.mujoco.model_actuators import actuators_by_joint
+from ..pipeline.step.binding import Columns
+from .actuated import Actuated, AnyMotors
+from .changes import Changes
+from .foreign import library, taken
+
+_NAMES = ("data.qpos", "data.qvel", "q_target", "qd_target", "feedforward", "data.qfrc_applied")
+_FIELDS = {"armature": "dof_armature", "friction": "dof_frictionloss"}
+# as `mjtJoint` numbers them
+_SLIDE, _HINGE = 2, 3
+# how many sets of arrays stay bound
+_KEPT = 8
+
+
+class ActuatedWorlds(Actuated):
+    """Actuators on the worlds of a `mujoco_warp.Data`, in a loop of one's own.
+
+    A world is a row, and a column a hinge or slide of the model, in its order. Positions and velocities are read from
+    the data, and the efforts of the driven joints are set in its `qfrc_applied`: in place, on the CPU or CUDA.
+
+    Until `close`, the model's own actuators of the driven joints are limited to force 0, and `dof_armature` and
+    `dof_frictionloss` are those of the motors, where they were given any; where these differ between worlds and the
+    model has one row for all, it gets a row per world. Make it before a CUDA graph is captured.
+
+    Args:
+        mjm: The `mujoco.MjModel`, which knows names; it is not changed.
+        model: What `mujoco_warp.put_model` made of it.
+        motors: Motors by pattern of joint names, as for `ArticulationActuators.from_configs`, or pairs of an
+            `ActuatorConfig` and a joint name, as for `from_actuators`. `motors_of_model(mjm)` are those it has.
+        num_worlds: `nworld` of the data.
+
+    Raises:
+        ValueError: `model` was made of another, a ball or free joint stands between driven joints, or as for
+            `ActuatedArrays`.
+
+    Example:
+        >>> actuated = ActuatedWorlds(mjm, model, motors, data.nworld)  # doctest: +SKIP
+        >>> for _ in range(1000):  # doctest: +SKIP
+        ...     actuated.step(data, q_target, dt)
+        ...     mujoco_warp.step(model, data)
+    """
+
+    def __init__(self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1) -> None:
+        sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
+        if sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
+            raise ValueError(
+                f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
+                f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."
+            )
+        joints = [joint for joint, kind in enumerate(mjm.jnt_type) if kind in (_SLIDE, _HINGE)]
+        names = [mjm.joint(joint).name or f"joint_{joint}" for joint in joints]
+        super().__init__(names, motors, num_worlds, model.qpos0.device)
+        driven = self.actuated_dof_indices
+        q, qd = mjm.jnt_qposadr[joints], mjm.jnt_dofadr[joints]
+        shifts = q - qd
+        if odd := [names[column] for column in driven if shifts[column] != shifts[driven[0]]]:
+            raise ValueError(
+                f"joints {odd} stand behind a ball or free joint that {names[driven[0]]!r} stands before: must be "
+                "driven by an ActuatedWorlds of their own. Make two."
+            )
+        # no ball or free joint is between them, so that a range of columns is one in all arrays
+        self._first, self._span = driven[0], driven[-1] + 1 - driven[0]
+        self._first_q, self._first_qd = int(q[driven[0]]), int(qd[driven[0]])
+        self._nothing = wp.zeros((self._num_robots, self._span), dtype=wp.float32, device=self._device)
+        # arrays, which are known by their identity, what they are bound by, and where efforts go
+        self._bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]] = {}
+        self._current: Any = None
+        self._model, self._changes = model, Changes(self)
+        self._changes.finally_do(_rest, self._bound, [column - self._first for column in self._columns])
+        own = [one for column in driven for one in actuators_by_joint(mjm).get(joints[column], [])]
+        if own:
+            self._changes.set(model.actuator_forcelimited, own, True)
+            self._changes.set(model.actuator_forcerange, np.s_[:, own], 0.0)
+        for name, values in self.joint_properties.items():
+            self._set_property(_FIELDS[name], values, qd)
+
+    def step(self, data: Any, q_target: Any, dt: float, *, qd_target: Any = None, feedforward: Any = None) -> None:
+        """Compute the efforts of the coming physics step and write them to `data.qfrc_applied`.
+
+        Arrays of targets are of any library with DLPack, float32 `(num_robots, DOFs)`, where the data is. They are read
+        where they lie, and recognised when they are given again: write into them, or let a few take turns.
+
+        Args:
+            data: The `mujoco_warp.Data` that `mujoco_warp.step` is about to read.
+            q_target: Position targets [rad or m].
+            dt: Physics step [s].
+            qd_target: Velocity targets [rad/s or m/s]; None means 0.
+            feedforward: Efforts that are passed through delay, controller and clamps [N·m or N]; None means 0.
+
+        Raises:
+            ValueError: By name: an array has another shape, type or device, or `dt` is not a finite number > 0.
+            RuntimeError: It was closed.
+        """
+        self._require_step(dt)
+        arrays = [data.qpos, data.qvel, q_target, qd_target, feedforward, data.qfrc_applied]
+        key = tuple(map(_identity, arrays))
+        found = self._bound.get(key)
+        if found is None:
+            found = self._look_at(arrays, key)
+        if found is not self._current:
+            self._current = None
+            self._assembly.rebind(found[1])
+            self._current = found
+        self._assembly.step(dt)
+
+    def close(self) -> None:
+        """Let the model's own actuators act again, give back what motors changed, and set driven efforts to 0."""
+        self._changes.give_back()
+        self._bound.clear()
+        self._current = None
+        super().close()
+
+    # inside
+
+    def _set_property(self, field: str, values: np.ndarray, places: np.ndarray) -> None:
+        """Set armature or friction of the joints that motors give one, a row per world."""
+        given = np.flatnonzero(~np.isnan(values[0]))
+        array = getattr(self._model, field)
+        if len(array) == 1:
+            if (values[:, given] == values[0, given]).all():
+                values = values[:1]
+            else:
+                rows = np.repeat(array.numpy(), self._num_robots, axis=0)
+                array = wp.array(rows, dtype=wp.float32, device=array.device)
+                self._changes.replace(self._model, field, array)
+        self._changes.set(array, np.s_[:, places[given]], values[:, given])
+
+    def _look_at(self, arrays: list[Any], key: tuple[Any, ...]) -> tuple[list[Any], list[Columns], wp.array]:
+        """Views of the arrays, from the first driven joint to the last.
+
+        Raises:
+            ValueError: By name.
+        """
+        firsts = (self._first_q, self._first_qd, self._first, self._first, self._first, self._first_qd)
+        widths = (self._model.nq, self._model.nv, *[len(self._names)] * 3, self._model.nv)
+        views = []
+        for name, array, first, width in zip(_NAMES, arrays, firsts, widths, strict=True):
+            if array is None and name in ("qd_target", "feedforward"):
+                views.append(self._nothing)
+                continue
+            rows, shape = taken(array, name), (self._num_robots, width)
+            if tuple(rows.shape) != shape:
+                raise ValueError(
+                    f"{name} has shape {tuple(rows.shape)}: must be {shape}, a row per world. Reshape it, or make "
+                    "another ActuatedWorlds for so many."
+                )
+            views.append(rows[:, first : first + self._span])
+        columns = [column - self._first for column in self._columns]
+        found = arrays, self._assembly.bindings(columns, views[:5], views[5], _NAMES), views[5]
+        self._bound[key] = found
+        if len(self._bound) > _KEPT:
+            del self._bound[next(iter(self._bound))]
+        return found
+
+
+def _rest(bound: dict[tuple[Any, ...], tuple[list[Any], list[Columns], wp.array]], columns: list[int]) -> None:
+    """Let driven joints have no efforts in the data that were stepped last."""
+    for _, _, efforts in bound.values():
+        for column in columns:
+            efforts[:, column].zero_()
+
+
+def _identity(array: Any) -> Any:
+    # tensors can be given other memory and stay the same objects
+    return (id(array), array.data_ptr()) if library(array) == "torch" else id(array)

@@ -1,0 +1,77 @@
+"""Patterns that would take too long are refused, those that people write are not."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import load_motors
+from isaacsim.core.experimental.actuators.specs.pattern_cost import ways
+from isaacsim.core.experimental.actuators.specs.patterns import assigned, pattern_problem
+
+SLOW = [
+    "(a+)+$",
+    "(a|a)*$",
+    "(a|aa)+b",
+    "((a*)*)*b",
+    "(?:a?){50}b",
+    "a?" * 30 + "b",
+    ".*.*.*.*b",
+    "(?=(a+)+b).*",
+    "(?>(a+)+b)",
+    "(x)?(?(1)a|(a+)+)b",
+    "(a{0,30}){0,30}b",
+    "(.*a){25}b",
+    "(.*?,)+?b",
+]
+GOOD = [
+    "hip",
+    ".*",
+    ".*_(HAA|HFE)",
+    "(.*_)?knee(_.*)?",
+    "[LR][FH]_.*_joint[0-9]+",
+    "panda_joint[1-7]",
+    "(?:left|right)_(?:hip|knee)_.*",
+    "(FL|FR)_(hip|thigh|calf)_joint",
+    ".*_.*_.*",
+]
+
+
+@pytest.mark.parametrize("pattern", SLOW)
+def test_what_would_take_years_is_refused_at_once(pattern: str) -> None:
+    """It is told, and not tried."""
+    begin = time.perf_counter()
+    found, problems = assigned([pattern], ["a" * 60], "motors", every=False)
+    assert time.perf_counter() - begin < 0.1
+    assert found == {} and len(problems) == 1 and "can take years to try" in problems[0]
+
+
+@pytest.mark.parametrize("pattern", GOOD)
+def test_what_people_write_is_taken(pattern: str) -> None:
+    assert pattern_problem(pattern) is None
+
+
+@pytest.mark.parametrize("pattern", [".*.*.*b", "a?" * 20 + "b", "(a|b|ab)(.*)(.+)b", "(?:a?){20}b", "(.*,)?(.*,)?b"])
+def test_what_is_taken_is_quick(pattern: str) -> None:
+    """On a name that is as unfortunate as it is long."""
+    assert pattern_problem(pattern) is None
+    begin = time.perf_counter()
+    assigned([pattern], ["a" * 100], "motors")
+    assert time.perf_counter() - begin < 0.1
+
+
+def test_a_file_with_such_a_pattern_is_refused(tmp_path: Path) -> None:
+    """For a motor, and for one of its values."""
+    law = {"controller": {"law": "pd", "kp": 1.0, "kd": 1.0}}
+    file = tmp_path / "motors.json"
+    for motors in ({"(a+)+$": law}, {".*": {"controller": law["controller"] | {"kp": {"(a+)+$": 1.0}}}}):
+        file.write_text(json.dumps(motors))
+        with pytest.raises(ValueError, match="can take years to try"):
+            load_motors(file)
+
+
+def test_ways_are_counted() -> None:
+    """Parts multiply, alternatives add."""
+    assert [ways(one) for one in ("ab", "a|bc", "a{2,4}", "(ab|c)d?", ".*x.*")] == [1, 2, 3, 4, 101**2]
