@@ -43,7 +43,18 @@ class DriveAddress(AxisAddress):
 
 
 def build_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjModel, DriveAddress]:
-    """Return the compiled model of `scene`, and where its axes stand.
+    """Return the compiled model of `scene`, and where its axes stand; see `describe_model`."""
+    spec, names = describe_model(scene, dt, contact_links)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise UnsupportedSceneError(f"MuJoCo cannot build this stage: {error}. Correct the prim it names.") from error
+    axes = [axis for articulation in scene.articulations for axis in articulation.axes]
+    return model, _addresses(model, [names[id(axis)] for axis in axes])
+
+
+def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[Any, dict[int, str]]:
+    """Return what `scene` is in MuJoCo before it is compiled, and the name of each axis by its `id`.
 
     Contacts of some bodies are measured by sensors of the same names. Drives are two affine actuators per axis, one on
     position and one on velocity, even with zero gains, so that gains can be set while physics runs.
@@ -82,12 +93,7 @@ def build_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> t
             intprm=_NET_FORCE,
         )
     _add_look(spec)
-    try:
-        model = spec.compile()
-    except ValueError as error:
-        raise UnsupportedSceneError(f"MuJoCo cannot build this stage: {error}. Correct the prim it names.") from error
-    axes = [axis for articulation in scene.articulations for axis in articulation.axes]
-    return model, _addresses(model, [names[id(axis)] for axis in axes])
+    return spec, names
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
