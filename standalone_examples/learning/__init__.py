@@ -37,8 +37,7 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self.single_observation_space, self.single_action_space = Box(-100.0, 100.0, (35,)), Box(-1.0, 1.0, (12,))
         self.observation_space, self.action_space = Box(-100.0, 100.0, (num_envs, 35)), Box(-1.0, 1.0, (num_envs, 12))
         self._sim = ea.Simulation(ROBOT, DT, num_envs)
-        self._robots = ea.Articulation(ANYMAL)
-        self._motors = ea.ArticulationActuators.from_configs(ANYMAL, MOTORS)
+        self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, MOTORS)
         self._sim.play()
         # the simulator's own arrays, read and written without a copy
         self._joints = self._robots.buffers()
@@ -60,7 +59,8 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         fallen = ~over & ((gravity[:, 2] > -0.7) | (after[:, 2] < 0.35))
         rewards = np.where(over, 0.0, (after - before)[:, 0] - fallen).astype(np.float64)
         late = ~over & ~fallen & (self._steps >= self.max_steps)
-        self._start(over)
+        if over.any():
+            self._start(over)
         self._done = fallen | late
         return self._observe(), rewards, fallen, late, {}
 

@@ -330,17 +330,18 @@ def test_buffers_hold_the_rows_after_refresh(host: ArraysHost, paths: str | list
 
 
 @pytest.mark.parametrize("paths", ["/Robot_.*", "/Robot_2", "/Robot_[02]", ["/Robot_3", "/Robot_0"], "/Robot_[013]"])
-def test_efforts_written_to_buffers_arrive_after_commit(host: ArraysHost, paths: str | list[str]) -> None:
+@pytest.mark.parametrize("name", ["efforts", "position_targets", "velocity_targets"])
+def test_what_is_written_to_buffers_arrives_after_commit(host: ArraysHost, paths: str | list[str], name: str) -> None:
     """In the rows of these robots and no others."""
     robots = host.articulation(paths)
-    expected = grid(host, "efforts")
+    expected = grid(host, name)
     values = np.arange(len(robots) * 3, dtype=np.float32).reshape(-1, 3) - 50
     expected[[int(path[-1]) for path in robots.paths]] = values
     buffers = robots.buffers()
     buffers.refresh()
-    buffers.efforts[:] = values
+    getattr(buffers, name)[:] = values
     buffers.commit()
-    np.testing.assert_array_equal(grid(host, "efforts"), expected)
+    np.testing.assert_array_equal(grid(host, name), expected)
 
 
 def test_efforts_of_others_survive_the_round_trip(host: ArraysHost) -> None:

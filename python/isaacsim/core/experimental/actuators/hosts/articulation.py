@@ -291,7 +291,16 @@ class ArrayArticulation(DofAccess):
         self._backend.write_gains()
 
     def buffers(self) -> Buffers:
-        """Views of the host's arrays where the selected robots stand evenly spaced, else copies kept in step."""
+        """Positions, velocities, targets and efforts in place, float32, `(robots, DOFs)`: no getter, no copy.
+
+        Where the selected robots stand evenly spaced, as copies of an environment do, these are views of the
+        simulator's arrays; else copies that `refresh()` reads and `commit()` writes. Targets and efforts may be
+        written; positions and velocities are set by `set_dof_positions` and `set_dof_velocities` only. The arrays live
+        from play to stop.
+
+        Raises:
+            HostError: Physics is not running.
+        """
         arrays, at = self._live(), self._at
         first = np.array([robot.offset for robot in self._robots])
         pitch = int(first[1] - first[0]) if len(at) > 1 else at.shape[1]
@@ -307,7 +316,8 @@ class ArrayArticulation(DofAccess):
                 copies[name][:] = getattr(arrays, name)[at]
 
         def commit() -> None:
-            arrays.efforts[at] = copies["efforts"]
+            for name in ("position_targets", "velocity_targets", "efforts"):
+                getattr(arrays, name)[at] = copies[name]
 
         return Buffers(**copies, refresh=refresh, commit=commit)
 

@@ -91,6 +91,9 @@ def current_stage() -> Any:
 def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
     """Return the robots at `paths` in the current simulation.
 
+    With embedded physics their `buffers()` are the arrays of the simulator itself: joints read and targets written
+    without a copy.
+
     Args:
         paths: Path of an articulation root, or of a prim above some: then all of them; or several paths. Each segment
             may be a regular expression.

@@ -27,7 +27,7 @@ class Buffers:
         velocity_targets: [rad/s or m/s].
         efforts: Efforts of the coming physics step [N·m or N].
         refresh: Call before reading.
-        commit: Call after writing efforts.
+        commit: Call after writing efforts, or targets.
     """
 
     positions: Any
