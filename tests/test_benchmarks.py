@@ -19,7 +19,7 @@ from places import REPOSITORY
 # they are run from the repository root and not installed
 sys.path.append(str(REPOSITORY))
 
-from benchmarks import against, environment
+from benchmarks import against, environment, learning
 from benchmarks.candidates import (
     ACTUATORS,
     ARRAYS_TICKS,
@@ -330,3 +330,52 @@ def test_failed_installation_is_told_and_tried_again(
     monkeypatch.setattr(environment.subprocess, "run", works)
     assert environment.run_with_peers([]) == 0
     assert [command[2] for command in commands[1:]] == ["venv", "pip", "benchmarks"]
+
+
+@pytest.fixture
+def table() -> Any:
+    """An empty one of the benchmarks of learning."""
+    return learning.titled("", "", "step")
+
+
+QUICK = SimpleNamespace(quick=True)
+
+
+def test_rows_of_learning_are_right(table: Any) -> None:
+    """What ours, MuJoCo alone and own loops compute is the same, and all are timed."""
+    learning.steps_of_robots(table, 2, 4, QUICK)
+    learning.decimated(table, 2, QUICK)
+    learning.own_loops(table, QUICK)
+    assert not learning.wrong_cells(table)
+    names = list(table.columns[1].cells)
+    assert {"Simulation + motors", "mujoco.rollout, as many steps a call", "sim.step(4)"} <= set(names)
+    assert {"ActuatedArrays.step", "ActuatedModel.step, newton", "MujocoSimulation.step"} <= set(names)
+    rates = [cell for cell in table.columns[3].cells if cell]
+    assert len(rates) == len(names) - names.count("vector environment")
+    assert all(float(rate.replace(",", "")) > 0 for rate in rates)
+
+
+def test_wrong_rows_of_learning_are_told(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Physics that ends elsewhere, and steps at once that differ from single ones in the last bit."""
+    from isaacsim.core.experimental.actuators import Simulation
+
+    made = learning.Plain.__init__
+
+    def elsewhere(plain: learning.Plain, envs: int, decimation: int) -> None:
+        made(plain, envs, decimation)
+        plain.efforts *= 1.05
+
+    monkeypatch.setattr(learning.Plain, "__init__", elsewhere)
+    learning.steps_of_robots(table, 1, 4, QUICK)
+    step = Simulation.step
+    monkeypatch.setattr(Simulation, "step", lambda sim, steps=1: step(sim, steps + (steps == 4)))
+    learning.decimated(table, 1, QUICK)
+    assert len(learning.wrong_cells(table)) == 2 + 4
+
+
+def test_missing_mujoco_warp_is_told(table: Any, tmp_path: Path) -> None:
+    """By the last line of the interpreter that does not have it."""
+    (tmp_path / "python").write_text("#!/bin/sh\necho 'no module mujoco_warp' >&2\nexit 1\n")
+    (tmp_path / "python").chmod(0o755)
+    learning.with_mujoco_warp(table, str(tmp_path / "python"), QUICK)
+    assert list(table.columns[2].cells) == ["[red]no module mujoco_warp"]
