@@ -41,7 +41,7 @@ class Fields(Protocol):
         """Values of a field by environment, to be written; then call `written`."""
         ...
 
-    def written(self, name: str, envs: np.ndarray) -> None:
+    def written(self, name: str, envs: np.ndarray | slice) -> None:
         """Let the model's constants follow a field that was written."""
         ...
 
@@ -76,10 +76,10 @@ class ModelFields:
             self._own[name] = self._batch.expand(name)
         return self._own[name]
 
-    def written(self, name: str, envs: np.ndarray) -> None:
+    def written(self, name: str, envs: np.ndarray | slice) -> None:
         """Let the model's constants follow a field that was written."""
         if name in CONSTANTS:
-            self._batch.set_const(np.unique(envs))
+            self._batch.set_const(None if isinstance(envs, slice) else np.unique(envs))
 
     def restore_bases(self, envs: np.ndarray) -> None:
         """Put fixed bases back to where the stage has them."""
@@ -122,9 +122,9 @@ def read_property(fields: Fields, at: AxisAddress, name: str) -> np.ndarray:
 
 
 def write_properties(
-    fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: np.ndarray, axes: np.ndarray
+    fields: Fields, at: AxisAddress, values: Mapping[str, np.ndarray], envs: Any, axes: np.ndarray
 ) -> None:
-    """Set properties of some axes of some environments; `envs`, `axes` and the values have one shape."""
+    """Set properties of some axes of some environments: `fields[envs, axes]` are of the shape of the values."""
     _require_known(values)
     _require_one_friction(values)
     # two names of dry friction are one field

@@ -183,7 +183,7 @@ class _SharedFields:
         self._former.setdefault(name, value.copy())
         return np.lib.stride_tricks.as_strided(value, (self._count, *value.shape), (0, *value.strides))
 
-    def written(self, name: str, envs: np.ndarray) -> None:
+    def written(self, name: str, envs: np.ndarray | slice) -> None:
         """Let the model's constants follow a field that was written."""
         if name not in CONSTANTS:
             return
@@ -221,10 +221,10 @@ class _BatchFields:
         self._former.setdefault(name, values.copy())
         return values
 
-    def written(self, name: str, envs: np.ndarray) -> None:
+    def written(self, name: str, envs: np.ndarray | slice) -> None:
         """Let the models' constants follow a field that was written."""
         if name in CONSTANTS:
-            self._batch.set_const(np.unique(envs))
+            self._batch.set_const(None if isinstance(envs, slice) else np.unique(envs))
 
     def restore(self) -> None:
         """Write back what every field was before."""
