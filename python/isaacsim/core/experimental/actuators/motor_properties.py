@@ -152,7 +152,10 @@ class DrawnProperties:
             self._drawn[name] = now, columns
         drawn = self._drawn[name][0]
         every = len(rows) == len(drawn)
-        drawn[(slice(None), columns) if every else (rows[:, None], columns)] = values
+        if every and columns == list(range(drawn.shape[1])):
+            drawn[:] = values
+        else:
+            drawn[rows[:, None], columns] = values
         parts = [np.ascontiguousarray(values)] * access.parts
         getattr(self._articulation, access.setter)(*parts, indices=None if every else rows, dof_indices=columns)
 

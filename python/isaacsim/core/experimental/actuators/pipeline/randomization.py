@@ -208,9 +208,9 @@ class Randomization:
         for name, (values, columns) in self._found.properties.items():
             # to set them costs the simulator something
             if self._properties is not None and (first or self._wishes[name].each_reset):
-                self._properties.write(
-                    name, rows, columns, (values if len(rows) == len(values) else values[rows])[:, columns]
-                )
+                chosen = values if len(rows) == len(values) else values[rows]
+                every = columns == list(range(values.shape[1]))
+                self._properties.write(name, rows, columns, chosen if every else chosen[:, columns])
 
     def forget_properties(self) -> None:
         """The simulator has its joints anew, with nominal properties: those that are drawn are to be set again.
