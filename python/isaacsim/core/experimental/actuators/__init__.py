@@ -69,12 +69,21 @@ def _home() -> dict[str, str]:
     return dict(sorted((_OTHERS | configs | components | neural).items()))
 
 
+@functools.cache
+def _later() -> dict[str, str]:
+    """Public names by those that newton.actuators has for them from 1.6 on."""
+    from .components.catalogue import later_name
+
+    return {later: name for name in _home() if (later := later_name(name)) != name}
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name == "__all__":
         return list(_home())
-    if name.startswith("__") or name not in _home():
+    here = name if name in _home() else _later().get(name)
+    if here is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_home()[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_home()[here]}"), here)
     globals()[name] = value
     return value

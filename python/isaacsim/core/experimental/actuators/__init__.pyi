@@ -56,6 +56,14 @@ from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
 
+ClampingBase = Clamping
+DriveBase = Controller
+DriveNeuralGRU = ControllerNeuralGRU
+DriveNeuralLSTM = ControllerNeuralLSTM
+DriveNeuralMLP = ControllerNeuralMLP
+DrivePD = ControllerPD
+DrivePID = ControllerPID
+
 __version__: str
 __all__ = [
     "ActuatedArrays",

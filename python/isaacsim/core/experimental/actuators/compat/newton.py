@@ -26,9 +26,6 @@ from ..components.base import Clamping, Component, Controller
 from ..components.delay import Delay
 
 _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
-_OUR_NAMES = {"DrivePD": "ControllerPD", "DrivePID": "ControllerPID", "DriveBase": "Controller"} | {
-    "ClampingBase": "Clamping"
-}
 _KINDS = {"drive": "controller"}
 
 # what newton's base classes leave to a component, by family
@@ -95,7 +92,7 @@ def dual(ours: type) -> type:
         return ours
     # not by getattr: names of before warn
     for name, theirs in vars(peer).items():
-        if _OUR_NAMES.get(name, name) == law.name and isinstance(theirs, type) and _is_newtons(theirs):
+        if catalogue.name_here(name) == law.name and isinstance(theirs, type) and _is_newtons(theirs):
             return _adopting(theirs, theirs, ours, True)
     return ours
 
@@ -126,7 +123,7 @@ def _origin(own: type) -> tuple[type, Any] | None:
     if issubclass(own, Component):
         return None
     for theirs in own.__mro__:
-        name = _OUR_NAMES.get(theirs.__name__, theirs.__name__)
+        name = catalogue.name_here(theirs.__name__)
         if not _is_newtons(theirs):
             continue
         if law := next((law for law in catalogue.laws() if law.name == name), None):
