@@ -118,7 +118,7 @@ class Actuator:
                 NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
             """
             assign_state(self.delay_state, other.delay_state, "delay_state")
-            assign_state(self.controller_state, other.controller_state, "drive_state")
+            assign_state(self.controller_state, other.controller_state, "controller_state (drive_state)")
             if len(self.clamping_states) != len(other.clamping_states):
                 raise ValueError(
                     f"clamping_states has {len(other.clamping_states)} states: must have {len(self.clamping_states)}. "
@@ -256,6 +256,8 @@ class Actuator:
         current_act_state: State | None = None,
         next_act_state: State | None = None,
         dt: float | None = None,
+        *,
+        bias_force: Any = None,
     ) -> None:
         """Add the efforts of this step to the output array.
 
@@ -267,6 +269,7 @@ class Actuator:
             current_act_state: State before this step.
             next_act_state: Where the state after this step goes.
             dt: Physics step [s]; laws without an integral do not need it.
+            bias_force: Not read, as newton does not read it unless its effort mode is implicit, which ours never is.
 
         Raises:
             ValueError: A stateful actuator without both states, an array that is not there or does not fit, or a time
@@ -299,3 +302,21 @@ class Actuator:
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
             )
+
+
+def as_ours(actuator: Any) -> Actuator:
+    """Return an actuator that is ours; for one of newton's, one of the same components, indices and names of arrays.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: It cannot be used.
+    """
+    if isinstance(actuator, Actuator):
+        return actuator
+    parts = newton.parts_of(actuator)
+    if parts is None:
+        raise TypeError(f"actuator = {actuator!r}: must be an Actuator, ours or newton's. Make one.")
+    law, clamping, delay = parts
+    held = vars(actuator)
+    names = [name for name in held if name.endswith("_attr") or name.endswith("indices") and not name.startswith("_")]
+    return Actuator(controller=law, clamping=clamping, delay=delay, **{name: held[name] for name in names})
