@@ -14,6 +14,7 @@ TESTS = REPOSITORY / "tests"
 
 AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
 ISAAC_SIM, PROPERTIES, NEWTON = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py", "compat/test_newton.py"
+PORTABILITY, LATER = "compat/test_portability.py", "pipeline/test_later_names.py"
 ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
 
 # by section, the subject of each line, and where it is tested: file and function
@@ -118,6 +119,8 @@ TESTED = {
     "`Actuator` and its components": {
         "`step`": (ACTUATOR, "current_state_is_untouched states_in_place_and_in_turn_hold_the_same_bits"),
         "names of targets": (ACTUATOR, "both_names_of_the_targets_are_found"),
+        "`controller`, `Controller…`": (LATER, "later_names_are_ours drive_is_the_controller"),
+        "effort mode implicit": (NEWTON, "whole_actuators_that_cannot_be_used_are_refused"),
         "index of a position target": (ACTUATOR, "position_targets_stand_where_their_own_indices_say"),
         "`max_delay = 0`": (COMPONENTS, "depth_of_a_delay"),
         "infinite saturation effort": (
@@ -131,6 +134,21 @@ TESTED = {
         "`custom_inputs`": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "a delay above its largest": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
+    },
+    "The same file in newton": {
+        "`delaySteps` not authored": (PORTABILITY, "delay_that_is_not_authored_is_one_step"),
+        "several targets": (PORTABILITY, "every_target_is_driven"),
+        "an input that is NaN": (PORTABILITY, "input_that_is_no_number_gives_no_effort"),
+        "a limit that is NaN": (PORTABILITY, "limit_that_is_no_number_is_refused"),
+        "order of clamps": (PORTABILITY, "plain_limit_is_the_last"),
+        "infinite saturation effort beside a finite velocity limit": (
+            PORTABILITY,
+            "infinite_saturation_effort_is_no_speed_curve",
+        ),
+        "networks": (
+            PORTABILITY,
+            "same_network_gives_the_same_efforts columns_of_the_callers_own_are_refused",
+        ),
     },
     "Networks": {
         "reading a file": ("networks/test_malicious.py", "nothing_runs_opens_or_sends"),

@@ -5,6 +5,7 @@ What differs on purpose is the table *The same file in newton* of `docs/Differen
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -29,9 +30,11 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.networks import onnx
-from pxr import Sdf, Usd
+from pxr import Usd
+from small_networks import numbers
 
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -56,7 +59,19 @@ MOTORS: dict[str, tuple[Any, Sequence[Any], Any]] = {
 }
 NETWORKS: dict[str, Mapping[str, Any]] = {
     "mlp": {"model_type": "mlp", "input_order": "vel_pos", "pos_scale": 0.5, "effort_scale": 20.0},
-    "lstm": {"model_type": "lstm", "vel_scale": 0.1, "effort_scale": 15.0},
+    "lstm": {
+        "model_type": "lstm",
+        "vel_scale": 0.1,
+        "effort_scale": 15.0,
+        "num_layers": 1,
+        "hidden_size": 4,
+        "input_name": "x",
+        "hidden_in_name": "h",
+        "cell_in_name": "c",
+        "output_name": "effort",
+        "hidden_out_name": "h_out",
+        "cell_out_name": "c_out",
+    },
     "gru": {
         "model_type": "gru",
         "input_columns": ["position_error", "velocity"],
@@ -83,6 +98,34 @@ def file_with(folder: Path, robots: Path, motor: tuple[Any, Sequence[Any], Any],
     edit(prims[0])
     stage.Save()
     return folder / "arm.usda"
+
+
+def recurrent(kind: str, metadata: Mapping[str, Any], size: int = 4) -> bytes:
+    """An ONNX file of one recurrent operator and a linear head, the only form that newton reads."""
+    library = pytest.importorskip("onnx")
+    helper, of_numbers = library.helper, library.numpy_helper.from_array
+    gates, states = {"lstm": (4, ["h", "c"]), "gru": (3, ["h"])}[kind]
+    shapes = {"W": (1, gates * size, 2), "R": (1, gates * size, size), "B": (1, 2 * gates * size), "w": (1, size), "b": (1,)}
+    held = [of_numbers(numbers(*shape, seed=seed), name) for seed, (name, shape) in enumerate(shapes.items())]
+    held.append(of_numbers(np.array([0, 1]), "axes"))
+    outputs = [f"{name}_out" for name in states]
+    more = {"linear_before_reset": 1} if kind == "gru" else {}
+    nodes = [
+        helper.make_node(kind.upper(), ["x", "W", "R", "B", "", *states], ["y", *outputs], hidden_size=size, **more),
+        helper.make_node("Squeeze", ["y", "axes"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "w", "b"], ["effort"], transB=1),
+    ]
+
+    def value(name: str, *shape: Any) -> Any:
+        return helper.make_tensor_value_info(name, library.TensorProto.FLOAT, shape)
+
+    inputs = [value("x", 1, "N", 2), *(value(name, 1, "N", size) for name in states)]
+    results = [value("effort", "N", 1), *(value(name, 1, "N", size) for name in outputs)]
+    model = helper.make_model(
+        helper.make_graph(nodes, "net", inputs, results, held), opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    )
+    helper.set_model_props(model, {"metadata": json.dumps(metadata)})
+    return model.SerializeToString()
 
 
 class Theirs:
@@ -169,5 +212,87 @@ def test_same_file_gives_the_same_efforts(motor: str, through_ours: bool, robots
 def test_same_network_gives_the_same_efforts(kind: str, robots: Path, tmp_path: Path) -> None:
     """From one ONNX file beside the robot."""
     pytest.importorskip("warp_nn", reason="newton runs networks by warp-nn, which is not installed")
-    (tmp_path / "net.onnx").write_bytes(onnx.write(network(kind), NETWORKS[kind]))
+    content = onnx.write(network(kind), NETWORKS[kind]) if kind == "mlp" else recurrent(kind, NETWORKS[kind])
+    (tmp_path / "net.onnx").write_bytes(content)
     compare(file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [MaxEffortClampingConfig(25.0)], None)))
+
+
+# what differs on purpose
+
+
+def signals(*, q: float = 0.0, qd: float = 0.0, target: float = 1.0) -> np.ndarray:
+    """The same for both joints."""
+    return np.array([[value] * len(NAMES) for value in (q, qd, target, 0.0, 0.0)], np.float32)
+
+
+def ramp(side: Any) -> list[list[float]]:
+    """Efforts while the targets are 1, 2, 3."""
+    return [side.efforts(*signals(target=target)).tolist() for target in (1.0, 2.0, 3.0)]
+
+
+def test_delay_that_is_not_authored_is_one_step(robots: Path, tmp_path: Path) -> None:
+    """As the schema says; newton leaves it out."""
+    motor = PDControlConfig(10.0, 0.0), [], DelayConfig(3)
+    file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:delaySteps"))
+    assert ramp(Theirs(file)) == [[10.0, 10.0], [20.0, 10.0], [30.0, 10.0]]
+    assert ramp(Ours(file)) == [[10.0, 10.0], [10.0, 10.0], [20.0, 10.0]]
+
+
+def test_every_target_is_driven(robots: Path, tmp_path: Path) -> None:
+    """newton warns and drives the first."""
+
+    def edit(prim: Any) -> None:
+        stage, other = prim.GetStage(), prim.GetPath().GetParentPath().AppendChild(NAMES[1])
+        (joint,) = stage.GetPrimAtPath(other).GetRelationship("newton:targets").GetTargets()
+        prim.GetRelationship("newton:targets").AddTarget(joint)
+        stage.RemovePrim(other)
+
+    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [], None), edit)
+    assert ramp(Theirs(file)) == [[10.0, 0.0], [20.0, 0.0], [30.0, 0.0]]
+    assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
+
+
+def test_input_that_is_no_number_gives_no_effort(robots: Path, tmp_path: Path) -> None:
+    """newton's limit makes full effort of it."""
+    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [MaxEffortClampingConfig(5.0)], None))
+    theirs, ours = Theirs(file), Ours(file)
+    assert np.abs(theirs.efforts(*signals(target=np.nan))).tolist() == [5.0, 5.0]
+    assert ours.efforts(*signals(target=np.nan)).tolist() == [0.0, 0.0]
+    assert [fault.dof_name for fault in ours.wrapper.faults] == NAMES
+
+
+def test_limit_that_is_no_number_is_refused(robots: Path, tmp_path: Path) -> None:
+    """For newton it is no limit."""
+    motor = PDControlConfig(10.0, 0.0), [MaxEffortClampingConfig(5.0)], None
+    file = file_with(tmp_path, robots, motor, lambda prim: prim.GetAttribute("newton:maxEffort").Set(float("nan")))
+    assert Theirs(file).efforts(*signals()).tolist() == [10.0, 5.0]
+    with pytest.raises(ActuatorParseError, match=r"shoulder>\.newton:maxEffort = nan"):
+        Ours(file)
+
+
+def test_plain_limit_is_the_last(robots: Path, tmp_path: Path) -> None:
+    """newton's motor brakes beyond a limit that was authored before it."""
+    limits = [MaxEffortClampingConfig(20.0), DCMotorClampingConfig(100.0, 10.0, 50.0)]
+    for clamping, expected in ((limits, -50.0), (limits[::-1], -20.0)):
+        file = file_with(tmp_path, robots, (PDControlConfig(1000.0, 0.0), clamping, None))
+        assert Theirs(file).efforts(*signals(qd=15.0)).tolist() == [expected] * 2
+        assert Ours(file).efforts(*signals(qd=15.0)).tolist() == [-20.0] * 2
+
+
+def test_infinite_saturation_effort_is_no_speed_curve(robots: Path, tmp_path: Path) -> None:
+    """newton refuses it beside a velocity limit that is finite."""
+    motor = PDControlConfig(1000.0, 0.0), [DCMotorClampingConfig(100.0, 10.0, 50.0)], None
+    file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:saturationEffort"))
+    with pytest.raises(ValueError, match="saturation_effort must be finite"):
+        Theirs(file)
+    with pytest.warns(UserWarning, match="newton:velocityLimit = 10 has no effect"):
+        ours = Ours(file)
+    assert ours.efforts(*signals(qd=15.0)).tolist() == [50.0, -50.0]
+
+
+def test_columns_of_the_callers_own_are_refused(robots: Path, tmp_path: Path) -> None:
+    """newton reads such a column from an array of its control object."""
+    metadata = dict(NETWORKS["gru"]) | {"input_columns": ["position_error", "wind"], "custom_inputs": ["wind"]}
+    (tmp_path / "net.onnx").write_bytes(recurrent("gru", metadata))
+    with pytest.raises(ActuatorParseError, match=r"input_columns = \['position_error', 'wind'\]"):
+        Ours(file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [], None)))
