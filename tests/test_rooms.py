@@ -26,7 +26,7 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
-        *("components", "graphs", "hosts"),
+        *("compat", "components", "graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],

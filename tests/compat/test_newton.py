@@ -481,9 +481,7 @@ def with_gradients() -> Any:
         (with_gradients, "requires_grad = True of this newton actuator"),
     ],
 )
-def test_whole_actuators_that_cannot_be_used_are_refused(
-    host: ArraysHost, make: Callable[[], Any], said: str
-) -> None:
+def test_whole_actuators_that_cannot_be_used_are_refused(host: ArraysHost, make: Callable[[], Any], said: str) -> None:
     """Before anything changes."""
     with pytest.raises(ValueError, match=said):
         wrapped((make(), "hip"))

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import warp as wp
 from checkpoint_files import network
 from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
@@ -76,7 +75,10 @@ NETWORKS: dict[str, Mapping[str, Any]] = {
         "model_type": "gru",
         "input_columns": ["position_error", "velocity"],
         "normalization": {
-            "inputs": {"mean": {"position_error": 0.1, "velocity": 0.0}, "std": {"position_error": 0.5, "velocity": 2.0}},
+            "inputs": {
+                "mean": {"position_error": 0.1, "velocity": 0.0},
+                "std": {"position_error": 0.5, "velocity": 2.0},
+            },
             "targets": {"mean": {"torque": 1.0}, "std": {"torque": 9.0}},
         },
         "sample_dt_s": DT,
@@ -84,7 +86,9 @@ NETWORKS: dict[str, Mapping[str, Any]] = {
 }
 
 
-def file_with(folder: Path, robots: Path, motor: tuple[Any, Sequence[Any], Any], edit: Callable[[Any], Any] = bool) -> Path:
+def file_with(
+    folder: Path, robots: Path, motor: tuple[Any, Sequence[Any], Any], edit: Callable[[Any], Any] = bool
+) -> Path:
     """A robot file with this motor on both joints, and with what `edit` does to the prim of the first."""
     stage = Usd.Stage.Open(str(robots / "arm_2dof.usda"))
     stage.RemovePrim(f"{ROOT}/Actuators")
@@ -92,8 +96,7 @@ def file_with(folder: Path, robots: Path, motor: tuple[Any, Sequence[Any], Any],
     stage = Usd.Stage.Open(str(folder / "arm.usda"))
     controller, clamping, delay = motor
     prims = [
-        add_actuator(ROOT, name, name, controller, clamping=list(clamping), delay=delay, stage=stage)
-        for name in NAMES
+        add_actuator(ROOT, name, name, controller, clamping=list(clamping), delay=delay, stage=stage) for name in NAMES
     ]
     edit(prims[0])
     stage.Save()
@@ -105,7 +108,13 @@ def recurrent(kind: str, metadata: Mapping[str, Any], size: int = 4) -> bytes:
     library = pytest.importorskip("onnx")
     helper, of_numbers = library.helper, library.numpy_helper.from_array
     gates, states = {"lstm": (4, ["h", "c"]), "gru": (3, ["h"])}[kind]
-    shapes = {"W": (1, gates * size, 2), "R": (1, gates * size, size), "B": (1, 2 * gates * size), "w": (1, size), "b": (1,)}
+    shapes = {
+        "W": (1, gates * size, 2),
+        "R": (1, gates * size, size),
+        "B": (1, 2 * gates * size),
+        "w": (1, size),
+        "b": (1,),
+    }
     held = [of_numbers(numbers(*shape, seed=seed), name) for seed, (name, shape) in enumerate(shapes.items())]
     held.append(of_numbers(np.array([0, 1]), "axes"))
     outputs = [f"{name}_out" for name in states]
@@ -121,8 +130,11 @@ def recurrent(kind: str, metadata: Mapping[str, Any], size: int = 4) -> bytes:
 
     inputs = [value("x", 1, "N", 2), *(value(name, 1, "N", size) for name in states)]
     results = [value("effort", "N", 1), *(value(name, 1, "N", size) for name in outputs)]
+    opset = [helper.make_opsetid("", 17)]
     model = helper.make_model(
-        helper.make_graph(nodes, "net", inputs, results, held), opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+        helper.make_graph(nodes, "net", inputs, results, held),
+        opset_imports=opset,
+        ir_version=8,
     )
     helper.set_model_props(model, {"metadata": json.dumps(metadata)})
     return model.SerializeToString()

@@ -69,7 +69,7 @@ def test_drive_is_the_controller() -> None:
 @pytest.mark.parametrize("given", [{}, {"controller": 1, "drive": 1}])
 def test_one_control_law_is_given(given: dict[str, Any]) -> None:
     """Under either name."""
-    laws = {name: ControllerPD(full(1.0), full(0.0)) for name in given}
+    laws: dict[str, Any] = {name: ControllerPD(full(1.0), full(0.0)) for name in given}
     with pytest.raises(TypeError, match="must be one control law"):
         Actuator(INDICES, **laws)
 

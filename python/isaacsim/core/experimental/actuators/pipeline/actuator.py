@@ -1,8 +1,8 @@
 """`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators.
 
 `ArticulationActuators` compiles its actuators into few plans and does not step these objects; they are for code that
-brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays. What newton renamed in 1.6
-has both names, `controller` and `drive`.
+brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays. What newton
+renamed in 1.6 has both names, `controller` and `drive`.
 """
 
 from __future__ import annotations
@@ -318,5 +318,5 @@ def as_ours(actuator: Any) -> Actuator:
         raise TypeError(f"actuator = {actuator!r}: must be an Actuator, ours or newton's. Make one.")
     law, clamping, delay = parts
     held = vars(actuator)
-    names = [name for name in held if name.endswith("_attr") or name.endswith("indices") and not name.startswith("_")]
+    names = [name for name in held if name.endswith(("_attr", "indices")) and not name.startswith("_")]
     return Actuator(controller=law, clamping=clamping, delay=delay, **{name: held[name] for name in names})

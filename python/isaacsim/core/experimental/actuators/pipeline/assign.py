@@ -27,7 +27,7 @@ def assign_state(mine: Any, other: Any, name: str) -> None:
     """
     if mine is None and other is None:
         return
-    if type(mine) is not type(other):
+    if mine is None or type(mine) is not type(other):
         raise ValueError(f"{name} is a {type(other).__name__}: must be a {type(mine).__name__}. {_REMEDY}")
     if hasattr(mine, "assign"):
         mine.assign(other)
@@ -58,7 +58,7 @@ def _copy(mine: Any, other: Any, name: str) -> None:
     if mine is None and other is None:
         return
     kind, shape = type(other).__name__, getattr(other, "shape", None)
-    if type(mine) is not type(other) or shape != getattr(mine, "shape", None):
+    if mine is None or type(mine) is not type(other) or shape != getattr(mine, "shape", None):
         raise ValueError(
             f"{name} is {kind} of shape {shape}: must be {type(mine).__name__} of {getattr(mine, 'shape', None)}. "
             f"{_REMEDY}"

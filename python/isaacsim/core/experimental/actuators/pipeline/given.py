@@ -23,9 +23,7 @@ from .motors import Fit
 from .plan import check_parameters
 
 
-def in_joint_order(
-    pairs: Sequence[tuple[Any, str]], names: Sequence[str], where: str
-) -> list[tuple[Any, str]]:
+def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where: str) -> list[tuple[Any, str]]:
     """Return actuators by the places of their joints.
 
     Args:
@@ -47,9 +45,7 @@ def in_joint_order(
     return sorted(pairs, key=lambda pair: list(names).index(pair[1]))
 
 
-def entries_from_configs(
-    pairs: Sequence[tuple[Any, str]], num_robots: int, device: Any
-) -> list[ActuatorEntry]:
+def entries_from_configs(pairs: Sequence[tuple[Any, str]], num_robots: int, device: Any) -> list[ActuatorEntry]:
     """Return the actuators of Python configs, or whole ones, ours or newton's, each on the joint of that name.
 
     Raises:
@@ -75,7 +71,7 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
         ValueError: The actuator cannot be used, or is for another number of robots.
     """
     own = isinstance(given, Actuator)
-    parts = (given.controller, list(given.clamping), given.delay) if own else newton.parts_of(given)
+    parts: Any = (given.controller, list(given.clamping), given.delay) if own else newton.parts_of(given)
     if parts is None:
         return given
     if len(given.indices) != num_robots:
