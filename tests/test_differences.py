@@ -71,7 +71,11 @@ TESTED = {
             "component_of_several_joints_is_copied_for_the_second "
             "component_of_an_open_wrapper_is_copied_with_its_values",
         ),
-        "components built in Python": (NEWTON, "built_in_laws_run_as_ours own_computation_runs_as_newton_runs_it"),
+        "components built in Python": (
+            NEWTON,
+            "built_in_laws_run_as_ours own_computation_runs_as_newton_runs_it "
+            "whole_actuators_stand_for_their_components",
+        ),
         "components read from USD": (NEWTON, "components_of_prims_are_instances_of_newtons"),
         "joint names that occur twice": (WRAPPER, "joints_of_the_same_name_are_told_apart_by_path"),
         "drive gains": (
@@ -166,6 +170,7 @@ TESTED = {
             "other_files_are_refused program_may_name_any_file listed_folders_are_open_to_any_stage",
         ),
         "`model_path` in `ActuatorParsed`": ("test_neural_actuators.py", "model_type_chooses_the_class"),
+        "states": ("components/test_controller_neural_lstm.py", "state_has_the_names_and_shapes_of_newton"),
     },
     "Kept, though one might prefer otherwise": {
         "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),

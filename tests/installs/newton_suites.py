@@ -20,6 +20,7 @@ import tempfile
 import unittest
 import warnings
 from pathlib import Path
+from typing import Any
 
 from newton_versions import REPOSITORY, environment, parsed
 
@@ -29,7 +30,9 @@ REASONS = {
     "custom inputs are refused": "input_columns|custom_inputs?|usd_dispatches_onnx_asset_to_gru",
     "errors have other words": "does not match|FileNotFoundError.*missing.onnx",
     "networks are data and states are Warp arrays, not Torch's": (
-        r"_network'|_net_input'|_num_layers'|is_inference|Item indexing|dim=None|dim, bool keepdim"
+        r"_network'|_net_input'|_num_layers'|is_inference|Item indexing|dim, bool keepdim"
+        # which a CUDA graph can hold
+        "|True is not false"
     ),
     "Torch's files are neither deprecated nor refused": (
         "DeprecationWarning not triggered|legacy_formats_warn|deprecation_warning|pt2_without_config_metadata_raises"
@@ -50,9 +53,14 @@ def exchange() -> None:
     theirs = importlib.import_module("newton.actuators")
     parser = importlib.import_module("newton._src.actuators.usd_parser")
     places = {id(one): getattr(ours, name, None) for name, one in vars(theirs).items() if name[:2] != "__"}
-    # what its importer calls since 1.7
-    if hasattr(parser, "_parse_actuator_prim"):
-        places[id(parser._parse_actuator_prim)] = lambda prim, *_: ours.parse_actuator_prim(prim)
+
+    def parse(prim: Any, trusted: bool = False, *, allow_unsafe_torch_checkpoints: bool = False) -> Any:
+        return ours.parse_actuator_prim(prim, trusted=trusted or allow_unsafe_torch_checkpoints)
+
+    # its importer calls the latter since 1.8
+    for name in ("parse_actuator_prim", "_parse_actuator_prim"):
+        if hasattr(parser, name):
+            places[id(getattr(parser, name))] = parse
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "newton":
             for key, value in list(vars(module).items()):
