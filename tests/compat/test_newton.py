@@ -439,12 +439,14 @@ def test_arrays_take_whole_actuators() -> None:
 
 def test_group_steps_whole_actuators() -> None:
     """As newton steps them, with the indices and names of arrays that they have."""
-    order = wp.array([2, 0, 1], dtype=wp.uint32, device="cpu")
+    order, others = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([2, 0, 1], [0, 2, 1]))
     names = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
     made = []
     for law in ("pid", "motor", "delay"):
         controller, clamps, delay = LAWS[law](theirs)
-        made.append(newton.Actuator(order, controller, delay, clamps, pos_indices=order, **names))
+        made.append(
+            newton.Actuator(order, controller, delay, clamps, pos_indices=others, effort_indices=others, **names)
+        )
     group, rng = ours.ActuatorGroup(made), np.random.default_rng(5)
     assert all(isinstance(one, ours.Actuator) for one in group.actuators)
     mine, states = group.state(), [[one.state(), one.state()] for one in made]

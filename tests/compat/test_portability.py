@@ -286,7 +286,9 @@ def test_plain_limit_is_the_last(robots: Path, tmp_path: Path) -> None:
     """newton's motor brakes beyond a limit that was authored before it."""
     limits = [MaxEffortClampingConfig(20.0), DCMotorClampingConfig(100.0, 10.0, 50.0)]
     for clamping, expected in ((limits, -50.0), (limits[::-1], -20.0)):
-        file = file_with(tmp_path, robots, (PDControlConfig(1000.0, 0.0), clamping, None))
+        folder = tmp_path / str(expected)
+        folder.mkdir()
+        file = file_with(folder, robots, (PDControlConfig(1000.0, 0.0), clamping, None))
         assert Theirs(file).efforts(*signals(qd=15.0)).tolist() == [expected] * 2
         assert Ours(file).efforts(*signals(qd=15.0)).tolist() == [-20.0] * 2
 

@@ -65,8 +65,9 @@ def efforts(actuator: Any, steps: int = 60) -> np.ndarray:
 def test_whole_actuator_gives_the_same_there(clamp: str, delay: list[int] | None) -> None:
     """With its indices and the names of its arrays."""
     late = None if delay is None else ours.Delay(full(delay, wp.int32), max(delay))
-    order = wp.array([2, 0, 1], dtype=wp.uint32, device="cpu")
-    mine = ours.Actuator(order, pid(), late, [clamps()[clamp]], target_pos_indices=order, **NAMES)
+    order, others = (full(one, wp.uint32) for one in ([2, 0, 1], [0, 2, 1]))
+    places = dict.fromkeys(("pos_indices", "target_pos_indices", "effort_indices"), others)
+    mine = ours.Actuator(order, pid(), late, [clamps()[clamp]], **places, **NAMES)
     there = to_newton(mine)
     assert type(there) is newton.Actuator
     assert type(there.clamping[0]) is theirs(type(mine.clamping[0]).__name__)

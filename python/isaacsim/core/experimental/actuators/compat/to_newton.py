@@ -19,7 +19,6 @@ import warp as wp
 
 from ..components import catalogue
 from ..components.base import Component
-from ..components.clamping_dc_motor import LARGEST
 from ..extras import needs
 from ..specs.configs import Config
 from .newton import own_computation, peer_of
@@ -108,11 +107,9 @@ def _array(component: Any, name: str, values: np.ndarray | None = None, dtype: A
 
 
 def _dc_motor(component: Any) -> dict[str, Any]:
-    """As `_arrays`; an infinite stall effort, which is NaN there, is a large one at any speed."""
+    """As `_arrays`; where the stall effort is infinite, which is no speed curve here, the velocity limit is too."""
     found = {name: component.read(name) for name in component.PARAMETERS}
-    off = np.isinf(found["saturation_effort"])
-    found["saturation_effort"] = np.where(off, np.float32(LARGEST), found["saturation_effort"])
-    found["velocity_limit"] = np.where(off, np.float32(np.inf), found["velocity_limit"])
+    found["velocity_limit"][np.isinf(found["saturation_effort"])] = np.inf
     return {name: _array(component, name, values) for name, values in found.items()}
 
 
