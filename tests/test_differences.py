@@ -14,6 +14,7 @@ TESTS = REPOSITORY / "tests"
 
 AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
 ISAAC_SIM, PROPERTIES, NEWTON = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py", "compat/test_newton.py"
+PORTABILITY, LATER = "compat/test_portability.py", "pipeline/test_later_names.py"
 ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
 
 # by section, the subject of each line, and where it is tested: file and function
@@ -70,7 +71,11 @@ TESTED = {
             "component_of_several_joints_is_copied_for_the_second "
             "component_of_an_open_wrapper_is_copied_with_its_values",
         ),
-        "components built in Python": (NEWTON, "built_in_laws_run_as_ours own_computation_runs_as_newton_runs_it"),
+        "components built in Python": (
+            NEWTON,
+            "built_in_laws_run_as_ours own_computation_runs_as_newton_runs_it "
+            "whole_actuators_stand_for_their_components",
+        ),
         "components read from USD": (NEWTON, "components_of_prims_are_instances_of_newtons"),
         "joint names that occur twice": (WRAPPER, "joints_of_the_same_name_are_told_apart_by_path"),
         "drive gains": (
@@ -118,6 +123,8 @@ TESTED = {
     "`Actuator` and its components": {
         "`step`": (ACTUATOR, "current_state_is_untouched states_in_place_and_in_turn_hold_the_same_bits"),
         "names of targets": (ACTUATOR, "both_names_of_the_targets_are_found"),
+        "`controller`, `Controller…`": (LATER, "later_names_are_ours drive_is_the_controller"),
+        "effort mode implicit": (NEWTON, "whole_actuators_that_cannot_be_used_are_refused"),
         "index of a position target": (ACTUATOR, "position_targets_stand_where_their_own_indices_say"),
         "`max_delay = 0`": (COMPONENTS, "depth_of_a_delay"),
         "infinite saturation effort": (
@@ -131,6 +138,21 @@ TESTED = {
         "`custom_inputs`": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "a delay above its largest": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
+    },
+    "The same file in newton": {
+        "`delaySteps` not authored": (PORTABILITY, "delay_that_is_not_authored_is_one_step"),
+        "several targets": (PORTABILITY, "every_target_is_driven"),
+        "an input that is NaN": (PORTABILITY, "input_that_is_no_number_gives_no_effort"),
+        "a limit that is NaN": (PORTABILITY, "limit_that_is_no_number_is_refused"),
+        "order of clamps": (PORTABILITY, "plain_limit_is_the_last"),
+        "infinite saturation effort beside a finite velocity limit": (
+            PORTABILITY,
+            "infinite_saturation_effort_is_no_speed_curve",
+        ),
+        "networks": (
+            PORTABILITY,
+            "same_network_gives_the_same_efforts columns_of_the_callers_own_are_refused",
+        ),
     },
     "Networks": {
         "reading a file": ("networks/test_malicious.py", "nothing_runs_opens_or_sends"),
@@ -148,6 +170,7 @@ TESTED = {
             "other_files_are_refused program_may_name_any_file listed_folders_are_open_to_any_stage",
         ),
         "`model_path` in `ActuatorParsed`": ("test_neural_actuators.py", "model_type_chooses_the_class"),
+        "states": ("components/test_controller_neural_lstm.py", "state_has_the_names_and_shapes_of_newton"),
     },
     "Kept, though one might prefer otherwise": {
         "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),

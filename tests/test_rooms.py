@@ -22,11 +22,11 @@ OWNERS = {
     "isaacsim": ["hosts.kit"],
     "matplotlib": ["graphs", "training"],
     "mujoco": ["hosts.mujoco"],
-    "newton": ["hosts.mujoco"],
+    "newton": ["compat.to_newton", "hosts.mujoco"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
-        *("components", "graphs", "hosts"),
+        *("compat", "components", "graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],

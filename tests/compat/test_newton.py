@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import sys
 import warnings
@@ -59,7 +60,7 @@ def host() -> Iterator[ArraysHost]:
         yield made
 
 
-def wrapped(*pairs: tuple[ActuatorConfig, str]) -> ArticulationActuators:
+def wrapped(*pairs: tuple[Any, str]) -> ArticulationActuators:
     return ArticulationActuators.from_actuators("/Robot_.*", pairs)
 
 
@@ -91,7 +92,7 @@ LAWS: dict[str, Callable[[Any], list[Any]]] = {
 }
 
 
-def run(config: ActuatorConfig, steps: int = 100) -> tuple[list[list[float]], str]:
+def run(config: Any, steps: int = 100) -> tuple[list[list[float]], str]:
     """Efforts under random signals, the same in every run, with a reset of one robot, and what computed them."""
     made, rng = ArraysHost(NAMES, ROBOTS), np.random.default_rng(12)
     found = []
@@ -405,6 +406,104 @@ def test_arrays_that_do_not_fit_are_refused_before_anything_changes(
         wrapped((ActuatorConfig(good), "hip"), (ActuatorConfig(bad), "knee"))
     assert (type(good), type(bad)) == kinds
     assert set(host.arrays().stiffnesses) == {7.0}
+
+
+# whole actuators
+
+
+def whole(law: str, count: int = ROBOTS, peer: Any = None) -> Any:
+    """An actuator of newton's, or of ours, with these components, whose own indices are not ours."""
+    controller, clamps, delay = LAWS[law](theirs if peer is None else lambda name: getattr(peer, name))
+    indices = wp.array(np.arange(count) + 7, dtype=wp.uint32, device="cpu")
+    names = {"control_target_pos_attr": "joint_target_q", "control_target_vel_attr": "joint_target_qd"}
+    return (peer or newton).Actuator(indices, controller, delay, clamps, **names)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_whole_actuators_stand_for_their_components(law: str) -> None:
+    """newton's and ours; they stay what they were and go on where they came from."""
+    expected = run(ActuatorConfig(*LAWS[law](lambda name: getattr(ours, name))))
+    for given in (whole(law), whole(law, peer=ours)):
+        assert run(given) == expected
+        held = vars(given)
+        assert isinstance(held["drive" if "drive" in held else "controller"], ours.Controller)
+
+
+def test_arrays_take_whole_actuators() -> None:
+    """In a loop of one's own."""
+    with ours.ActuatedArrays(NAMES, [(whole("max"), "knee")], ROBOTS) as leg:
+        q, qd, goal = np.zeros((3, ROBOTS, 2), np.float32)
+        goal[:, 1] = 0.25
+        assert leg.step(q, qd, goal, DT).tolist() == [[0.0, 20.0]] * ROBOTS
+
+
+def test_group_steps_whole_actuators() -> None:
+    """As newton steps them, with the indices and names of arrays that they have."""
+    order, others = (wp.array(one, dtype=wp.uint32, device="cpu") for one in ([2, 0, 1], [0, 2, 1]))
+    names = {"control_target_pos_attr": "goal", "control_target_vel_attr": "rate", "control_output_attr": "torque"}
+    made = []
+    for law in ("pid", "motor", "delay"):
+        controller, clamps, delay = LAWS[law](theirs)
+        made.append(
+            newton.Actuator(order, controller, delay, clamps, pos_indices=others, effort_indices=others, **names)
+        )
+    group, rng = ours.ActuatorGroup(made), np.random.default_rng(5)
+    assert all(isinstance(one, ours.Actuator) for one in group.actuators)
+    mine, states = group.state(), [[one.state(), one.state()] for one in made]
+    for _ in range(30):
+        q, qd, goal, rate = (full(values) for values in rng.normal(size=(4, ROBOTS)))
+        state = SimpleNamespace(joint_q=q, joint_qd=qd)
+        controls = [SimpleNamespace(goal=goal, rate=rate, joint_act=None, torque=full(0.0)) for _ in range(2)]
+        group.step(state, controls[0], mine, mine, DT)
+        for one, both in zip(made, states, strict=True):
+            one.step(state, controls[1], *both, dt=DT)
+            both.reverse()
+        found, expected = (control.torque.numpy() for control in controls)
+        np.testing.assert_allclose(found, expected, rtol=2e-6, atol=5e-5)
+
+
+def implicit() -> Any:
+    """One that solves for the efforts at the end of the step, as newton can from 1.6 on."""
+    actuator = whole("pd")
+    actuator._effort_mode = type("_EffortModeImplicit", (), {})()
+    return actuator
+
+
+def with_gradients() -> Any:
+    actuator = whole("pd")
+    actuator.requires_grad = True
+    return actuator
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: whole("pd", 2), "'hip' has 2 joints: must have 3, one per robot"),
+        (implicit, r"is implicit: must be explicit. Call set_effort_mode_explicit\(\)"),
+        (with_gradients, "requires_grad = True of this newton actuator"),
+    ],
+)
+def test_whole_actuators_that_cannot_be_used_are_refused(host: ArraysHost, make: Callable[[], Any], said: str) -> None:
+    """Before anything changes."""
+    with pytest.raises(ValueError, match=said):
+        wrapped((make(), "hip"))
+
+
+def test_group_refuses_what_is_no_actuator() -> None:
+    """By a message that shows it."""
+    with pytest.raises(TypeError, match="actuator = 3: must be an Actuator, ours or newton's"):
+        ours.ActuatorGroup([3])
+
+
+@pytest.mark.skipif(
+    not {"set_effort_mode_implicit", "ImplicitOptions"} <= set(dir(newton.Actuator)),
+    reason="newton has an implicit effort mode from 1.6 on",
+)
+def test_effort_mode_of_newton_is_recognised() -> None:
+    """By the name that its class has."""
+    module = importlib.import_module(newton.Actuator.__module__)
+    assert vars(module)["_EffortModeImplicit"].__name__ == "_EffortModeImplicit"
+    assert type(vars(whole("pd"))["_effort_mode"]).__name__ == "_EffortModeExplicit"
 
 
 # components read from USD

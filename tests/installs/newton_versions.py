@@ -12,25 +12,28 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 VERSIONS = ("1.2.1", "1.3.0", "1.5.2", "1.7.0", "1.8.0")
-TESTS = ("tests/loops/test_newton_model.py", "tests/compat/test_newton.py")
+TESTS = (
+    "tests/loops/test_newton_model.py",
+    *(f"tests/compat/test_{name}.py" for name in ("newton", "to_newton", "portability")),
+)
 COUNTED = ("passed", "failed", "errors", "skipped")
 
 
-def environment(version: str, home: Path) -> Path:
+def environment(version: str, home: Path, extra: str = "") -> Path:
     """Return the interpreter of an environment with that newton, made where it is not there yet."""
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
-    if not list(home.glob(f"lib/*/site-packages/newton-{version}.dist-info")):
-        subprocess.run([python, "-m", "pip", "install", "--quiet", f"newton=={version}"], check=True)
-    here = sysconfig.get_paths()["purelib"]
-    next(home.glob("lib/*/site-packages")).joinpath("rest.pth").write_text(f"{here}\n", "utf-8")
+    if extra or not list(home.glob(f"lib/*/site-packages/newton-{version}.dist-info")):
+        # versions before the extra say that they have none, and are installed
+        subprocess.run([python, "-m", "pip", "install", "--quiet", f"newton[{extra}]=={version}"], check=True)
+    here = [path for path in sys.path if Path(path).name == "site-packages"]
+    next(home.glob("lib/*/site-packages")).joinpath("rest.pth").write_text("\n".join([*here, ""]), "utf-8")
     return python
 
 
@@ -48,13 +51,19 @@ def outcome(python: Path, tests: list[str]) -> tuple[str, list[int], int]:
     return warp, [counts.get(what.rstrip("s"), 0) for what in COUNTED], done.returncode
 
 
-def main() -> int:
-    """Print the table; 1 when tests fail on a version."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tests", nargs="*", default=TESTS, metavar="PATH", help=f"default: {' '.join(TESTS)}")
+def parsed(about: str, *, tests: bool = False) -> argparse.Namespace:
+    """What was asked for on the command line."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    if tests:
+        parser.add_argument("tests", nargs="*", default=TESTS, metavar="PATH", help=f"default: {' '.join(TESTS)}")
     parser.add_argument("--newton", nargs="+", default=VERSIONS, metavar="VERSION", help=" ".join(VERSIONS))
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the environments there, and use those there")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Print the table; 1 when tests fail on a version."""
+    given = parsed(__doc__ or "", tests=True)
     code = 0
     print(f"| newton | warp | {' | '.join(COUNTED)} |\n|---|---|{'---|' * len(COUNTED)}", flush=True)
     with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ActuatedModel, MaxEffortClampingConfig, MotorConfig, PDControlConfig
+from isaacsim.core.experimental.actuators import (
+    ActuatedModel,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    drive_newton_model,
+)
 
 DT = 0.01
 PD = [PDControlConfig(10.0, 1.0)]
@@ -241,3 +247,52 @@ def test_efforts_are_those_of_newtons_own_actuators() -> None:
     ours_recorded, newtons = recorded
     assert (np.abs(newtons) == 5.0).any() and (np.abs(newtons) < 5.0).any()
     np.testing.assert_allclose(ours_recorded, newtons, rtol=0, atol=1e-6)
+
+
+def test_newtons_own_actuators_are_stepped_by_our_plan() -> None:
+    """Those of its model, whichever it calls their laws, over 100 steps of a solver whose states take turns."""
+    newton = pytest.importorskip("newton")
+    own = getattr(newton, "actuators", None)
+    if own is None:
+        pytest.skip("this newton has no actuators of its own")
+    law = vars(own).get("DrivePID") or vars(own)["ControllerPID"]
+    recorded = []
+    for ours in (True, False):
+        builder = arm(newton, 3)
+        for dof in range(6):
+            limit = [(own.ClampingMaxEffort, {"max_effort": 5.0})]
+            late = dof % 3 or None
+            builder.add_actuator(law, dof, limit, late, kp=20.0, ki=3.0, kd=2.0, integral_max=1.0)
+        model = builder.finalize(device="cpu")
+        assert len(model.actuators) == 2
+        group = drive_newton_model(model) if ours else None
+        mine = group.state() if group else None
+        states = [[one.state(), one.state()] for one in model.actuators]
+        solver = newton.solvers.SolverFeatherstone(model)
+        state, following, control = model.state(), model.state(), model.control()
+        targets = getattr(control, "joint_target_q", None)
+        targets = control.joint_target_pos if targets is None else targets
+        efforts = []
+        for step in range(100):
+            targets.assign(np.linspace(-1.0, 1.0, 6, dtype=np.float32) * np.float32(1 + step % 7))
+            control.joint_f.zero_()
+            if group is not None:
+                group.step(state, control, mine, mine, 0.002)
+            else:
+                for actuator, both in zip(model.actuators, states, strict=True):
+                    actuator.step(state, control, *both, dt=0.002)
+                    both.reverse()
+            efforts.append(control.joint_f.numpy().copy())
+            solver.step(state, following, control, None, 0.002)
+            state, following = following, state
+        recorded.append(np.array(efforts))
+    found, expected = recorded
+    assert (np.abs(expected) == 5.0).any() and (np.abs(expected) < 5.0).any()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+def test_model_without_actuators_is_refused() -> None:
+    """An older one has no such list at all."""
+    for model in (SimpleNamespace(actuators=[]), SimpleNamespace()):
+        with pytest.raises(ValueError, match="SimpleNamespace has no actuators: must have one at least"):
+            drive_newton_model(model)

@@ -230,7 +230,7 @@ def test_mistakes_are_refused_before_anything_is_stepped(rng: np.random.Generato
             group.step(state, control, *lacking, DT)
     assert not control.joint_f.numpy().any()
     del control.joint_target_vel
-    with pytest.raises(ValueError, match="SimpleNamespace has no array 'joint_target_vel'"):
+    with pytest.raises(ValueError, match="SimpleNamespace has no array 'joint_target_qd' or 'joint_target_vel'"):
         group.step(state, control, states, states, DT)
     assert not control.joint_f.numpy().any()
 

@@ -104,8 +104,8 @@ def doubles(count: int = N) -> wp.array:
         (assign("joint_act", floats([0, 0])), "index 3 into joint_act: must be below 2"),
         (assign("joint_q", doubles()), "joint_q has dtype float64: must be float32"),
         (assign("joint_qd", wp.zeros((N, 1), dtype=float, device="cpu")), "joint_qd has shape .*one-dimensional"),
-        (assign("joint_target_pos", [0.0] * N), "joint_target_pos is a list"),
-        (assign("joint_target_vel", None), "SimpleNamespace has no array 'joint_target_vel'"),
+        (assign("joint_target_pos", [0.0] * N), "joint_target_q is a list"),
+        (assign("joint_target_vel", None), "SimpleNamespace has no array 'joint_target_qd' or 'joint_target_vel'"),
         (assign("joint_act", doubles()), "joint_act has dtype float64"),
         (lambda a, s, c: delattr(c, "joint_f"), "SimpleNamespace has no array 'joint_f'"),
         (lambda a, s, c: delattr(s, "joint_q"), "SimpleNamespace has no array 'joint_q'"),
@@ -291,13 +291,13 @@ def test_renamed_arrays_are_found(rng: np.random.Generator) -> None:
         joint_act=control.joint_act,
         joint_f=full(0),
     )
-    pd().step(state, control)
+    pd().step(state, renamed)
     one = pd()
-    one.step(state, renamed)
-    np.testing.assert_array_equal(renamed.joint_f.numpy(), control.joint_f.numpy())
-    renamed.joint_target_pos, renamed.joint_f = full(100), full(0)
-    one.step(state, renamed)
-    assert (renamed.joint_f.numpy() > 50).all()
+    one.step(state, control)
+    np.testing.assert_array_equal(control.joint_f.numpy(), renamed.joint_f.numpy())
+    control.joint_target_q, control.joint_f = full(100), full(0)
+    one.step(state, control)
+    assert (control.joint_f.numpy() > 50).all()
 
 
 def test_an_attribute_that_raises_is_heard(rng: np.random.Generator) -> None:

@@ -43,6 +43,7 @@ _OTHERS = {
     "add_motors": "authoring",
     "allow_checkpoints": "networks.trust",
     "convert_checkpoint": "networks.convert",
+    "drive_newton_model": "loops.newton_model",
     "load_metadata": "networks.load",
     "load_motors": "motor_files.files",
     "motor_figures": "specs.motor_catalogue",
@@ -51,6 +52,7 @@ _OTHERS = {
     "parse_actuator_prim": "pipeline.parse",
     "register_actuator_component": "pipeline.parse",
     "save_motors": "motor_files.files",
+    "to_newton": "compat.to_newton",
     "trust_checkpoints": "networks.trust",
     "use_host": "hosts.current",
     "use_stage": "hosts.current",
@@ -69,12 +71,21 @@ def _home() -> dict[str, str]:
     return dict(sorted((_OTHERS | configs | components | neural).items()))
 
 
+@functools.cache
+def _later() -> dict[str, str]:
+    """Public names by those that newton.actuators has for them from 1.6 on."""
+    from .components.catalogue import later_name
+
+    return {later: name for name in _home() if (later := later_name(name)) != name}
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use."""
     if name == "__all__":
         return list(_home())
-    if name.startswith("__") or name not in _home():
+    here = name if name in _home() else _later().get(name)
+    if here is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_home()[name]}"), name)
+    value = getattr(importlib.import_module(f"{__name__}.{_home()[here]}"), here)
     globals()[name] = value
     return value

@@ -4,6 +4,7 @@ from .articulation_actuators import ArticulationActuators as ArticulationActuato
 from .authoring import add_actuator as add_actuator
 from .authoring import add_motors as add_motors
 from .authoring import motors_of as motors_of
+from .compat.to_newton import to_newton as to_newton
 from .components.base import Clamping as Clamping
 from .components.base import Controller as Controller
 from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
@@ -26,6 +27,7 @@ from .hosts.port import PhysicsBus as PhysicsBus
 from .loops.arrays import ActuatedArrays as ActuatedArrays
 from .loops.mujoco_warp import ActuatedWorlds as ActuatedWorlds
 from .loops.newton_model import ActuatedModel as ActuatedModel
+from .loops.newton_model import drive_newton_model as drive_newton_model
 from .motor_files.files import load_motors as load_motors
 from .motor_files.files import save_motors as save_motors
 from .networks.convert import convert_checkpoint as convert_checkpoint
@@ -55,6 +57,14 @@ from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
+
+ClampingBase = Clamping
+DriveBase = Controller
+DriveNeuralGRU = ControllerNeuralGRU
+DriveNeuralLSTM = ControllerNeuralLSTM
+DriveNeuralMLP = ControllerNeuralMLP
+DrivePD = ControllerPD
+DrivePID = ControllerPID
 
 __version__: str
 __all__ = [
@@ -102,6 +112,7 @@ __all__ = [
     "add_motors",
     "allow_checkpoints",
     "convert_checkpoint",
+    "drive_newton_model",
     "load_metadata",
     "load_motors",
     "motor_figures",
@@ -110,6 +121,7 @@ __all__ = [
     "parse_actuator_prim",
     "register_actuator_component",
     "save_motors",
+    "to_newton",
     "trust_checkpoints",
     "use_host",
     "use_stage",

@@ -20,7 +20,7 @@ from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
 from .motor_properties import JointValues
 from .pipeline.assembly import Assembly
-from .pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
+from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.randomization import JointProperties
@@ -174,7 +174,7 @@ class ArticulationActuators(ActuatorSet):
     def from_actuators(
         cls,
         paths: str | Sequence[str],
-        actuators: Sequence[tuple[ActuatorConfig, str]],
+        actuators: Sequence[tuple[Any, str]],
         *,
         auto_step_pre_physics: bool = True,
         device: Any = None,
@@ -187,7 +187,8 @@ class ArticulationActuators(ActuatorSet):
 
         Args:
             paths: As for the constructor.
-            actuators: Pairs of a config, its arrays sized `(num_robots,)`, and the name of the joint it drives.
+            actuators: Pairs of an `ActuatorConfig`, or a whole `Actuator`, ours or newton's, its arrays sized
+                `(num_robots,)`, and the name of the joint it drives.
             auto_step_pre_physics: Step before every physics step by itself.
             device: As for the constructor.
 

@@ -1,4 +1,4 @@
-"""Components of newton.actuators, of any version from 1.2 on, taken as ours.
+"""Components and whole actuators of newton.actuators, of any version from 1.2 on, taken as ours.
 
 newton's classes have our names and parameters, some of them new names since 1.6: `DrivePD` is `ControllerPD`. A
 component of newton's is adopted: it gets a class, made here, that is a subclass of ours and of the one it had. So it
@@ -26,9 +26,6 @@ from ..components.base import Clamping, Component, Controller
 from ..components.delay import Delay
 
 _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
-_OUR_NAMES = {"DrivePD": "ControllerPD", "DrivePID": "ControllerPID", "DriveBase": "Controller"} | {
-    "ClampingBase": "Clamping"
-}
 _KINDS = {"drive": "controller"}
 
 # what newton's base classes leave to a component, by family
@@ -93,11 +90,35 @@ def dual(ours: type) -> type:
     peer = sys.modules.get("newton.actuators")
     if peer is None or law is None or law.component is not ours:
         return ours
+    theirs = peer_of(law.name or "", peer)
+    return ours if theirs is None else _adopting(theirs, theirs, ours, True)
+
+
+def peer_of(name: str, peer: Any) -> Any:
+    """The class that `newton.actuators` of any version has for one of ours by name; None where it has none."""
     # not by getattr: names of before warn
-    for name, theirs in vars(peer).items():
-        if _OUR_NAMES.get(name, name) == law.name and isinstance(theirs, type) and _is_newtons(theirs):
-            return _adopting(theirs, theirs, ours, True)
-    return ours
+    for theirs, found in vars(peer).items():
+        if catalogue.name_here(theirs) == name and isinstance(found, type) and _is_newtons(found):
+            return found
+    return None
+
+
+def parts_of(actuator: Any) -> tuple[Any, list[Any], Any] | None:
+    """Control law, limits and delay of a whole actuator of newton's, of any version; None for anything else.
+
+    Raises:
+        ValueError: It computes in a way that ours do not.
+    """
+    if not any(base.__name__ == "Actuator" and _is_newtons(base) for base in type(actuator).__mro__):
+        return None
+    held = vars(actuator)
+    if "Implicit" in type(held.get("_effort_mode")).__name__:
+        raise ValueError(
+            "the effort mode of this newton actuator is implicit: must be explicit. Call set_effort_mode_explicit()."
+        )
+    if held.get("requires_grad"):
+        raise ValueError("requires_grad = True of this newton actuator: gradients come later. Make it without.")
+    return held["drive"] if "drive" in held else held["controller"], list(held["clamping"]), held["delay"]
 
 
 def component_class(given: Any) -> Any:
@@ -107,6 +128,11 @@ def component_class(given: Any) -> Any:
         return given
     theirs, ours = origin
     return _adopting(given, theirs, ours, given is theirs and ours not in _OWED)
+
+
+def own_computation(component: Any) -> bool:
+    """Whether a component is one of newton's, or of its subclasses, that computes by its own methods."""
+    return any(_is_newtons(base) for base in type(component).__mro__) and getattr(component, "_runs_as", None) is None
 
 
 def kind_of(kind: Any) -> Any:
@@ -126,7 +152,7 @@ def _origin(own: type) -> tuple[type, Any] | None:
     if issubclass(own, Component):
         return None
     for theirs in own.__mro__:
-        name = _OUR_NAMES.get(theirs.__name__, theirs.__name__)
+        name = catalogue.name_here(theirs.__name__)
         if not _is_newtons(theirs):
             continue
         if law := next((law for law in catalogue.laws() if law.name == name), None):

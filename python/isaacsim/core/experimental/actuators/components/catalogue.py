@@ -134,6 +134,17 @@ def snake_case(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
+def name_here(name: str) -> str:
+    """The name that a class of newton.actuators has here: newton renamed some in 1.6, `ControllerPD` to `DrivePD`."""
+    return re.sub("^Drive", "Controller", name).removesuffix("Base")
+
+
+def later_name(name: str) -> str:
+    """What newton.actuators calls a class of ours from 1.6 on; the same where it was not renamed."""
+    renamed = re.sub("^Controller", "Drive", name)
+    return f"{renamed}Base" if renamed in ("Drive", "Clamping") else renamed
+
+
 def component_class(name: str) -> type[Component]:
     """The built-in component class of that name, loaded on first use from the file of that name."""
     return getattr(importlib.import_module(f"{PACKAGE}.{snake_case(name)}"), name)

@@ -11,14 +11,14 @@ import warp as wp
 from ..actuator_set import ActuatorSet
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
-from ..pipeline.entry import ActuatorConfig, ActuatorEntry, entry_from_spec
+from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.given import entries_from_configs, in_joint_order
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
 from ..specs.motors import Motors
 
-AnyMotors = Motors | Sequence[tuple[ActuatorConfig, str]]
-"""Motors by pattern, or actuators with the names of their joints."""
+AnyMotors = Motors | Sequence[tuple[Any, str]]
+"""Motors by pattern, or configs and whole actuators with the names of their joints."""
 
 _INFINITY = float("inf")
 

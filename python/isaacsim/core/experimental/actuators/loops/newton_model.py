@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..pipeline.actuator_group import ActuatorGroup
 from ..pipeline.sim_arrays import find_arrays, missing
 from ..pipeline.step.binding import Columns
 from .actuated import Actuated, AnyMotors
@@ -127,6 +128,36 @@ class ActuatedModel(Actuated):
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]
         return found
+
+
+def drive_newton_model(model: Any) -> ActuatorGroup:
+    """Step the actuators that a newton model has by itself, those of its builder or its USD file, by our plan.
+
+    In the loop the group takes the place of `for actuator in model.actuators: actuator.step(…)`.
+
+    Args:
+        model: The finalized model.
+
+    Returns:
+        Actuators with the same components, whose efforts are added to the control's `joint_f`, as newton's are.
+
+    Raises:
+        ValueError: The model has no actuators, or one that computes in a way that ours do not.
+
+    Example:
+        >>> group = drive_newton_model(model)  # doctest: +SKIP
+        >>> states = group.state()  # doctest: +SKIP
+        >>> for _ in range(1000):  # doctest: +SKIP
+        ...     control.joint_f.zero_()
+        ...     group.step(state, control, states, states, dt)
+    """
+    actuators = getattr(model, "actuators", ())
+    if not actuators:
+        raise ValueError(
+            f"{type(model).__name__} has no actuators: must have one at least. Add them by add_actuator before "
+            "finalize(), or drive it by an ActuatedModel."
+        )
+    return ActuatorGroup(actuators)
 
 
 class _Layout:

@@ -1,7 +1,8 @@
-"""`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators 1.2.
+"""`Actuator`: the public engine, one object with its own arrays of any simulator, as in newton.actuators.
 
 `ArticulationActuators` compiles its actuators into few plans and does not step these objects; they are for code that
-brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays.
+brings its own state, control and loop. The step is the same: a plan of its own, bound by index arrays. What newton
+renamed in 1.6 has both names, `controller` and `drive`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import warp as wp
 from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
+from .assign import assign_state
 from .calls import Calls, Contents, contents_of, step_of, unchanged
 from .step.binding import as_warp
 from .step.fault import Fault, fault_of
@@ -43,7 +45,7 @@ class Actuator:
 
     Args:
         indices: Where velocities, velocity targets and feedforward stand, uint32, shape `(N,)`.
-        controller: The control law; its arrays have shape `(N,)`.
+        controller: The control law; its arrays have shape `(N,)`. Its later name is `drive`.
         delay: Command delay, or None.
         clamping: Effort limits in the order they are applied.
         pos_indices: Where positions stand; None means `indices`.
@@ -52,27 +54,53 @@ class Actuator:
         effort_indices: Where efforts go; None means `indices`.
         state_pos_attr: Name of the positions [rad or m] on the state object.
         state_vel_attr: Name of the velocities [rad/s or m/s] on the state object.
-        control_target_pos_attr: Name of the position targets on the control object; None means the usual one.
-        control_target_vel_attr: Name of the velocity targets on the control object; None means the usual one.
+        control_target_pos_attr: Name of the position targets on the control object; None means the default.
+        control_target_vel_attr: Name of the velocity targets on the control object; None means the default. Targets
+            that are not there under one of these names are looked for under that which newton 1.2 has, and back.
         control_feedforward_attr: Name of the feedforward efforts [N·m or N]; None, or an absent array, means none.
         control_output_attr: Name of the efforts [N·m or N], which are added to.
         control_computed_output_attr: Name of an array that gets the efforts before the clamps, added to, or None.
         requires_grad: Kept for compatibility; gradients come later, True is refused.
         label: What to call the actuator in messages; the prim path where there is one.
         dof_names: Names of the driven joints, for information.
+        drive: The control law, instead of `controller`.
 
     Raises:
+        TypeError: Not exactly one of `controller` and `drive` is given.
         ValueError: Index arrays differ in shape.
         NotImplementedError: `requires_grad` is True.
     """
 
-    @dataclass
+    @dataclass(init=False)
     class State:
-        """State of delay, controller and limits; a part is None when there is nothing to remember."""
+        """State of delay, controller and limits; a part is None when there is nothing to remember.
+
+        `drive_state` is the later name of `controller_state`.
+        """
 
         delay_state: Any = None
         controller_state: Any = None
         clamping_states: tuple[Any, ...] = ()
+
+        def __init__(
+            self,
+            delay_state: Any = None,
+            controller_state: Any = None,
+            clamping_states: tuple[Any, ...] = (),
+            *,
+            drive_state: Any = None,
+        ) -> None:
+            self.delay_state, self.clamping_states = delay_state, clamping_states
+            self.controller_state = controller_state if drive_state is None else drive_state
+
+        @property
+        def drive_state(self) -> Any:
+            """The state of the controller."""
+            return self.controller_state
+
+        @drive_state.setter
+        def drive_state(self, state: Any) -> None:
+            self.controller_state = state
 
         def reset(self, mask: wp.array | None = None) -> None:
             """Start over where `mask`, bool `(N,)`, is true; everywhere by default."""
@@ -80,10 +108,29 @@ class Actuator:
                 if part is not None:
                     part.reset(mask)
 
+        def assign(self, other: Actuator.State) -> None:
+            """Copy another state of the same actuator into this one, whose arrays stay those they are.
+
+            After an odd number of steps in a CUDA graph this takes the place of the last exchange of both states.
+
+            Raises:
+                ValueError: The other state has other parts, or arrays of another shape.
+                NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
+            """
+            assign_state(self.delay_state, other.delay_state, "delay_state")
+            assign_state(self.controller_state, other.controller_state, "controller_state (drive_state)")
+            if len(self.clamping_states) != len(other.clamping_states):
+                raise ValueError(
+                    f"clamping_states has {len(other.clamping_states)} states: must have {len(self.clamping_states)}. "
+                    "Take both from state() of one actuator."
+                )
+            for number, (mine, others) in enumerate(zip(self.clamping_states, other.clamping_states, strict=True)):
+                assign_state(mine, others, f"clamping_states[{number}]")
+
     def __init__(
         self,
         indices: wp.array,
-        controller: Controller,
+        controller: Controller | None = None,
         delay: Delay | None = None,
         clamping: Sequence[Clamping] | None = None,
         pos_indices: wp.array | None = None,
@@ -91,8 +138,8 @@ class Actuator:
         effort_indices: wp.array | None = None,
         state_pos_attr: str = "joint_q",
         state_vel_attr: str = "joint_qd",
-        control_target_pos_attr: str | None = "joint_target_pos",
-        control_target_vel_attr: str | None = "joint_target_vel",
+        control_target_pos_attr: str | None = "joint_target_q",
+        control_target_vel_attr: str | None = "joint_target_qd",
         control_feedforward_attr: str | None = "joint_act",
         control_output_attr: str = "joint_f",
         control_computed_output_attr: str | None = None,
@@ -100,33 +147,49 @@ class Actuator:
         *,
         label: str = "",
         dof_names: Sequence[str] = (),
+        drive: Controller | None = None,
     ) -> None:
+        if (controller is None) == (drive is None):
+            raise TypeError(
+                f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
+            )
+        law: Any = drive if controller is None else controller
         if requires_grad:
             raise NotImplementedError("requires_grad = True: gradients come later. Leave it out.")
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
         for name, array in given.items():
             if array is not None and array.shape != indices.shape:
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
-        for component in (controller, delay, *(clamping or ())):
+        for component in (law, delay, *(clamping or ())):
             if component is not None:
                 newton.adopt(component)
-        self.indices, self.controller, self.delay, self.clamping = indices, controller, delay, list(clamping or ())
+        self.indices, self.delay, self.clamping = indices, delay, list(clamping or ())
+        self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices
         self.effort_indices = indices if effort_indices is None else effort_indices
         self.state_pos_attr, self.state_vel_attr = state_pos_attr, state_vel_attr
-        self.control_target_pos_attr = control_target_pos_attr or "joint_target_pos"
-        self.control_target_vel_attr = control_target_vel_attr or "joint_target_vel"
+        self.control_target_pos_attr = control_target_pos_attr or "joint_target_q"
+        self.control_target_vel_attr = control_target_vel_attr or "joint_target_qd"
         self.control_feedforward_attr, self.control_output_attr = control_feedforward_attr, control_output_attr
         self.control_computed_output_attr, self.requires_grad = control_computed_output_attr, requires_grad
         self.label, self.dof_names = label, tuple(dof_names)
-        for component in (controller, delay, *self.clamping):
+        for component in (law, delay, *self.clamping):
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
         if self.device.is_cuda and self.num_actuators:
             # now, as the first step may be one that a graph captures
             self.compiled()
+
+    @property
+    def drive(self) -> Any:
+        """The control law, by its later name."""
+        return self.controller
+
+    @drive.setter
+    def drive(self, law: Any) -> None:
+        self.controller = law
 
     @property
     def num_actuators(self) -> int:
@@ -193,6 +256,8 @@ class Actuator:
         current_act_state: State | None = None,
         next_act_state: State | None = None,
         dt: float | None = None,
+        *,
+        bias_force: Any = None,
     ) -> None:
         """Add the efforts of this step to the output array.
 
@@ -204,6 +269,7 @@ class Actuator:
             current_act_state: State before this step.
             next_act_state: Where the state after this step goes.
             dt: Physics step [s]; laws without an integral do not need it.
+            bias_force: Not read, as newton does not read it unless its effort mode is implicit, which ours never is.
 
         Raises:
             ValueError: A stateful actuator without both states, an array that is not there or does not fit, or a time
@@ -236,3 +302,21 @@ class Actuator:
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
             )
+
+
+def as_ours(actuator: Any) -> Actuator:
+    """Return an actuator that is ours; for one of newton's, one of the same components, indices and names of arrays.
+
+    Raises:
+        TypeError: It is neither.
+        ValueError: It cannot be used.
+    """
+    if isinstance(actuator, Actuator):
+        return actuator
+    parts = newton.parts_of(actuator)
+    if parts is None:
+        raise TypeError(f"actuator = {actuator!r}: must be an Actuator, ours or newton's. Make one.")
+    law, clamping, delay = parts
+    held = vars(actuator)
+    names = [name for name in held if name.endswith(("_attr", "indices")) and not name.startswith("_")]
+    return Actuator(controller=law, clamping=clamping, delay=delay, **{name: held[name] for name in names})

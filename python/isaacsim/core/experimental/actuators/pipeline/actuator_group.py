@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from .actuator import Actuator
+from .actuator import Actuator, as_ours
 from .calls import Calls, is_native
 from .step.fault import Fault
 
@@ -17,16 +17,18 @@ class ActuatorGroup:
     Those of built-in laws on the CPU are stepped in one call, which is far faster than one by one.
 
     Args:
-        actuators: The actuators, each once; they may differ in components, indices and numbers of joints.
+        actuators: The actuators, ours or newton's, each once; they may differ in components, indices and numbers of
+            joints. For one of newton's, one of ours with its components is made.
 
     Raises:
-        ValueError: An actuator is listed twice.
+        TypeError: Something is no actuator.
+        ValueError: An actuator is listed twice, or one of newton's cannot be used.
     """
 
-    def __init__(self, actuators: Sequence[Actuator]) -> None:
-        self.actuators = tuple(actuators)
-        if len(set(map(id, actuators))) != len(self.actuators):
+    def __init__(self, actuators: Sequence[Any]) -> None:
+        if len(set(map(id, actuators))) != len(actuators):
             raise ValueError("an actuator is listed twice: must be there once, as it keeps one record. Make another.")
+        self.actuators = tuple(map(as_ours, actuators))
         self._runs: list[tuple[slice, Calls | None]] = []
         self._without = (None,) * len(self.actuators)
 

@@ -17,14 +17,13 @@ from ..compat import newton
 from ..components import catalogue
 from ..specs.configs import Config
 from ..specs.motors import motor_of, problems_of
+from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config
 from .motors import Fit
 from .plan import check_parameters
 
 
-def in_joint_order(
-    pairs: Sequence[tuple[ActuatorConfig, str]], names: Sequence[str], where: str
-) -> list[tuple[ActuatorConfig, str]]:
+def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where: str) -> list[tuple[Any, str]]:
     """Return actuators by the places of their joints.
 
     Args:
@@ -46,15 +45,13 @@ def in_joint_order(
     return sorted(pairs, key=lambda pair: list(names).index(pair[1]))
 
 
-def entries_from_configs(
-    pairs: Sequence[tuple[ActuatorConfig, str]], num_robots: int, device: Any
-) -> list[ActuatorEntry]:
-    """Return the actuators of Python configs, each on the joint of that name.
+def entries_from_configs(pairs: Sequence[tuple[Any, str]], num_robots: int, device: Any) -> list[ActuatorEntry]:
+    """Return the actuators of Python configs, or whole ones, ours or newton's, each on the joint of that name.
 
     Raises:
         ValueError: A config cannot be used, or an array does not fit the robots; nothing has been changed then.
     """
-    pairs = _built(pairs, num_robots, device)
+    pairs = _built([(_config_of(given, name, num_robots), name) for given, name in pairs], num_robots, device)
     for config, dof_name in pairs:
         check_config(config)
         # what takes a place among robots has an array of its own for it
@@ -65,6 +62,24 @@ def entries_from_configs(
         _entry(config, dof_name, [_taken_in(one, taken, device) for one in _components(config)])
         for config, dof_name in pairs
     ]
+
+
+def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
+    """A config as it is, and that of a whole actuator, whose arrays and indices are those of another simulation.
+
+    Raises:
+        ValueError: The actuator cannot be used, or is for another number of robots.
+    """
+    own = isinstance(given, Actuator)
+    parts: Any = (given.controller, list(given.clamping), given.delay) if own else newton.parts_of(given)
+    if parts is None:
+        return given
+    if len(given.indices) != num_robots:
+        raise ValueError(
+            f"actuator {dof_name!r} has {len(given.indices)} joints: must have {num_robots}, one per robot. Make one "
+            "for this joint."
+        )
+    return ActuatorConfig(*parts)
 
 
 def _built(

@@ -38,6 +38,8 @@ class ComponentKind(enum.Enum):
     """Stage of the pipeline a component belongs to."""
 
     CONTROLLER = "controller"
+    # the later name
+    DRIVE = "controller"
     CLAMPING = "clamping"
     DELAY = "delay"
 
@@ -52,6 +54,8 @@ class ActuatorParsed:
         component_specs: Class and scalar arguments of clamps, in authored order, and of the delay, last.
         target_path: Path of the first joint it drives.
         target_paths: Paths of all joints it drives.
+
+    `drive_class` and `drive_kwargs` are later names of the first two.
     """
 
     controller_class: type[Component]
@@ -59,6 +63,16 @@ class ActuatorParsed:
     component_specs: list[tuple[type[Component], dict[str, Any]]] = field(default_factory=list)
     target_path: str = ""
     target_paths: list[str] = field(default_factory=list)
+
+    @property
+    def drive_class(self) -> type[Component]:
+        """The control law."""
+        return self.controller_class
+
+    @property
+    def drive_kwargs(self) -> dict[str, Any]:
+        """Its scalar arguments."""
+        return self.controller_kwargs
 
 
 def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed | None:

@@ -32,4 +32,5 @@ def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
 
 def missing(source: Any, name: str) -> ValueError:
     """The error of an array that has to be there."""
-    return ValueError(f"{type(source).__name__} has no array {name!r}. Give it one, or name another attribute.")
+    names = " or ".join(map(repr, names_of(name)))
+    return ValueError(f"{type(source).__name__} has no array {names}. Give it one, or name another attribute.")

@@ -1,0 +1,144 @@
+"""What is ours as what newton.actuators has for it, of the version that is installed.
+
+    ours                       newton's
+    component                  the class of that law, by the name of its version
+    config                     the same, with as many values as asked for
+    `Actuator`                 `Actuator` with the same indices and names of arrays
+    a component of newton's    it itself
+
+The values are copied. This is the one place here that imports newton, and only when it is called.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..components import catalogue
+from ..components.base import Component
+from ..extras import needs
+from ..specs.configs import Config
+from .newton import own_computation, peer_of
+
+_INDICES = ("indices", "pos_indices", "target_pos_indices", "effort_indices")
+_ATTRIBUTES = (
+    *("state_pos_attr", "state_vel_attr", "control_target_pos_attr", "control_target_vel_attr"),
+    *("control_feedforward_attr", "control_output_attr", "control_computed_output_attr"),
+)
+
+
+def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
+    """Return newton.actuators' counterpart of a config, a component or a whole `Actuator`.
+
+    Efforts are the same, but for what `docs/Differences.md` lists.
+
+    Args:
+        ours: What to convert.
+        num_actuators: Number of values that a config's counterpart has; a component has its own.
+        device: Where those are, as Warp names it.
+
+    Raises:
+        ValueError: The installed newton has nothing for it.
+        ModuleNotFoundError: newton is not installed.
+        TypeError: It is none of these.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import PDControlConfig, to_newton
+        >>> drive = to_newton(PDControlConfig(80.0, 2.0), num_actuators=4)
+        >>> drive.kp.numpy().tolist()
+        [80.0, 80.0, 80.0, 80.0]
+    """
+    with needs("to_newton", "sim"):
+        import newton.actuators as peer
+
+    if isinstance(ours, Config):
+        return _component(catalogue.build(ours, num_actuators, device), peer)
+    if isinstance(ours, Component):
+        return _component(ours, peer)
+    if all(hasattr(ours, name) for name in ("controller", "clamping", "delay", "indices")):
+        law, *clamps = (_component(part, peer) for part in (ours.controller, *ours.clamping))
+        delay = None if ours.delay is None else _component(ours.delay, peer)
+        names = {name: getattr(ours, name) for name in (*_INDICES[1:], *_ATTRIBUTES)}
+        # by position, for the law has two names
+        return peer.Actuator(ours.indices, law, delay, clamps, **names)
+    raise TypeError(f"{ours!r}: must be a config, a component or an Actuator. Give one of them.")
+
+
+def _component(component: Any, peer: Any) -> Any:
+    """newton's counterpart of a component."""
+    if own_computation(component):
+        return component
+    name = type(component).__name__
+    law = catalogue.law_of(type(component))
+    made = law.name if law else next((base.__name__ for base in type(component).__mro__ if _is_network(base)), name)
+    theirs = peer_of(made or "", peer)
+    if theirs is None:
+        raise ValueError(
+            f"{name}: newton.actuators has no class for it. Write one as a subclass of {_base_of(component, peer)}."
+        )
+    return theirs(**_ARGUMENTS.get(made, _arrays)(component))
+
+
+def _is_network(base: type) -> bool:
+    return any(base.__name__ in law.by_network.values() for law in catalogue.LAWS)
+
+
+def _base_of(component: Any, peer: Any) -> str:
+    """newton's name of the family of a component."""
+    families = (base.__name__ for base in type(component).__mro__ if peer_of(base.__name__, peer))
+    return next((peer_of(name, peer).__name__ for name in families), "one of its families")
+
+
+def _arrays(component: Any) -> dict[str, Any]:
+    """Parameters, copied."""
+    return {name: _array(component, name) for name in component.PARAMETERS if _is_given(component, name)}
+
+
+def _is_given(component: Any, name: str) -> bool:
+    return vars(component).get(name) is not None or component.parameter_source is not None
+
+
+def _array(component: Any, name: str, values: np.ndarray | None = None, dtype: Any = wp.float32) -> wp.array:
+    device = getattr(vars(component).get(name), "device", None) or getattr(component.parameter_source, "device", "cpu")
+    return wp.array(component.read(name) if values is None else values, dtype=dtype, device=device)
+
+
+def _dc_motor(component: Any) -> dict[str, Any]:
+    """As `_arrays`; where the stall effort is infinite, which is no speed curve here, the velocity limit is too."""
+    found = {name: component.read(name) for name in component.PARAMETERS}
+    found["velocity_limit"][np.isinf(found["saturation_effort"])] = np.inf
+    return {name: _array(component, name, values) for name, values in found.items()}
+
+
+def _table(component: Any) -> dict[str, Any]:
+    return {name: tuple(getattr(component, name)) for name in ("lookup_positions", "lookup_efforts")}
+
+
+def _delay(component: Any) -> dict[str, Any]:
+    return {
+        "delay_steps": _array(component, "delay_steps", component.read("delay_steps"), wp.int32),
+        "max_delay": component.buf_depth,
+    }
+
+
+def _network(component: Any) -> dict[str, Any]:
+    path = component.model_path
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(
+            f"{type(component).__name__}: model_path = {path!r}: must be the path of a file that newton can read. Make"
+            " the controller from its path."
+        )
+    return {"model_path": os.fspath(path)}
+
+
+_ARGUMENTS: dict[Any, Any] = {
+    "ClampingDCMotor": _dc_motor,
+    "ClampingPositionBased": _table,
+    "Delay": _delay,
+    "ControllerNeuralMLP": _network,
+    "ControllerNeuralLSTM": _network,
+    "ControllerNeuralGRU": _network,
+}

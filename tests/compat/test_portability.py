@@ -1,0 +1,312 @@
+"""The same USD file gives the same efforts whether newton's parser and actuators read it or ours, for every component.
+
+What differs on purpose is the table *The same file in newton* of `docs/Differences.md`; its tests are below.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from checkpoint_files import network
+from isaacsim.core.experimental.actuators import (
+    ArticulationActuators,
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    add_actuator,
+    drive_newton_model,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.networks import onnx
+from pxr import Usd
+from small_networks import numbers
+
+with quiet_warp(), warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    newton = pytest.importorskip("newton", reason="newton is not installed")
+
+if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
+    pytest.skip("the same file is compared with newton 1.8", allow_module_level=True)
+
+STEPS, TOLERANCE, DT = 500, 1e-5, 0.01
+ROOT, NAMES = "/World/Arm", ["shoulder", "extension"]
+PD, PID = PDControlConfig(60.0, 4.0), PIDControlConfig(60.0, 90.0, 4.0, 0.05, 1.5)
+TABLE = PositionBasedClampingConfig([-1.0, 0.0, 0.0, 2.0], [20.0, 5.0, 9.0, 40.0])
+MOTORS: dict[str, tuple[Any, Sequence[Any], Any]] = {
+    "pd": (PDControlConfig(60.0, 4.0, 1.5), [], None),
+    "pid": (PID, [], None),
+    "max effort": (PD, [MaxEffortClampingConfig(30.0)], None),
+    "dc motor": (PD, [DCMotorClampingConfig(60.0, 2.0, 40.0)], None),
+    "position based": (PD, [TABLE], None),
+    "delay": (PD, [], DelayConfig(3)),
+    # as newton runs them in authored order
+    "all": (PID, [DCMotorClampingConfig(60.0, 2.0, 40.0), TABLE, MaxEffortClampingConfig(15.0)], DelayConfig(2)),
+}
+NETWORKS: dict[str, Mapping[str, Any]] = {
+    "mlp": {"model_type": "mlp", "input_order": "vel_pos", "pos_scale": 0.5, "effort_scale": 20.0},
+    "lstm": {
+        "model_type": "lstm",
+        "vel_scale": 0.1,
+        "effort_scale": 15.0,
+        "num_layers": 1,
+        "hidden_size": 4,
+        "input_name": "x",
+        "hidden_in_name": "h",
+        "cell_in_name": "c",
+        "output_name": "effort",
+        "hidden_out_name": "h_out",
+        "cell_out_name": "c_out",
+    },
+    "gru": {
+        "model_type": "gru",
+        "input_columns": ["position_error", "velocity"],
+        "normalization": {
+            "inputs": {
+                "mean": {"position_error": 0.1, "velocity": 0.0},
+                "std": {"position_error": 0.5, "velocity": 2.0},
+            },
+            "targets": {"mean": {"torque": 1.0}, "std": {"torque": 9.0}},
+        },
+        "sample_dt_s": DT,
+    },
+}
+
+
+def file_with(
+    folder: Path, robots: Path, motor: tuple[Any, Sequence[Any], Any], edit: Callable[[Any], Any] = bool
+) -> Path:
+    """A robot file with this motor on both joints, and with what `edit` does to the prim of the first."""
+    stage = Usd.Stage.Open(str(robots / "arm_2dof.usda"))
+    stage.RemovePrim(f"{ROOT}/Actuators")
+    stage.Export(str(folder / "arm.usda"))
+    stage = Usd.Stage.Open(str(folder / "arm.usda"))
+    controller, clamping, delay = motor
+    prims = [
+        add_actuator(ROOT, name, name, controller, clamping=list(clamping), delay=delay, stage=stage) for name in NAMES
+    ]
+    edit(prims[0])
+    stage.Save()
+    return folder / "arm.usda"
+
+
+def recurrent(kind: str, metadata: Mapping[str, Any], size: int = 4) -> bytes:
+    """An ONNX file of one recurrent operator and a linear head, the only form that newton reads."""
+    library = pytest.importorskip("onnx")
+    helper, of_numbers = library.helper, library.numpy_helper.from_array
+    gates, states = {"lstm": (4, ["h", "c"]), "gru": (3, ["h"])}[kind]
+    shapes = {
+        "W": (1, gates * size, 2),
+        "R": (1, gates * size, size),
+        "B": (1, 2 * gates * size),
+        "w": (1, size),
+        "b": (1,),
+    }
+    held = [of_numbers(numbers(*shape, seed=seed), name) for seed, (name, shape) in enumerate(shapes.items())]
+    held.append(of_numbers(np.array([0, 1]), "axes"))
+    outputs = [f"{name}_out" for name in states]
+    more = {"linear_before_reset": 1} if kind == "gru" else {}
+    nodes = [
+        helper.make_node(kind.upper(), ["x", "W", "R", "B", "", *states], ["y", *outputs], hidden_size=size, **more),
+        helper.make_node("Squeeze", ["y", "axes"], ["flat"]),
+        helper.make_node("Gemm", ["flat", "w", "b"], ["effort"], transB=1),
+    ]
+
+    def value(name: str, *shape: Any) -> Any:
+        return helper.make_tensor_value_info(name, library.TensorProto.FLOAT, shape)
+
+    inputs = [value("x", 1, "N", 2), *(value(name, 1, "N", size) for name in states)]
+    results = [value("effort", "N", 1), *(value(name, 1, "N", size) for name in outputs)]
+    opset = [helper.make_opsetid("", 17)]
+    model = helper.make_model(
+        helper.make_graph(nodes, "net", inputs, results, held),
+        opset_imports=opset,
+        ir_version=8,
+    )
+    helper.set_model_props(model, {"metadata": json.dumps(metadata)})
+    return model.SerializeToString()
+
+
+class Theirs:
+    """newton's builder, parser and actuators on one robot of the file."""
+
+    def __init__(self, file: Path, through_ours: bool = False) -> None:
+        with quiet_warp(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            builder = newton.ModelBuilder()
+            builder.add_usd(str(file))
+            self.model = builder.finalize(device="cpu")
+        self.state, self.control = self.model.state(), self.model.control()
+        labels = [label.rpartition("/")[2] for label in self.model.joint_label]
+        self.columns = [int(self.model.joint_qd_start.numpy()[labels.index(name)]) for name in NAMES]
+        self.group = drive_newton_model(self.model) if through_ours else None
+        self.states = [[one.state(), one.state()] for one in self.model.actuators]
+        self.own = self.group.state() if self.group else None
+
+    def efforts(self, q: Any, qd: Any, q_target: Any, qd_target: Any, feedforward: Any) -> np.ndarray:
+        """Those of the joints, by name."""
+        given = {"joint_target_q": q_target, "joint_target_qd": qd_target, "joint_act": feedforward}
+        signals = ((self.state, {"joint_q": q, "joint_qd": qd}), (self.control, given))
+        for source, arrays in signals:
+            for name, values in arrays.items():
+                getattr(source, name).numpy()[self.columns] = values
+        self.control.joint_f.zero_()
+        if self.group is not None:
+            self.group.step(self.state, self.control, self.own, self.own, DT)
+        else:
+            for actuator, states in zip(self.model.actuators, self.states, strict=True):
+                actuator.step(self.state, self.control, *states, dt=DT)
+                states.reverse()
+        return self.control.joint_f.numpy()[self.columns]
+
+
+class Ours:
+    """Our parser and actuators on one robot of the file; `faults` and warnings are those of a wrapper."""
+
+    def __init__(self, file: Path) -> None:
+        stage = Usd.Stage.Open(str(file))
+        paths = [f"{ROOT}/joints/{name}" for name in NAMES]
+        self.host = ArraysHost(NAMES, 1, path=ROOT, stage=stage, dof_paths=paths)
+        with use_host(self.host), quiet_warp():
+            self.host.play()
+            self.wrapper = ArticulationActuators(ROOT)
+
+    def efforts(self, q: Any, qd: Any, q_target: Any, qd_target: Any, feedforward: Any) -> np.ndarray:
+        """Those of the joints, by name."""
+        arrays = self.host.arrays()
+        given = {"positions": q, "velocities": qd, "position_targets": q_target, "velocity_targets": qd_target}
+        for name, values in given.items():
+            getattr(arrays, name)[:] = values
+        self.wrapper.set_dof_feedforward_effort_targets(np.atleast_2d(feedforward))
+        self.host.step(DT)
+        return arrays.efforts.copy()
+
+
+def motion(steps: int = STEPS) -> np.ndarray:
+    """Five signals of each step, of both joints, float32."""
+    rng = np.random.default_rng(8)
+    signals = rng.normal(size=(steps, 5, len(NAMES)))
+    signals[:, 2] = signals[:, 0] + 0.5 * signals[:, 2]
+    return signals.astype(np.float32)
+
+
+def compare(file: Path, through_ours: bool = False) -> None:
+    """Efforts agree, by what the largest is; a wrapper holds its own to be fine."""
+    theirs, ours = Theirs(file, through_ours), Ours(file)
+    found = np.array([(theirs.efforts(*signals), ours.efforts(*signals)) for signals in motion()])
+    ours.wrapper.close()
+    assert np.ptp(found[:, 0], axis=0).min() > 1.0, "they do something"
+    scale = np.abs(found[:, 0]).max()
+    assert np.abs(found[:, 0] - found[:, 1]).max() <= TOLERANCE * max(1.0, scale)
+
+
+@pytest.mark.parametrize("through_ours", [False, True])
+@pytest.mark.parametrize("motor", MOTORS)
+def test_same_file_gives_the_same_efforts(motor: str, through_ours: bool, robots: Path, tmp_path: Path) -> None:
+    """500 random steps; newton's model stepped by its own actuators, and by our plan of them."""
+    compare(file_with(tmp_path, robots, MOTORS[motor]), through_ours)
+
+
+@pytest.mark.parametrize("kind", NETWORKS)
+def test_same_network_gives_the_same_efforts(kind: str, robots: Path, tmp_path: Path) -> None:
+    """From one ONNX file beside the robot."""
+    pytest.importorskip("warp_nn", reason="newton runs networks by warp-nn, which is not installed")
+    content = onnx.write(network(kind), NETWORKS[kind]) if kind == "mlp" else recurrent(kind, NETWORKS[kind])
+    (tmp_path / "net.onnx").write_bytes(content)
+    compare(file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [MaxEffortClampingConfig(25.0)], None)))
+
+
+# what differs on purpose
+
+
+def signals(*, q: float = 0.0, qd: float = 0.0, target: float = 1.0) -> np.ndarray:
+    """The same for both joints."""
+    return np.array([[value] * len(NAMES) for value in (q, qd, target, 0.0, 0.0)], np.float32)
+
+
+def ramp(side: Any) -> list[list[float]]:
+    """Efforts while the targets are 1, 2, 3."""
+    return [side.efforts(*signals(target=target)).tolist() for target in (1.0, 2.0, 3.0)]
+
+
+def test_delay_that_is_not_authored_is_one_step(robots: Path, tmp_path: Path) -> None:
+    """As the schema says; newton leaves it out."""
+    motor = PDControlConfig(10.0, 0.0), [], DelayConfig(3)
+    file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:delaySteps"))
+    assert ramp(Theirs(file)) == [[10.0, 10.0], [20.0, 10.0], [30.0, 10.0]]
+    assert ramp(Ours(file)) == [[10.0, 10.0], [10.0, 10.0], [20.0, 10.0]]
+
+
+def test_every_target_is_driven(robots: Path, tmp_path: Path) -> None:
+    """newton warns and drives the first."""
+
+    def edit(prim: Any) -> None:
+        stage, other = prim.GetStage(), prim.GetPath().GetParentPath().AppendChild(NAMES[1])
+        (joint,) = stage.GetPrimAtPath(other).GetRelationship("newton:targets").GetTargets()
+        prim.GetRelationship("newton:targets").AddTarget(joint)
+        stage.RemovePrim(other)
+
+    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [], None), edit)
+    assert ramp(Theirs(file)) == [[10.0, 0.0], [20.0, 0.0], [30.0, 0.0]]
+    assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
+
+
+def test_input_that_is_no_number_gives_no_effort(robots: Path, tmp_path: Path) -> None:
+    """newton's limit makes full effort of it."""
+    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [MaxEffortClampingConfig(5.0)], None))
+    theirs, ours = Theirs(file), Ours(file)
+    assert np.abs(theirs.efforts(*signals(target=np.nan))).tolist() == [5.0, 5.0]
+    assert ours.efforts(*signals(target=np.nan)).tolist() == [0.0, 0.0]
+    assert [fault.dof_name for fault in ours.wrapper.faults] == NAMES
+
+
+def test_limit_that_is_no_number_is_refused(robots: Path, tmp_path: Path) -> None:
+    """For newton it is no limit."""
+    motor = PDControlConfig(10.0, 0.0), [MaxEffortClampingConfig(5.0)], None
+    file = file_with(tmp_path, robots, motor, lambda prim: prim.GetAttribute("newton:maxEffort").Set(float("nan")))
+    assert Theirs(file).efforts(*signals()).tolist() == [10.0, 5.0]
+    with pytest.raises(ActuatorParseError, match=r"shoulder>\.newton:maxEffort = nan"):
+        Ours(file)
+
+
+def test_plain_limit_is_the_last(robots: Path, tmp_path: Path) -> None:
+    """newton's motor brakes beyond a limit that was authored before it."""
+    limits = [MaxEffortClampingConfig(20.0), DCMotorClampingConfig(100.0, 10.0, 50.0)]
+    for clamping, expected in ((limits, -50.0), (limits[::-1], -20.0)):
+        folder = tmp_path / str(expected)
+        folder.mkdir()
+        file = file_with(folder, robots, (PDControlConfig(1000.0, 0.0), clamping, None))
+        assert Theirs(file).efforts(*signals(qd=15.0)).tolist() == [expected] * 2
+        assert Ours(file).efforts(*signals(qd=15.0)).tolist() == [-20.0] * 2
+
+
+def test_infinite_saturation_effort_is_no_speed_curve(robots: Path, tmp_path: Path) -> None:
+    """newton refuses it beside a velocity limit that is finite."""
+    motor = PDControlConfig(1000.0, 0.0), [DCMotorClampingConfig(100.0, 10.0, 50.0)], None
+    file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:saturationEffort"))
+    with pytest.raises(ValueError, match="saturation_effort must be finite"):
+        Theirs(file)
+    with pytest.warns(UserWarning, match="newton:velocityLimit = 10 has no effect"):
+        ours = Ours(file)
+    assert ours.efforts(*signals(qd=15.0)).tolist() == [50.0, -50.0]
+
+
+def test_columns_of_the_callers_own_are_refused(robots: Path, tmp_path: Path) -> None:
+    """newton reads such a column from an array of its control object."""
+    metadata = dict(NETWORKS["gru"]) | {"input_columns": ["position_error", "wind"], "custom_inputs": ["wind"]}
+    (tmp_path / "net.onnx").write_bytes(recurrent("gru", metadata))
+    with pytest.raises(ActuatorParseError, match=r"input_columns = \['position_error', 'wind'\]"):
+        Ours(file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [], None)))
