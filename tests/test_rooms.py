@@ -26,7 +26,7 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
-        *("components", "graphs", "hosts"),
+        *("compat", "components", "graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
@@ -58,6 +58,12 @@ TESTED_IN = {
     "graphs.kit_nodes.*": "graphs/kit_nodes/test_kit_nodes.py",
     "specs.*": "specs/test_fields.py",
     # parts of something that is tested as one
+    "compat.isaac_lab.actions": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.cfgs": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.kinds": "compat/isaac_lab/test_groups.py",
+    "compat.isaac_lab.motors": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.resolve": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.table": "compat/isaac_lab/test_groups.py",
     "graphs.clock": "graphs/test_runner.py",
     "graphs.error": "graphs/test_load.py",
     "graphs.node": "graphs/test_graph.py",
