@@ -109,6 +109,9 @@ def test_efforts_are_those_of_isaac_lab(case: str, real_cfg: bool, tmp_path: Pat
         actions = [
             one.ArticulationActions(target.clone(), speed_target.clone(), feedforward.clone()) for one in (lab, ours)
         ]
+        if case == "lstm":
+            # 2.3 forgets the speed there, which later versions do not
+            reference._joint_vel[:] = 3.0 * qd
         expected = reference.compute(actions[0], q.clone(), 3.0 * qd)
         made = model.compute(actions[1], q.clone(), 3.0 * qd)
         torch.testing.assert_close(made.joint_efforts, expected.joint_efforts, rtol=2e-5, atol=2e-5)
