@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import isaac_lab_wheel
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.compat import isaac_lab as ours
+from places import REPOSITORY
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120
 COMMON: dict[str, Any] = {"joint_names_expr": [".*"], "stiffness": {"hip": 90.0, "knee|ankle": 60.0}, "damping": 2.5}
@@ -128,3 +132,24 @@ def _reset_both(torch: Any, reference: Any, model: Any, ids: Any) -> None:
     for name in ("positions", "velocities", "efforts"):
         if hasattr(reference, f"{name}_delay_buffer"):
             getattr(reference, f"{name}_delay_buffer").set_time_lag(torch.tensor(model.time_lags))
+
+
+def test_the_unit_tests_of_isaac_lab_pass_on_our_models() -> None:
+    """Those of implicit, ideal and DC motor models, with our classes in place of its own."""
+    isaac_lab_wheel.load()
+    folder = Path(str(isaac_lab_wheel.folder())) / "test" / "actuators"
+    files = [str(folder / f"test_{name}.py") for name in ("implicit_actuator", "ideal_pd_actuator", "dc_motor")]
+    options = ["-q", "-p", "isaac_lab_suite", "-p", "no:cacheprovider", "--rootdir", str(folder), "-k", "not cuda"]
+    path = os.pathsep.join(
+        [str(REPOSITORY / "tests" / "support"), str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, *files],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-1000:]
+    assert "212 passed" in ran.stdout

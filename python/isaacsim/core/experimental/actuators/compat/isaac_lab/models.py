@@ -8,6 +8,7 @@ the speed at which a DC motor brakes with its full effort follows its limits whe
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -113,7 +114,7 @@ class ActuatorBase:
         rules: Rules = "documentation",
         seed: int = 0,
     ) -> None:
-        self.cfg, self._joint_names, self._joint_indices = cfg, list(joint_names), joint_ids
+        self._joint_names, self._joint_indices = list(joint_names), joint_ids
         count = len(self._joint_names)
         self._shape = int(num_envs), count
         self._device: Any = wp.get_device(device)
@@ -134,6 +135,9 @@ class ActuatorBase:
                 f"cfg = {type(cfg).__name__}: must be {type(self)._model()}Cfg, that of this model. Build it by "
                 "cfg.class_type."
             )
+        self.cfg = copy.copy(cfg)
+        """A copy of the cfg, whose limits are as they were taken."""
+        vars(self.cfg).update(self._resolved.limits)
         actuators = actuators_of(cfg, self._resolved, num_envs, self._device)
         self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._device)
         self._arrays.observe_efforts()

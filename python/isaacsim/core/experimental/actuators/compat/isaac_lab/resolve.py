@@ -64,6 +64,7 @@ class Resolved:
             for DC motors `saturation_effort`; at the joint.
         gear_ratio: γ, float32 `(joints,)`.
         said: Which of `PROPERTIES` the cfg says, or the model.
+        limits: What the cfg says of its four limits, by field; names that stand for one another say the same.
         rows: Of the resolution table.
     """
 
@@ -72,6 +73,7 @@ class Resolved:
     values: dict[str, np.ndarray]
     gear_ratio: np.ndarray
     said: set[str]
+    limits: dict[str, Any]
     rows: list[Row]
 
 
@@ -146,7 +148,8 @@ def resolve(
     if reader.problems:
         raise ValueError("\n".join(f"{type(cfg).__name__}: {problem}" for problem in reader.problems))
     given = {name for name in PROPERTIES if said[name] is not None}
-    return Resolved(model, list(names), values, gear, given, rows)
+    limits = {name: said[name] for name in _LATER.values()}
+    return Resolved(model, list(names), values, gear, given, limits, rows)
 
 
 def _fields(cfg: Any, model: str, rules: Rules, problems: list[str]) -> dict[str, Any]:
@@ -177,6 +180,7 @@ def _fields(cfg: Any, model: str, rules: Rules, problems: list[str]) -> dict[str
                 )
             if solver is None and not (rules == "code" and name == "velocity_limit"):
                 said[f"{name}_sim"] = plain
+            said[name] = said[f"{name}_sim"]
         return said
     if said["effort_limit_sim"] is None:
         said["effort_limit_sim"] = EXPLICIT_EFFORT_LIMIT_SIM
