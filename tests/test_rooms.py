@@ -112,6 +112,7 @@ TESTED_IN = {
     "training.features": "training/test_trained.py",
     "training.report": "training/test_trained.py",
     "usd.schema": "usd/test_discover.py",
+    "usd.text": "compat/isaac_lab/test_stages.py",
 }
 
 

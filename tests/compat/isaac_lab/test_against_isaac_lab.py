@@ -140,9 +140,7 @@ def test_the_unit_tests_of_isaac_lab_pass_on_our_models() -> None:
     folder = Path(str(isaac_lab_wheel.folder())) / "test" / "actuators"
     files = [str(folder / f"test_{name}.py") for name in ("implicit_actuator", "ideal_pd_actuator", "dc_motor")]
     options = ["-q", "-p", "isaac_lab_suite", "-p", "no:cacheprovider", "--rootdir", str(folder), "-k", "not cuda"]
-    path = os.pathsep.join(
-        [str(REPOSITORY / "tests" / "support"), str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
-    )
+    places = [str(REPOSITORY / "tests" / "support"), str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", *options, *files],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(places)},

@@ -31,6 +31,7 @@ from .models import (
     ImplicitActuator,
     RemotizedPDActuator,
 )
+from .stages import groups_of, to_usd
 from .table import ResolutionTable, Row
 
 __all__ = [
@@ -53,4 +54,6 @@ __all__ = [
     "RemotizedPDActuatorCfg",
     "ResolutionTable",
     "Row",
+    "groups_of",
+    "to_usd",
 ]

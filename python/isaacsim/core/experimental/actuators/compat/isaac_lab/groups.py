@@ -50,6 +50,42 @@ class Groups:
     table: ResolutionTable
 
 
+def joints_of_groups(
+    groups: Mapping[str, Any], names: Sequence[str], problems: list[str]
+) -> dict[str, tuple[Any, list[int]]]:
+    """The cfg of each group, and the columns of its joints; groups without any are left out.
+
+    What is wrong goes to `problems`: a joint in two groups, a group without joints, or a cfg that cannot be used.
+
+    Raises:
+        ValueError: They are no dictionary.
+    """
+    if not isinstance(groups, Mapping):
+        raise ValueError(f"groups = {groups!r:.120}: must be a dictionary. Write {{name: cfg}}.")
+    owner: dict[str, str] = {}
+    found: dict[str, tuple[Any, list[int]]] = {}
+    for group, cfg in groups.items():
+        try:
+            require_known_model(cfg)
+        except ValueError as error:
+            problems.append(f"groups[{group!r}]: {error}")
+            continue
+        expressions = [cfg.joint_names_expr] if isinstance(cfg.joint_names_expr, str) else list(cfg.joint_names_expr)
+        matched, wrong = assigned(expressions, names, f"groups[{group!r}].joint_names_expr", every=False)
+        problems += wrong
+        problems += [
+            f"joint {joint} is in groups {owner[joint]!r} and {group!r}: must be in one. Narrow one of them."
+            for joint in matched
+            if joint in owner
+        ]
+        owner |= dict.fromkeys(matched, group)
+        if not expressions:
+            problems.append(f"groups[{group!r}].joint_names_expr = []: must name joints. Add a pattern.")
+        if matched:
+            found[group] = cfg, [at for at, joint in enumerate(names) if joint in matched]
+    return found
+
+
 def values_of(articulation: Any) -> dict[str, np.ndarray]:
     """What the robots have now, by name of `PROPERTIES`, `(robots, DOFs)`; `DEFAULTS` for what cannot be asked."""
     shape = len(articulation.paths), articulation.num_dofs
@@ -76,49 +112,35 @@ def resolve_groups(
     Raises:
         ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every problem.
     """
-    if not isinstance(groups, Mapping):
-        raise ValueError(f"groups = {groups!r:.120}: must be a dictionary. Write {{name: cfg}}.")
     problems: list[str] = []
-    owner: dict[str, str] = {}
     found = Groups([], [], {}, [], ResolutionTable([]))
     rows = list(found.table.rows)
     num_robots = len(robot["stiffness"])
-    for group, cfg in groups.items():
+    of_groups = joints_of_groups(groups, names, problems)
+    for group, (cfg, columns) in of_groups.items():
+        joints = [names[at] for at in columns]
+        own = {name: robot[name][:, columns] for name in PROPERTIES}
         try:
-            require_known_model(cfg)
-            expressions = cfg.joint_names_expr
-            expressions = [expressions] if isinstance(expressions, str) else list(expressions)
-            matched, wrong = assigned(expressions, names, f"groups[{group!r}].joint_names_expr", every=False)
-            problems += wrong
-            problems += [
-                f"joint {joint} is in groups {owner[joint]!r} and {group!r}: must be in one. Narrow one of them."
-                for joint in matched
-                if joint in owner
-            ]
-            owner |= dict.fromkeys(matched, group)
-            columns = [at for at, joint in enumerate(names) if joint in matched]
-            if not columns:
-                continue
-            joints = [names[at] for at in columns]
-            own = {name: robot[name][:, columns] for name in PROPERTIES}
             resolved = resolve(cfg, joints, columns, own, num_robots, rules=rules, group=group)
-            rows += resolved.rows
             implicit = resolved.model == IMPLICIT
             if not implicit:
                 found.actuators.extend(actuators_of(cfg, resolved, num_robots, device))
                 low, high = delay_range(cfg, resolved)
                 found.delays.update({re.escape(joint): Uniform(low, high, per_robot=True) for joint in joints if high})
-            for name in (*SOLVER, *(DRIVE if implicit else ())):
-                differs = resolved.values[name] != own[name]
-                if name == "effort_limit_sim":
-                    # that of explicit models stands for none
-                    differs &= ~(np.isinf(own[name]) & (resolved.values[name] == EXPLICIT_EFFORT_LIMIT_SIM))
-                if name in resolved.said and differs.any():
-                    where = "static_friction" if name == "friction" else name
-                    found.properties.append((where, columns, resolved.values[name]))
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, OSError) as error:
             problems += [f"groups[{group!r}]: {line}" for line in str(error).splitlines()]
+            continue
+        rows += resolved.rows
+        for name in (*SOLVER, *(DRIVE if implicit else ())):
+            differs = resolved.values[name] != own[name]
+            if name == "effort_limit_sim":
+                # that of explicit models stands for none
+                differs &= ~(np.isinf(own[name]) & (resolved.values[name] == EXPLICIT_EFFORT_LIMIT_SIM))
+            if name in resolved.said and differs.any():
+                where = "static_friction" if name == "friction" else name
+                found.properties.append((where, columns, resolved.values[name]))
     if problems:
         raise ValueError("\n".join(problems))
-    uncovered = [joint for joint in names if joint not in owner]
+    covered = {at for _, columns in of_groups.values() for at in columns}
+    uncovered = [joint for at, joint in enumerate(names) if at not in covered]
     return Groups(found.actuators, found.properties, found.delays, uncovered, ResolutionTable(rows))

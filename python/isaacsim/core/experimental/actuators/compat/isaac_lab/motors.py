@@ -11,6 +11,7 @@ ImplicitActuator                PD, largest effort: what the solver's drive is t
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,10 @@ from ...networks.load import load_checkpoint
 from ...pipeline.entry import ActuatorConfig
 from ...specs.configs import (
     ClampingConfig,
+    ControlConfig,
     DCMotorClampingConfig,
     MaxEffortClampingConfig,
+    NeuralControlConfig,
     PDControlConfig,
     PositionBasedClampingConfig,
 )
@@ -60,36 +63,50 @@ def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> 
     """
     longest = delay_range(cfg, resolved)[1]
     checkpoint = _checkpoint(cfg, resolved.model) if resolved.model in NETWORKS else None
-    network = {"ActuatorNetMLP": ControllerNeuralMLP, "ActuatorNetLSTM": ControllerNeuralLSTM}.get(resolved.model)
-    table = _table(cfg) if resolved.model == "RemotizedPDActuator" else None
+    network: Any = ControllerNeuralMLP if resolved.model == "ActuatorNetMLP" else ControllerNeuralLSTM
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
         values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
-        if network is not None and checkpoint is not None:
-            controller: Any = network(checkpoint)
-        else:
-            controller = PDControlConfig(values["stiffness"], values["damping"])
-        clamp: ClampingConfig
-        if table is not None:
-            clamp = PositionBasedClampingConfig(*table)
-        elif resolved.model in DC_MOTORS:
-            clamp = DCMotorClampingConfig(values["saturation_effort"], values["velocity_limit"], values["effort_limit"])
-        else:
-            clamp = MaxEffortClampingConfig(values["effort_limit"])
-        delay = None
-        if longest:
-            delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest)
-        found.append((ActuatorConfig(controller, [clamp], delay), name))
+        controller, clamp = configs_of(cfg, resolved.model, values)
+        delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest) if longest else None
+        found.append((ActuatorConfig(controller if checkpoint is None else network(checkpoint), [clamp], delay), name))
     return found
+
+
+def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[ControlConfig, ClampingConfig]:
+    """Control law and limit of a model.
+
+    Args:
+        cfg: The cfg.
+        model: Name of the model.
+        values: By field, as `resolve` has them.
+
+    Raises:
+        ValueError: The table cannot be used.
+    """
+    controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"])
+    if model in NETWORKS:
+        controller = NeuralControlConfig(cfg.network_file)
+    if model == "RemotizedPDActuator":
+        return controller, PositionBasedClampingConfig(*_table(cfg))
+    if model in DC_MOTORS:
+        limits = values["saturation_effort"], values["velocity_limit"], values["effort_limit"]
+        return controller, DCMotorClampingConfig(*limits)
+    return controller, MaxEffortClampingConfig(values["effort_limit"])
+
+
+def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
+    """What the cfg says of its network, as files of networks have it."""
+    if model != "ActuatorNetMLP":
+        return {}
+    said = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
+    return said | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
 
 
 def _checkpoint(cfg: Any, model: str) -> Checkpoint:
     """The network of a cfg, which says all about it that is used: Isaac Lab reads nothing else from the file."""
-    metadata: dict[str, Any] = {}
-    if model == "ActuatorNetMLP":
-        metadata = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
-        metadata |= {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
-    return dataclasses.replace(load_checkpoint(cfg.network_file, metadata), metadata=metadata)
+    said = metadata_of(cfg, model)
+    return dataclasses.replace(load_checkpoint(cfg.network_file, said), metadata=said)
 
 
 def _table(cfg: Any) -> tuple[list[float], list[float]]:
