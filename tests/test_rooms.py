@@ -62,7 +62,6 @@ TESTED_IN = {
     "compat.isaac_lab.cfgs": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.kinds": "compat/isaac_lab/test_groups.py",
     "compat.isaac_lab.motors": "compat/isaac_lab/test_models.py",
-    "compat.isaac_lab.resolve": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.table": "compat/isaac_lab/test_groups.py",
     "graphs.clock": "graphs/test_runner.py",
     "graphs.error": "graphs/test_load.py",

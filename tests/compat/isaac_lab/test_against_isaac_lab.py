@@ -12,7 +12,9 @@ from typing import Any
 import isaac_lab_wheel
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators import ArticulationActuators, use_host
 from isaacsim.core.experimental.actuators.compat import isaac_lab as ours
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from places import REPOSITORY
 
 ENVS, JOINTS, STEPS = 5, ["hip", "knee", "ankle"], 120
@@ -123,6 +125,27 @@ def test_efforts_are_those_of_isaac_lab(case: str, real_cfg: bool, tmp_path: Pat
         torch.testing.assert_close(model.applied_effort, reference.applied_effort, rtol=2e-5, atol=2e-5)
         clipped += int((model.applied_effort != model.computed_effort).sum())
     assert clipped > 50
+
+
+def test_groups_of_its_own_cfgs() -> None:
+    """Objects of Isaac Lab's classes are groups as ours are."""
+    lab = isaac_lab_wheel.load()
+    found: list[Any] = []
+    host = ArraysHost(JOINTS, 2)
+    with use_host(host):
+        host.play()
+        host.arrays().position_targets[:] = 1.0
+        for kind in (lab, ours):
+            leg = kind.DCMotorCfg(**COMMON | {"joint_names_expr": ["hip", "knee"]}, **MOTOR | {"effort_limit": 25.0})
+            leg.stiffness = {"hip": 90.0, "knee": 60.0}
+            foot = kind.DelayedPDActuatorCfg(**COMMON | {"joint_names_expr": ["ankle"], "stiffness": 9.0}, max_delay=3)
+            made = ArticulationActuators.from_groups("/Robot_.*", {"leg": leg, "foot": foot}, seed=4)
+            host.step(0.01)
+            found.append((made.resolution_table().text, host.arrays().efforts.copy()))
+            made.close()
+    assert found[0][0] == found[1][0]
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert np.abs(found[0][1]).min() > 0
 
 
 def _reset_both(torch: Any, reference: Any, model: Any, ids: Any) -> None:
