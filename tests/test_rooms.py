@@ -58,6 +58,11 @@ TESTED_IN = {
     "graphs.kit_nodes.*": "graphs/kit_nodes/test_kit_nodes.py",
     "specs.*": "specs/test_fields.py",
     # parts of something that is tested as one
+    "compat.isaac_lab.actions": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.cfgs": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.kinds": "compat/isaac_lab/test_groups.py",
+    "compat.isaac_lab.motors": "compat/isaac_lab/test_models.py",
+    "compat.isaac_lab.table": "compat/isaac_lab/test_groups.py",
     "graphs.clock": "graphs/test_runner.py",
     "graphs.error": "graphs/test_load.py",
     "graphs.node": "graphs/test_graph.py",
@@ -106,6 +111,7 @@ TESTED_IN = {
     "training.features": "training/test_trained.py",
     "training.report": "training/test_trained.py",
     "usd.schema": "usd/test_discover.py",
+    "usd.text": "compat/isaac_lab/test_stages.py",
 }
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import logging
 import warnings
 import weakref
-from collections.abc import Sequence
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import warp as wp
 
@@ -28,6 +29,10 @@ from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
 
+if TYPE_CHECKING:
+    from .compat.isaac_lab.table import ResolutionTable
+
+_log = logging.getLogger(__name__)
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
 
 
@@ -75,6 +80,8 @@ class ArticulationActuators(ActuatorSet):
         ...     print(actuators.actuated_dof_indices)
         [0, 1, 2, 3, 4, 5, 6]
     """
+
+    _resolution: ResolutionTable | None = None
 
     def __init__(
         self,
@@ -207,7 +214,94 @@ class ArticulationActuators(ActuatorSet):
         self._build(host, robots, built, axes, auto_step_pre_physics, device)
         return self
 
+    @classmethod
+    def from_groups(
+        cls,
+        paths: str | Sequence[str],
+        groups: Mapping[str, Any],
+        *,
+        rules: Literal["documentation", "code"] = "documentation",
+        seed: int = 0,
+        actuator_value_resolution_debug_print: bool = False,
+        auto_step_pre_physics: bool = True,
+        device: Any = None,
+    ) -> Self:
+        """Return a wrapper with groups of joints as Isaac Lab has them; actuator prims on the stage are not read.
+
+        Joints of implicit groups keep their drives, with the gains of the cfg; those of explicit groups get actuators.
+        Joints in no group keep their own drives, and a warning names them. Limits of the solver (`_sim`), armature,
+        friction and gains of drives are set whenever physics becomes ready; `close` restores what the joints had.
+        Where the simulator has no such thing, a warning says so. Delays are drawn at every reset.
+
+        Args:
+            paths: As for the constructor.
+            groups: Cfgs by name of the group: those of `compat.isaac_lab`, or Isaac Lab's own.
+            rules: Which value holds where cfg and robot differ: as Isaac Lab's documentation says, or as its code does.
+            seed: Of the random delays.
+            actuator_value_resolution_debug_print: Log `resolution_table` as a warning.
+            auto_step_pre_physics: Step before every physics step by itself.
+            device: As for the constructor.
+
+        Raises:
+            ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every
+                problem.
+            HostError: No simulation is open.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+            >>> from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg
+            >>> motor = DCMotorCfg(
+            ...     joint_names_expr=["hinge"], stiffness=20.0, damping=2.0,
+            ...     saturation_effort=15.0, velocity_limit=30.0, effort_limit=10.0,
+            ... )
+            >>> with Simulation("data/robots/pendulum.usda") as sim:
+            ...     sim.play()
+            ...     actuators = ArticulationActuators.from_groups("/World/Pendulum", {"leg": motor})
+            ...     sim.step(10)
+            ...     print(actuators.actuated_dof_indices)
+            [0]
+        """
+        from .compat.isaac_lab.groups import resolve_groups, values_of
+        from .compat.isaac_lab.table import TITLE
+
+        host = current_host()
+        robots = Binding(host.articulation(paths))
+        names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
+        found = resolve_groups(groups, names, values_of(robots.articulation), robots.device, rules)
+        if found.uncovered:
+            warnings.warn(
+                f"<{robots.articulation.paths[0]}>: joints {', '.join(found.uncovered)} are in no group and keep their "
+                "own drives. Add them to one, if they are to be driven.",
+                stacklevel=2,
+            )
+        if actuator_value_resolution_debug_print:
+            _log.warning("%s\n%s", TITLE, found.table.text)
+        ordered = in_joint_order(found.actuators, names, f"<{robots.articulation.paths[0]}>")
+        with quiet_warp():
+            entries = entries_from_configs(ordered, robots.num_robots, robots.device)
+        axes = [(joints[names.index(name)], name) for _, name in ordered]
+        properties = [
+            JointValues(name, [(joints[at], names[at]) for at in columns], values)
+            for name, columns, values in found.properties
+        ]
+        self = cls.__new__(cls)
+        self._resolution = found.table
+        self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
+        if found.delays:
+            self.randomize({"delay_steps": found.delays}, seed=seed)
+        return self
+
     # what it consists of
+
+    def resolution_table(self) -> ResolutionTable:
+        """Return where the values of groups and robot differed, as `rows`, `text` and `json`.
+
+        Raises:
+            RuntimeError: The wrapper was not made by `from_groups`.
+        """
+        if self._resolution is None:
+            raise RuntimeError(f"{self!r} has no groups: must be made of some. Make it by from_groups.")
+        return self._resolution
 
     @property
     def articulation(self) -> ArticulationPort:

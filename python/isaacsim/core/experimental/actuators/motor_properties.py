@@ -1,4 +1,4 @@
-"""Hand what motors add to their joints, armature and friction, to the simulator, and give it back.
+"""Hand what motors add to their joints, armature and friction for two, to the simulator, and give it back.
 
 As with drives, several wrappers may be of one joint: the first to come notes what the joint had, the last to leave
 restores it, unless somebody set something else since. Notes are kept per physics and forgotten when it stops: play
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .drives import axis_paths, physics_of
-from .errors import do_all
+from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
 from .hosts.values import as_numpy
 
@@ -26,9 +26,9 @@ class JointValues:
     """Values that a motor gives its joints.
 
     Args:
-        name: `armature` or `friction`.
+        name: Of `_ACCESS`.
         axes: The joints: path on the prototype, and name.
-        values: [kg·m² or kg], [N·m or N]: a number, or an array `(joints,)` or `(robots, joints)`.
+        values: In SI units: a number, or an array `(joints,)` or `(robots, joints)`.
     """
 
     name: str
@@ -52,11 +52,16 @@ class _Access:
     getter: str
     setter: str
     parts: int
+    first: int = 0
+    """Which of what the getter returns and the setter takes is the first part."""
+    options: tuple[tuple[str, Any], ...] = ()
+    """What else the setter is told."""
 
     def read(self, articulation: Any) -> np.ndarray:
         """Values, shape `(parts, robots, DOFs)`."""
         found = getattr(articulation, self.getter)()
-        return np.array([as_numpy(part) for part in (found if isinstance(found, tuple) else (found,))[: self.parts]])
+        found = found if isinstance(found, tuple) else (found,)
+        return np.array([as_numpy(part) for part in found[self.first :][: self.parts]])
 
     def is_offered(self, articulation: Any) -> bool:
         """Whether the articulation has it."""
@@ -65,13 +70,25 @@ class _Access:
     def write(self, articulation: Any, values: np.ndarray, columns: Sequence[int]) -> None:
         """Set values, shape `(parts, robots, DOFs)`, in some columns."""
         parts = [np.ascontiguousarray(part[:, columns]) for part in values]
-        getattr(articulation, self.setter)(*parts, dof_indices=list(columns))
+        given = [None] * self.first + parts
+        getattr(articulation, self.setter)(*given, dof_indices=list(columns), **dict(self.options))
 
 
-# dry friction is static and dynamic there
+_FRICTION = "get_dof_friction_properties", "set_dof_friction_properties"
+_GAINS = "get_dof_gains", "set_dof_gains"
+_NO_DEFAULTS = (("update_default_gains", False),)
 _ACCESS = {
     "armature": _Access("get_dof_armatures", "set_dof_armatures", 1),
-    "friction": _Access("get_dof_friction_properties", "set_dof_friction_properties", 2),
+    # dry friction is static and dynamic there
+    "friction": _Access(*_FRICTION, 2),
+    # of groups, see compat/isaac_lab
+    "static_friction": _Access(*_FRICTION, 1),
+    "dynamic_friction": _Access(*_FRICTION, 1, 1),
+    "viscous_friction": _Access(*_FRICTION, 1, 2),
+    "effort_limit_sim": _Access("get_dof_max_efforts", "set_dof_max_efforts", 1),
+    "velocity_limit_sim": _Access("get_dof_max_velocities", "set_dof_max_velocities", 1),
+    "stiffness": _Access(*_GAINS, 1, 0, _NO_DEFAULTS),
+    "damping": _Access(*_GAINS, 1, 1, _NO_DEFAULTS),
 }
 
 _taken: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], _Note]] = weakref.WeakKeyDictionary()
@@ -103,7 +120,15 @@ def set_properties(
         for one, columns in mine:
             after[:, :, columns] = one.values
         columns = sorted(column for _, of_one in mine for column in of_one)
-        access.write(articulation, after, columns)
+        try:
+            access.write(articulation, after, columns)
+        except HostError as error:
+            # of one limit only: who has the setter may still have no such thing
+            if name != "velocity_limit_sim":
+                raise
+            joints = ", ".join(joint for one, _ in mine for _, joint in one.axes)
+            warnings.warn(f"{owner!r}: {name} of joints {joints} has no effect: {error}", stacklevel=7)
+            continue
         for row, of_row in enumerate(paths):
             for column in columns:
                 note = notes.setdefault((name, of_row[column]), _Note(before[:, row, column], after[0, row, column]))

@@ -88,7 +88,9 @@ def author_actuators(
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
     driven = {target for spec in actuators.values() for target in spec.targets}
-    problems, obsolete = _others(stage, driven, {scope.AppendChild(name) for name in actuators}, overwrite_existing)
+    problems, obsolete = others_driving(
+        stage, driven, {scope.AppendChild(name) for name in actuators}, overwrite_existing
+    )
     found: list[tuple[Sdf.Path, list[Any], list[str]]] = []
     for name, spec in actuators.items():
         try:
@@ -122,7 +124,7 @@ def _define(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[
     return stage.GetPrimAtPath(path)
 
 
-def _others(
+def others_driving(
     stage: Usd.Stage, driven: set[str], places: set[Sdf.Path], overwrite_existing: bool
 ) -> tuple[list[str], list[Sdf.Path]]:
     """What is wrong with prims elsewhere that drive some of the joints already, and those to be removed."""

@@ -1,0 +1,59 @@
+"""Actuator cfgs, models and groups of Isaac Lab, on our plan; nothing of Isaac Lab is imported.
+
+cfgs      the cfg classes, with Isaac Lab's names and fields; objects of its own classes do as well
+resolve   which value each joint gets: the robot's or the cfg's
+table     where these differ, as the table that Isaac Lab prints
+motors    what a cfg is in our laws
+models    the classes that cfgs build: `compute` and `reset` on arrays
+groups    the groups of a robot, for `ArticulationActuators.from_groups`
+"""
+
+from __future__ import annotations
+
+from .actions import ArticulationActions
+from .cfgs import (
+    ActuatorBaseCfg,
+    ActuatorNetLSTMCfg,
+    ActuatorNetMLPCfg,
+    DCMotorCfg,
+    DelayedPDActuatorCfg,
+    IdealPDActuatorCfg,
+    ImplicitActuatorCfg,
+    RemotizedPDActuatorCfg,
+)
+from .models import (
+    ActuatorBase,
+    ActuatorNetLSTM,
+    ActuatorNetMLP,
+    DCMotor,
+    DelayedPDActuator,
+    IdealPDActuator,
+    ImplicitActuator,
+    RemotizedPDActuator,
+)
+from .stages import groups_of, to_usd
+from .table import ResolutionTable, Row
+
+__all__ = [
+    "ActuatorBase",
+    "ActuatorBaseCfg",
+    "ActuatorNetLSTM",
+    "ActuatorNetLSTMCfg",
+    "ActuatorNetMLP",
+    "ActuatorNetMLPCfg",
+    "ArticulationActions",
+    "DCMotor",
+    "DCMotorCfg",
+    "DelayedPDActuator",
+    "DelayedPDActuatorCfg",
+    "IdealPDActuator",
+    "IdealPDActuatorCfg",
+    "ImplicitActuator",
+    "ImplicitActuatorCfg",
+    "RemotizedPDActuator",
+    "RemotizedPDActuatorCfg",
+    "ResolutionTable",
+    "Row",
+    "groups_of",
+    "to_usd",
+]

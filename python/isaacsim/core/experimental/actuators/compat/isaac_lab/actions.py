@@ -1,0 +1,20 @@
+"""What joints are asked to do, as a model takes it and gives it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass
+class ArticulationActions:
+    """Targets and efforts of joints, arrays `(num_envs, num_joints)` or None; any object with these attributes does."""
+
+    joint_positions: Any = None
+    """Position targets [rad or m]."""
+    joint_velocities: Any = None
+    """Velocity targets [rad/s or m/s]."""
+    joint_efforts: Any = None
+    """Feedforward efforts, and after `compute` the efforts to apply [N·m or N]."""
+    joint_indices: Any = None
+    """Which joints they are; not looked at."""

@@ -1,0 +1,149 @@
+"""The cfg classes, with the names, fields and defaults of Isaac Lab 2.3 and the new names of 3.0.
+
+Numbers are one for all joints of the group, or a dictionary from regular expressions, which match names of joints in
+full, to numbers. `resolve.py` says what holds where a number is None.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from .models import (
+    ActuatorNetLSTM,
+    ActuatorNetMLP,
+    DCMotor,
+    DelayedPDActuator,
+    IdealPDActuator,
+    ImplicitActuator,
+    RemotizedPDActuator,
+)
+
+Value = float | dict[str, float] | None
+
+
+@dataclass(kw_only=True)
+class ActuatorBaseCfg:
+    """What all actuator cfgs have in common; units are those of the joint."""
+
+    class_type: Any = None
+    """The model, built by `cfg.class_type(cfg, joint_names, joint_ids, num_envs, device, ...)`."""
+    joint_names_expr: Sequence[str]
+    """Regular expressions of the joints in the group, matched in full."""
+    stiffness: Value
+    """Proportional gain [N·m/rad or N/m]; None means that of the robot's drive."""
+    damping: Value
+    """Derivative gain [N·m·s/rad or N·s/m]; None means that of the robot's drive."""
+    effort_limit: Value = None
+    """Largest effort of the motor [N·m or N], for the model; for an implicit one the same as `effort_limit_sim`."""
+    velocity_limit: Value = None
+    """Largest speed of the motor [rad/s or m/s], for the model; of an implicit one the same as `velocity_limit_sim`."""
+    effort_limit_sim: Value = None
+    """Largest effort that the solver lets the joint's drive give [N·m or N]."""
+    velocity_limit_sim: Value = None
+    """Largest speed that the solver lets the joint have [rad/s or m/s]."""
+    armature: Value = None
+    """Inertia of the rotor at the joint [kg·m² or kg]."""
+    friction: Value = None
+    """Static friction of the joint [N·m or N]."""
+    dynamic_friction: Value = None
+    """Dynamic friction of the joint [N·m or N]."""
+    viscous_friction: Value = None
+    """Viscous friction of the joint [N·m·s/rad or N·s/m]."""
+    actuator_effort_limit: Value = None
+    """Name of `effort_limit` since 3.0."""
+    actuator_velocity_limit: Value = None
+    """Name of `velocity_limit` since 3.0."""
+    joint_effort_limit: Value = None
+    """Name of `effort_limit_sim` since 3.0."""
+    joint_velocity_limit: Value = None
+    """Name of `velocity_limit_sim` since 3.0."""
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with other values."""
+        return dataclasses.replace(self, **changes)
+
+    def copy(self) -> Self:
+        """A copy, with dictionaries and lists of its own."""
+        return copy.deepcopy(self)
+
+
+@dataclass(kw_only=True)
+class ImplicitActuatorCfg(ActuatorBaseCfg):
+    """Joints that the solver's own drive moves."""
+
+    class_type: Any = ImplicitActuator
+
+
+@dataclass(kw_only=True)
+class IdealPDActuatorCfg(ActuatorBaseCfg):
+    """PD control with an effort limit."""
+
+    class_type: Any = IdealPDActuator
+    gear_ratio: float | dict[str, float] = 1.0
+    """Turns of the motor per turn of the joint: `effort_limit` and `saturation_effort` of the cfg are multiplied by it,
+    `velocity_limit` divided. Isaac Lab's pages have it in their formulas, and its cfgs have no such field."""
+
+
+@dataclass(kw_only=True)
+class DCMotorCfg(IdealPDActuatorCfg):
+    """PD control of a DC motor, whose effort falls with speed; `velocity_limit` is its speed without load."""
+
+    class_type: Any = DCMotor
+    saturation_effort: float | dict[str, float]
+    """Stall effort of the motor [N·m or N]."""
+
+
+@dataclass(kw_only=True)
+class DelayedPDActuatorCfg(IdealPDActuatorCfg):
+    """PD control of commands that arrive late, each robot by a number of steps that is drawn at its resets."""
+
+    class_type: Any = DelayedPDActuator
+    min_delay: int = 0
+    """Smallest delay [physics steps]."""
+    max_delay: int = 0
+    """Largest delay [physics steps]."""
+
+
+@dataclass(kw_only=True)
+class RemotizedPDActuatorCfg(DelayedPDActuatorCfg):
+    """PD control with delay, and an effort limit that depends on the position of the joint."""
+
+    class_type: Any = RemotizedPDActuator
+    joint_parameter_lookup: Sequence[Sequence[float]]
+    """Rows of position [rad or m], transmission ratio, which is not used, and largest effort [N·m or N]."""
+
+
+@dataclass(kw_only=True)
+class ActuatorNetLSTMCfg(DCMotorCfg):
+    """A recurrent network with the limits of a DC motor."""
+
+    class_type: Any = ActuatorNetLSTM
+    stiffness: Value = None
+    damping: Value = None
+    network_file: str
+    """Path of the network's file."""
+
+
+@dataclass(kw_only=True)
+class ActuatorNetMLPCfg(DCMotorCfg):
+    """A feedforward network over the history of position error and velocity, with the limits of a DC motor."""
+
+    class_type: Any = ActuatorNetMLP
+    stiffness: Value = None
+    damping: Value = None
+    network_file: str
+    """Path of the network's file."""
+    pos_scale: float
+    """What position errors are multiplied by."""
+    vel_scale: float
+    """What velocities are multiplied by."""
+    torque_scale: float
+    """What the output is multiplied by."""
+    input_order: Literal["pos_vel", "vel_pos"]
+    """Which comes first."""
+    input_idx: Iterable[int]
+    """Steps back of each feature, 0 the current one."""

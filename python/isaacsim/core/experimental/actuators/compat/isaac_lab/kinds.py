@@ -1,0 +1,52 @@
+"""Which model a cfg asks for: its class, or one that it inherits from, tells by its name, ours as Isaac Lab's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MODELS = {
+    "ImplicitActuatorCfg": "ImplicitActuator",
+    "ActuatorNetMLPCfg": "ActuatorNetMLP",
+    "ActuatorNetLSTMCfg": "ActuatorNetLSTM",
+    "DCMotorCfg": "DCMotor",
+    "RemotizedPDActuatorCfg": "RemotizedPDActuator",
+    "DelayedPDActuatorCfg": "DelayedPDActuator",
+    "IdealPDActuatorCfg": "IdealPDActuator",
+}
+"""Name of the model by name of the cfg."""
+
+IMPLICIT = "ImplicitActuator"
+DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
+"""Models with the limits of a DC motor."""
+NETWORKS = ("ActuatorNetMLP", "ActuatorNetLSTM")
+DELAYED = ("DelayedPDActuator", "RemotizedPDActuator")
+
+
+def model_of(cfg: Any) -> str:
+    """Name of the model that a cfg is for.
+
+    Raises:
+        ValueError: It is no such cfg.
+    """
+    found = next((MODELS[one.__name__] for one in type(cfg).__mro__ if one.__name__ in MODELS), None)
+    if found is None:
+        raise ValueError(
+            f"cfg = {cfg!r:.120}: must be an actuator cfg of Isaac Lab, one of {', '.join(MODELS)}. Give one of these."
+        )
+    return found
+
+
+def require_known_model(cfg: Any) -> None:
+    """Refuse a cfg that asks for a model of the user's own, whose code would not be run.
+
+    Raises:
+        ValueError: It does.
+    """
+    found, asked = model_of(cfg), getattr(cfg, "class_type", None)
+    # newer versions name it: "package.module:DCMotor"
+    name = asked.rpartition(":")[2] if isinstance(asked, str) else getattr(asked, "__name__", found)
+    if name != found:
+        raise ValueError(
+            f"{type(cfg).__name__}.class_type = {name}: must be {found}, for the code of other models is not run. "
+            "Leave it out, or step that model yourself."
+        )

@@ -1,0 +1,377 @@
+"""The models of Isaac Lab on our plan: the same constructors, `compute` and `reset`, on arrays of any library.
+
+Arrays go in and out as they lie, see `ActuatedArrays`. Attributes such as `stiffness` are arrays `(num_envs,
+num_joints)` of Torch where the program has imported it, or else of the library of the values that were given; those
+that the law reads are the plan's own, so that writing to them acts at the next step. The gain over Isaac Lab's limits:
+the speed at which a DC motor brakes with its full effort follows its limits whenever they change.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+
+from ...hosts.values import resolve_indices
+from ...loops.arrays import ActuatedArrays
+from ...loops.foreign import aligned, given_back, is_immutable
+from ...pipeline.random_numbers import Draw, Draws, key_of
+from ...specs.distributions import Uniform
+from .motors import actuators_of, delay_range
+from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
+
+# no law of theirs depends on the step
+_ANY_DT = 1.0
+
+
+class _Parameter:
+    """A number of each robot and joint, as an attribute that can be written to."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, model: ActuatorBase | None, owner: type) -> Any:
+        return self if model is None else model._parameter(self._name)
+
+    def __set__(self, model: ActuatorBase, values: Any) -> None:
+        array = model._parameter(self._name)
+        if isinstance(array, wp.array):
+            array.assign(values)
+        else:
+            array[...] = values
+
+
+class ActuatorBase:
+    """A group of joints that one kind of actuator drives, in some number of equal robots.
+
+    Args:
+        cfg: The cfg; it is not changed.
+        joint_names: Names of the joints.
+        joint_ids: Their columns; `slice(None)` for all there are. Only told and shown in the table.
+        num_envs: Number of robots.
+        device: Where arrays are.
+        stiffness: What the robot has, a number or `(num_envs, num_joints)`; it holds where the cfg says nothing.
+        damping: The same.
+        armature: The same.
+        friction: The same.
+        dynamic_friction: The same.
+        viscous_friction: The same.
+        effort_limit: The same.
+        velocity_limit: The same.
+        rules: `documentation` or `code`, see `resolve.py`.
+        seed: Of the random delays; the same seed and resets give the same ones.
+
+    Raises:
+        ValueError: A value cannot be used, a line each.
+    """
+
+    is_implicit_model: ClassVar[bool] = False
+    _DEFAULT_MAX_EFFORT_SIM: ClassVar[float] = EXPLICIT_EFFORT_LIMIT_SIM
+    # parameters of the plan: whose, and how they are called there
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {}
+
+    stiffness = _Parameter()
+    """Proportional gain [N·m/rad or N/m]."""
+    damping = _Parameter()
+    """Derivative gain [N·m·s/rad or N·s/m]."""
+    effort_limit = _Parameter()
+    """Largest effort at the joint [N·m or N]."""
+    velocity_limit = _Parameter()
+    """Largest speed at the joint [rad/s or m/s]."""
+    effort_limit_sim = _Parameter()
+    """Largest effort of the solver [N·m or N]."""
+    velocity_limit_sim = _Parameter()
+    """Largest speed of the solver [rad/s or m/s]."""
+    armature = _Parameter()
+    """Inertia of the rotor at the joint [kg·m² or kg]."""
+    friction = _Parameter()
+    """Static friction [N·m or N]."""
+    dynamic_friction = _Parameter()
+    """Dynamic friction [N·m or N]."""
+    viscous_friction = _Parameter()
+    """Viscous friction [N·m·s/rad or N·s/m]."""
+
+    def __init__(
+        self,
+        cfg: Any,
+        joint_names: Sequence[str],
+        joint_ids: Any,
+        num_envs: int,
+        device: Any,
+        stiffness: Any = 0.0,
+        damping: Any = 0.0,
+        armature: Any = 0.0,
+        friction: Any = 0.0,
+        dynamic_friction: Any = 0.0,
+        viscous_friction: Any = 0.0,
+        effort_limit: Any = np.inf,
+        velocity_limit: Any = np.inf,
+        *,
+        rules: Rules = "documentation",
+        seed: int = 0,
+    ) -> None:
+        self._joint_names, self._joint_indices = list(joint_names), joint_ids
+        count = len(self._joint_names)
+        self._shape = int(num_envs), count
+        self._device: Any = wp.get_device(device)
+        robot = {
+            "velocity_limit_sim": velocity_limit,
+            "effort_limit_sim": effort_limit,
+            "stiffness": stiffness,
+            "damping": damping,
+            "armature": armature,
+            "friction": friction,
+            "dynamic_friction": dynamic_friction,
+            "viscous_friction": viscous_friction,
+        }
+        ids = range(count) if isinstance(joint_ids, slice) else [int(one) for one in joint_ids]
+        self._resolved = resolve(cfg, self._joint_names, ids, robot, num_envs, rules=rules)
+        if self._resolved.model != type(self)._model():
+            raise ValueError(
+                f"cfg = {type(cfg).__name__}: must be {type(self)._model()}Cfg, that of this model. Build it by "
+                "cfg.class_type."
+            )
+        self.cfg = copy.copy(cfg)
+        """A copy of the cfg, whose limits are as they were taken."""
+        vars(self.cfg).update(self._resolved.limits)
+        actuators = actuators_of(cfg, self._resolved, num_envs, self._device)
+        self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._device)
+        self._arrays.observe_efforts()
+        self._like = _example(robot.values())
+        self._parameters: dict[str, Any] = {}
+        self.gear_ratio = self._tensor(np.tile(self._resolved.gear_ratio, (num_envs, 1)))
+        """Turns of the motor per turn of the joint, `(num_envs, num_joints)`."""
+        self.applied_effort = self._tensor(np.zeros(self._shape, np.float32))
+        """Efforts of the last `compute` after the limits [N·m or N]."""
+        # what the last efforts were made like; None before the first
+        self._made: Any = None
+        self._draws = self._lag_draws(seed)
+
+    def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+        """Turn targets into efforts.
+
+        Args:
+            control_action: `ArticulationActions`, or any object with its attributes; arrays `(num_envs, num_joints)`.
+            joint_pos: Positions [rad or m].
+            joint_vel: Velocities [rad/s or m/s].
+
+        Returns:
+            `control_action`, with the efforts to apply and without targets.
+
+        Raises:
+            ValueError: An array has another shape, type, device or layout.
+        """
+        self._step(control_action, joint_pos, joint_vel)
+        control_action.joint_efforts = self.applied_effort
+        control_action.joint_positions = None
+        control_action.joint_velocities = None
+        return control_action
+
+    def reset(self, env_ids: Any = None) -> None:
+        """Forget what robots remember, and draw their delays.
+
+        Args:
+            env_ids: Numbers of robots, a slice or a mask; None means all.
+        """
+        rows = self._rows(env_ids)
+        if self._draws is not None:
+            self._counts[rows] += 1
+            self._draws.draw(rows, self._counts, 0)
+            for actuator in self._arrays.actuators:
+                if actuator.delay is not None:
+                    actuator.delay.delay_steps.assign(self._lags)
+        self._arrays.reset(indices=rows)
+
+    # what it consists of
+
+    @property
+    def computed_effort(self) -> Any:
+        """Efforts of the last `compute` before the limits [N·m or N], `(num_envs, num_joints)`."""
+        if self._made is None:
+            return self._tensor(np.zeros(self._shape, np.float32))
+        computed: Any = np.ascontiguousarray(self._arrays.computed_efforts, np.float32)
+        if not self._device.is_cpu:
+            computed = wp.array(computed, dtype=wp.float32, device=self._device)
+        return given_back(computed, self._made)
+
+    @property
+    def time_lags(self) -> np.ndarray:
+        """Delay of each robot [physics steps]; 0 until it is reset, and for models without delay."""
+        return self._lags.copy()
+
+    @property
+    def num_joints(self) -> int:
+        """Number of joints in the group."""
+        return self._shape[1]
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints."""
+        return self._joint_names
+
+    @property
+    def joint_indices(self) -> Any:
+        """Columns of the joints, as given."""
+        return self._joint_indices
+
+    @property
+    def joint_property_resolution_table(self) -> dict[str, list[list[Any]]]:
+        """By property, lists of joint, column, value of the robot, of the cfg or `Not Specified`, and what holds."""
+        found: dict[str, list[list[Any]]] = {}
+        for row in self._resolved.rows:
+            said = "Not Specified" if row.cfg_value is None else row.cfg_value
+            found.setdefault(row.property, []).append([row.name, row.id, row.usd_value, said, row.applied])
+        return found
+
+    def __str__(self) -> str:
+        kind = "implicit" if self.is_implicit_model else "explicit"
+        return f"<{type(self).__name__}: {kind}, {self.num_joints} joints {self.joint_names} x {self._shape[0]} robots>"
+
+    # inside
+
+    @classmethod
+    def _model(cls) -> str:
+        """Name of the model, of a user's subclass too."""
+        return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
+
+    def _step(self, action: Any, joint_pos: Any, joint_vel: Any) -> None:
+        out = None
+        if not is_immutable(joint_pos):
+            # an array of its own for each step, for users keep them
+            own: Any = aligned(self._shape)
+            if not self._device.is_cpu:
+                own = wp.zeros(self._shape, dtype=wp.float32, device=self._device)
+            out = given_back(own, joint_pos)
+        self.applied_effort = self._arrays.step(
+            joint_pos,
+            joint_vel,
+            action.joint_positions,
+            _ANY_DT,
+            qd_target=action.joint_velocities,
+            feedforward=action.joint_efforts,
+            out=out,
+        )
+        self._made = joint_pos
+
+    def _lag_draws(self, seed: int) -> Draws | None:
+        self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
+        low, high = delay_range(self.cfg, self._resolved)
+        if not high:
+            return None
+        key = key_of(seed, "delay_steps", *self._joint_names)
+        nominal = np.zeros(self._shape[0], np.float32)
+        return Draws([Draw(self._lags, nominal, "set", Uniform(low, high), key, True)], self._shape[0])
+
+    def _rows(self, env_ids: Any) -> np.ndarray:
+        if env_ids is None or isinstance(env_ids, slice):
+            return np.arange(self._shape[0])[env_ids or slice(None)]
+        return resolve_indices(env_ids.tolist() if hasattr(env_ids, "tolist") else env_ids, self._shape[0], "env_ids")
+
+    def _parameter(self, name: str) -> Any:
+        if name not in self._parameters:
+            if name in self._PLANNED:
+                part, attribute = self._PLANNED[name]
+                components = [
+                    one.clamping[0] if part == "clamping" else one.controller for one in self._arrays.actuators
+                ]
+                self._parameters[name] = self._tensor(_table_of([getattr(one, attribute) for one in components]))
+            else:
+                self._parameters[name] = self._tensor(self._resolved.values[name])
+        return self._parameters[name]
+
+    def _tensor(self, array: Any) -> Any:
+        """An array as one of the library that attributes are of, on the device."""
+        if isinstance(array, np.ndarray) and not self._device.is_cpu:
+            array = wp.array(array, dtype=wp.float32, device=self._device)
+        if isinstance(array, wp.array) and self._device.is_cpu:
+            array = array.numpy()
+        return array if self._like is None else given_back(array, self._like)
+
+
+class IdealPDActuator(ActuatorBase):
+    """PD control with an effort limit."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
+        "stiffness": ("controller", "kp"),
+        "damping": ("controller", "kd"),
+        "effort_limit": ("clamping", "max_effort"),
+    }
+
+
+class ImplicitActuator(IdealPDActuator):
+    """Joints that the solver's drive moves: `compute` says what that is taken to do, and leaves the action as it is."""
+
+    is_implicit_model: ClassVar[bool] = True
+
+    def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+        """Return `control_action` as it is; see `ActuatorBase.compute`."""
+        self._step(control_action, joint_pos, joint_vel)
+        return control_action
+
+
+class DCMotor(IdealPDActuator):
+    """PD control of a DC motor."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
+        "stiffness": ("controller", "kp"),
+        "damping": ("controller", "kd"),
+        "effort_limit": ("clamping", "max_motor_effort"),
+        "velocity_limit": ("clamping", "velocity_limit"),
+    }
+
+
+class DelayedPDActuator(IdealPDActuator):
+    """PD control of commands that arrive late."""
+
+
+class RemotizedPDActuator(DelayedPDActuator):
+    """PD control with delay and an effort limit by position."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
+        "stiffness": ("controller", "kp"),
+        "damping": ("controller", "kd"),
+    }
+
+
+class ActuatorNetLSTM(DCMotor):
+    """A recurrent network with the limits of a DC motor."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
+        "effort_limit": ("clamping", "max_motor_effort"),
+        "velocity_limit": ("clamping", "velocity_limit"),
+    }
+
+
+class ActuatorNetMLP(DCMotor):
+    """A feedforward network over a history, with the limits of a DC motor."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = ActuatorNetLSTM._PLANNED
+
+
+def _example(given: Any) -> Any:
+    """An array of the library that attributes are to be of; None for NumPy, or Warp on a GPU."""
+    for one in given:
+        if hasattr(one, "__dlpack__") and not isinstance(one, np.ndarray | np.generic | wp.array):
+            return one
+    torch = sys.modules.get("torch")
+    return None if torch is None else torch.empty(0)
+
+
+def _table_of(columns: Sequence[Any]) -> Any:
+    """Columns of one table in memory, as the table; writing to it writes to them."""
+    first, last = columns[0], columns[-1]
+    pitch = (last.ptr - first.ptr) // max(len(columns) - 1, 1) if len(columns) > 1 else 4
+    where = [first.ptr + pitch * at for at in range(len(columns))]
+    if [one.ptr for one in columns] != where:
+        raise RuntimeError("the columns of a parameter do not lie side by side. Write to each joint's own.")
+    shape = len(first), len(columns)
+    table: Any = wp.array(
+        ptr=first.ptr, dtype=first.dtype, shape=shape, strides=(first.strides[0], pitch), device=first.device
+    )
+    # they own the memory
+    table._columns = list(columns)
+    return table

@@ -1,0 +1,126 @@
+"""What a cfg is in our laws: an actuator for each joint of its group.
+
+IdealPDActuator                 PD, largest effort
+DCMotor                         PD, DC motor
+DelayedPDActuator               delay, PD, largest effort
+RemotizedPDActuator             delay, PD, limit by position
+ActuatorNetMLP, ActuatorNetLSTM network, DC motor
+ImplicitActuator                PD, largest effort: what the solver's drive is taken to do
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ...components.controller_neural_lstm import ControllerNeuralLSTM
+from ...components.controller_neural_mlp import ControllerNeuralMLP
+from ...components.delay import Delay
+from ...networks.checkpoint import Checkpoint
+from ...networks.load import load_checkpoint
+from ...pipeline.entry import ActuatorConfig
+from ...specs.configs import (
+    ClampingConfig,
+    ControlConfig,
+    DCMotorClampingConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    PositionBasedClampingConfig,
+)
+from .kinds import DC_MOTORS, DELAYED, NETWORKS
+from .resolve import Resolved
+
+
+def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
+    """Smallest and largest delay of a group [physics steps]; zeros for models without.
+
+    Raises:
+        ValueError: They are no range.
+    """
+    if resolved.model not in DELAYED:
+        return 0, 0
+    low, high = cfg.min_delay, cfg.max_delay
+    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in (low, high))
+    if not whole or not 0 <= low <= high:
+        raise ValueError(
+            f"{type(cfg).__name__}: min_delay = {low!r}, max_delay = {high!r}: must be integers with 0 <= min_delay <= "
+            "max_delay. Correct them."
+        )
+    return int(low), int(high)
+
+
+def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> list[tuple[ActuatorConfig, str]]:
+    """An actuator for each joint, with its name; delays are 0 until they are drawn.
+
+    Raises:
+        ValueError: The network, table or range of delays cannot be used.
+        OSError: There is no such file.
+    """
+    longest = delay_range(cfg, resolved)[1]
+    checkpoint = _checkpoint(cfg, resolved.model) if resolved.model in NETWORKS else None
+    network: Any = ControllerNeuralMLP if resolved.model == "ActuatorNetMLP" else ControllerNeuralLSTM
+    found: list[tuple[ActuatorConfig, str]] = []
+    for at, name in enumerate(resolved.names):
+        values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
+        controller, clamp = configs_of(cfg, resolved.model, values)
+        delay = Delay(wp.zeros(num_robots, dtype=wp.int32, device=device), longest) if longest else None
+        found.append((ActuatorConfig(controller if checkpoint is None else network(checkpoint), [clamp], delay), name))
+    return found
+
+
+def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[ControlConfig, ClampingConfig]:
+    """Control law and limit of a model.
+
+    Args:
+        cfg: The cfg.
+        model: Name of the model.
+        values: By field, as `resolve` has them.
+
+    Raises:
+        ValueError: The table cannot be used.
+    """
+    controller: ControlConfig = PDControlConfig(values["stiffness"], values["damping"])
+    if model in NETWORKS:
+        controller = NeuralControlConfig(cfg.network_file)
+    if model == "RemotizedPDActuator":
+        return controller, PositionBasedClampingConfig(*_table(cfg))
+    if model in DC_MOTORS:
+        limits = values["saturation_effort"], values["velocity_limit"], values["effort_limit"]
+        return controller, DCMotorClampingConfig(*limits)
+    return controller, MaxEffortClampingConfig(values["effort_limit"])
+
+
+def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
+    """What the cfg says of its network, as files of networks have it."""
+    if model != "ActuatorNetMLP":
+        return {}
+    said = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
+    return said | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
+
+
+def _checkpoint(cfg: Any, model: str) -> Checkpoint:
+    """The network of a cfg, which says all about it that is used: Isaac Lab reads nothing else from the file."""
+    said = metadata_of(cfg, model)
+    return dataclasses.replace(load_checkpoint(cfg.network_file, said), metadata=said)
+
+
+def _table(cfg: Any) -> tuple[list[float], list[float]]:
+    """Positions and largest efforts of a lookup table."""
+    given = cfg.joint_parameter_lookup
+    rows = np.asarray(given.tolist() if hasattr(given, "tolist") else given, float)
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise ValueError(
+            f"{type(cfg).__name__}: joint_parameter_lookup has shape {rows.shape}: must be (points, 3), rows of "
+            "position, transmission ratio and largest effort. Correct the table."
+        )
+    return rows[:, 0].tolist(), rows[:, 2].tolist()
+
+
+def _short(values: np.ndarray) -> Any:
+    """One number where all robots have the same."""
+    return values[0].item() if (values == values[0]).all() else values

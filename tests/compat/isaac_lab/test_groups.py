@@ -1,0 +1,339 @@
+"""Groups of joints as Isaac Lab has them: what drives each joint, what the solver gets, and the table of both."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    DCMotorClampingConfig,
+    PDControlConfig,
+    Simulation,
+    use_host,
+)
+from isaacsim.core.experimental.actuators.compat.isaac_lab import (
+    DCMotorCfg,
+    DelayedPDActuatorCfg,
+    IdealPDActuatorCfg,
+    ImplicitActuatorCfg,
+)
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from places import ROBOTS
+from pxr import Sdf, Usd, UsdPhysics
+
+PANDA = "/World/Panda"
+IMPLICIT = ImplicitActuatorCfg(
+    joint_names_expr=["panda_joint[1-4]"], stiffness=300.0, damping=20.0, effort_limit_sim=50.0, armature=0.2
+)
+EXPLICIT = IdealPDActuatorCfg(
+    joint_names_expr=["panda_joint[5-7]"], stiffness=40.0, damping=4.0, effort_limit=12.0, viscous_friction=0.3
+)
+GROUPS = {"shoulder": IMPLICIT, "forearm": EXPLICIT}
+
+
+def solver(robot: Any) -> dict[str, np.ndarray]:
+    """What the solver has, of the first robot."""
+    stiffness, damping = robot.get_dof_gains()
+    static, dynamic, viscous = robot.get_dof_friction_properties()
+    found = {
+        **{"stiffness": stiffness, "damping": damping, "armature": robot.get_dof_armatures()},
+        **{"static": static, "dynamic": dynamic, "viscous": viscous, "efforts": robot.get_dof_max_efforts()},
+    }
+    return {name: array.numpy()[0].copy() for name, array in found.items()}
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_the_solver_gets_what_the_cfgs_say_until_close(early: bool) -> None:
+    """Whether made before or after play, and through stop and play; the drives of explicit groups are silent."""
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        made = ArticulationActuators.from_groups(PANDA, GROUPS) if early else None
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        if made is None:
+            before = solver(robot)
+            made = ArticulationActuators.from_groups(PANDA, GROUPS)
+        else:
+            before = None
+        for _ in range(2):
+            now = solver(robot)
+            np.testing.assert_allclose(now["stiffness"], [300.0] * 4 + [0.0] * 3)
+            np.testing.assert_allclose(now["damping"], [20.0] * 4 + [0.0] * 3)
+            np.testing.assert_allclose(now["armature"], [0.2] * 4 + [0.1] * 3, rtol=1e-6)
+            np.testing.assert_allclose(now["viscous"], [0.0] * 4 + [0.3] * 3, rtol=1e-6)
+            np.testing.assert_allclose(now["efforts"], [50.0] * 4 + [1e9] * 3)
+            sim.stop()
+            sim.play()
+        assert made.actuated_dof_indices == [4, 5, 6]
+        made.close()
+        after = solver(robot)
+    np.testing.assert_allclose(after["stiffness"], [80.0] * 4 + [20.0] * 3)
+    np.testing.assert_allclose(after["efforts"], [87.0] * 4 + [12.0] * 3)
+    if before is not None:
+        for name, values in before.items():
+            np.testing.assert_allclose(after[name], values, rtol=1e-6, err_msg=name)
+
+
+def test_implicit_groups_never_act_twice() -> None:
+    """The drive alone moves them: their efforts stay zero, and the robot moves as with drives set by hand."""
+    paths: list[np.ndarray] = []
+    target = np.array([0.3, -0.2, 0.1, -1.8, 0.2, 1.6, 0.5], np.float32)
+    groups = {"all": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=200.0, damping=30.0)}
+    for by_hand in (True, False):
+        with Simulation(ROBOTS / "franka_panda.usda") as sim:
+            sim.play()
+            robot: Any = Articulation(PANDA)
+            robot.set_dof_position_targets(target)
+            if by_hand:
+                robot.set_dof_gains(200.0, 30.0)
+            else:
+                made = ArticulationActuators.from_groups(PANDA, groups)
+                assert made.actuators == []
+            sim.step(200)
+            paths.append(robot.get_dof_positions().numpy()[0].copy())
+    np.testing.assert_array_equal(paths[0], paths[1])
+    assert np.abs(paths[0] - target).max() < 0.3
+
+
+def test_explicit_groups_are_what_their_configs_are() -> None:
+    """A group of DC motors drives as the same motors given one by one."""
+    cfg = DCMotorCfg(
+        joint_names_expr=["panda_joint[1-4]", "panda_joint[5-7]"],
+        stiffness={"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0},
+        damping=6.0,
+        saturation_effort=120.0,
+        effort_limit={"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0},
+        velocity_limit=2.5,
+    )
+    efforts: Any = {"panda_joint[1-4]": 87.0, "panda_joint[5-7]": 12.0}
+    gains: Any = {"panda_joint[1-4]": 80.0, "panda_joint[5-7]": 30.0}
+    motors = {
+        ".*": [
+            PDControlConfig(gains, 6.0),
+            DCMotorClampingConfig(120.0, 2.5, efforts),
+        ]
+    }
+    found: list[np.ndarray] = []
+    for make in (
+        lambda: ArticulationActuators.from_groups(PANDA, {"arm": cfg}),
+        lambda: ArticulationActuators.from_configs(PANDA, motors),
+    ):
+        with Simulation(ROBOTS / "franka_panda.usda") as sim:
+            sim.play()
+            robot: Any = Articulation(PANDA)
+            made = make()
+            robot.set_dof_position_targets(np.linspace(-0.8, 0.8, 7, dtype=np.float32))
+            sim.step(150)
+            found.append(robot.get_dof_positions().numpy()[0].copy())
+            made.close()
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+@pytest.fixture
+def host() -> Iterator[ArraysHost]:
+    """Four robots of three joints, physics running."""
+    made = ArraysHost(["hip", "knee", "ankle"], 4)
+    with use_host(made):
+        made.play()
+        yield made
+
+
+def test_delays_are_drawn_anew_at_each_reset(host: ArraysHost) -> None:
+    """One for all joints of a robot, from the range of the group, by the seed."""
+    cfg = DelayedPDActuatorCfg(
+        joint_names_expr=[".*"], stiffness=1.0, damping=0.0, min_delay=2, max_delay=5, effort_limit=9.0
+    )
+
+    def lags(seed: int) -> np.ndarray:
+        made = ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}, seed=seed)
+        drawn: list[np.ndarray] = []
+        for _ in range(6):
+            made.reset()
+            per_joint = np.array([one.delay.delay_steps.numpy() for one in made.actuators if one.delay])
+            assert per_joint.shape == (3, 4)
+            assert (per_joint == per_joint[0]).all()
+            drawn.append(per_joint[0].copy())
+        made.close()
+        return np.array(drawn)
+
+    first = lags(3)
+    assert set(first.ravel().tolist()) == {2, 3, 4, 5}
+    np.testing.assert_array_equal(first, lags(3))
+    assert (first != lags(4)).any()
+    assert host.arrays() is not None
+
+
+def test_every_problem_of_groups_is_told_at_once(host: ArraysHost) -> None:
+    """Joints in two groups, groups without joints, values that cannot be; and who is left out is named."""
+    pd: dict[str, Any] = {"stiffness": 1.0, "damping": 0.1}
+
+    class Own:
+        """A model of the user's own."""
+
+    groups = {
+        "one": IdealPDActuatorCfg(joint_names_expr=["hip", "kn.*"], **pd),
+        "two": IdealPDActuatorCfg(joint_names_expr=["knee"], **pd),
+        "three": IdealPDActuatorCfg(joint_names_expr=["wrist"], **pd),
+        "four": IdealPDActuatorCfg(joint_names_expr=["ankle"], stiffness="soft", damping=0.1),  # type: ignore
+        "five": IdealPDActuatorCfg(class_type=Own, joint_names_expr=["ankle"], **pd),
+    }
+    with pytest.raises(ValueError, match="joint knee is in groups 'one' and 'two'") as told:
+        ArticulationActuators.from_groups("/Robot_.*", groups)
+    for part in ("'wrist' matches no joint", "groups['four']", "stiffness = 'soft'", "class_type = Own"):
+        assert part in str(told.value)
+    assert host.arrays() is not None
+    with pytest.raises(ValueError, match="must be 'documentation' or 'code'"):
+        ArticulationActuators.from_groups("/Robot_.*", {"one": groups["two"]}, rules="other")  # type: ignore
+    with pytest.warns(UserWarning, match="joints hip, ankle are in no group"):
+        ArticulationActuators.from_groups("/Robot_.*", {"two": groups["two"]}).close()
+
+
+def test_what_the_simulator_has_not_is_told(host: ArraysHost) -> None:
+    """Arrays have no armature; MuJoCo has no velocity limits."""
+    assert host.arrays() is not None
+    cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
+    with pytest.warns(UserWarning, match="armature of joints hip, knee, ankle has no effect"):
+        ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}).close()
+    cfg = ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=80.0, damping=8.0, velocity_limit=1.0)
+    with Simulation(ROBOTS / "franka_panda.usda") as sim:
+        sim.play()
+        with pytest.warns(UserWarning, match="velocity_limit_sim of joints .* has no effect: max velocities: MuJoCo"):
+            ArticulationActuators.from_groups(PANDA, {"arm": cfg})
+
+
+# the documentation's table: joints, limit of speed, stiffness and damping of the drives [per rad]
+HAND = "panda_finger_joint"
+STAGE = {
+    **{f"panda_joint{n}": (2.175, 22918.3, 4583.66) for n in range(1, 5)},
+    **{f"panda_joint{n}": (2.61, 22918.3, 4583.66) for n in range(5, 8)},
+    **{f"{HAND}{n}": (0.2, 1e6, 100.0) for n in (1, 2)},
+}
+EFFORTS = {"panda_shoulder": 87.0, "panda_forearm": 12.0, "panda_hand": 200.0}
+DOCUMENTED = {
+    "panda_shoulder": ImplicitActuatorCfg(
+        joint_names_expr=["panda_joint[1-4]"], effort_limit_sim=87.0, stiffness=80.0, damping=4.0
+    ),
+    "panda_forearm": ImplicitActuatorCfg(
+        joint_names_expr=["panda_joint[5-7]"], effort_limit_sim=12.0, stiffness=80.0, damping=4.0
+    ),
+    "panda_hand": ImplicitActuatorCfg(
+        joint_names_expr=["panda_finger_joint.*"], effort_limit_sim=200.0, stiffness=2e3, damping=1e2
+    ),
+}
+
+
+def panda_of_nine(folder: Path) -> Path:
+    """A stage with an arm and fingers that says what the documentation's robot says."""
+    stage = Usd.Stage.CreateNew(str(folder / "panda.usda"))
+    UsdPhysics.Scene.Define(stage, "/scene")
+    root = stage.DefinePrim("/Panda", "Xform")
+    UsdPhysics.ArticulationRootAPI.Apply(root)
+
+    def body(name: str) -> str:
+        prim = stage.DefinePrim(f"/Panda/{name}", "Xform")
+        UsdPhysics.RigidBodyAPI.Apply(prim)
+        mass = UsdPhysics.MassAPI.Apply(prim)
+        mass.CreateMassAttr(1.0)
+        mass.CreateDiagonalInertiaAttr((0.1, 0.1, 0.1))
+        return f"/Panda/{name}"
+
+    base = body("base")
+    fixed = UsdPhysics.FixedJoint.Define(stage, "/Panda/fixed")
+    fixed.CreateBody1Rel().SetTargets([base])
+    before = base
+    for at, (name, (speed, stiffness, damping)) in enumerate(STAGE.items()):
+        finger = name.startswith(HAND)
+        kind = UsdPhysics.PrismaticJoint if finger else UsdPhysics.RevoluteJoint
+        joint: Any = kind.Define(stage, f"/Panda/{name}")
+        after = body(f"link{at}")
+        joint.CreateBody0Rel().SetTargets([before])
+        joint.CreateBody1Rel().SetTargets([after])
+        joint.CreateAxisAttr("XYZ"[at % 3])
+        degrees = 1.0 if finger else np.degrees(1.0)
+        drive = UsdPhysics.DriveAPI.Apply(joint.GetPrim(), "linear" if finger else "angular")
+        drive.CreateStiffnessAttr(stiffness / degrees)
+        drive.CreateDampingAttr(damping / degrees)
+        group = "panda_hand" if finger else "panda_shoulder" if at < 4 else "panda_forearm"
+        drive.CreateMaxForceAttr(EFFORTS[group])
+        axis = "linear" if finger else "angular"
+        joint.GetPrim().AddAppliedSchema(f"PhysxJointAxisAPI:{axis}")
+        attribute = joint.GetPrim().CreateAttribute(f"physxJointAxis:{axis}:maxJointVelocity", Sdf.ValueTypeNames.Float)
+        attribute.Set(speed * degrees)
+        before = after if not finger else before
+    stage.Save()
+    return folder / "panda.usda"
+
+
+def documented_lines() -> list[str]:
+    """The cells of the documentation's table, line by line."""
+    lines: list[str] = []
+    for group, cfg in DOCUMENTED.items():
+        joints = [
+            name
+            for at, name in enumerate(STAGE)
+            if group == ("panda_hand" if at > 6 else "panda_shoulder" if at < 4 else "panda_forearm")
+        ]
+        first = group
+        usd: dict[str, tuple[str, str, str]] = {}
+        if group == "panda_shoulder":
+            usd["velocity_limit_sim"] = ("2.17e+00", "Not Specified", "2.17e+00")
+        elif group == "panda_forearm":
+            usd["velocity_limit_sim"] = ("2.61e+00", "Not Specified", "2.61e+00")
+        else:
+            usd["velocity_limit_sim"] = ("2.00e-01", "Not Specified", "2.00e-01")
+        if group == "panda_hand":
+            # its damping is the robot's, and left out
+            usd["stiffness"] = ("1.00e+06", "2.00e+03", "2.00e+03")
+        else:
+            usd["stiffness"] = ("2.29e+04", "8.00e+01", "8.00e+01")
+            usd["damping"] = ("4.58e+03", "4.00e+00", "4.00e+00")
+        usd["armature"] = usd["friction"] = ("0.00e+00", "Not Specified", "0.00e+00")
+        assert cfg is not None
+        for name, cells in usd.items():
+            named = name
+            for joint in joints:
+                lines.append("|".join([first, named, joint, str(list(STAGE).index(joint)), *cells]))
+                first = named = ""
+    return lines
+
+
+def test_the_table_of_the_documentation(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Seven joints of an arm and two fingers in three groups, cell by cell; logged once where that is asked for."""
+    with Simulation(panda_of_nine(tmp_path)) as sim:
+        sim.play()
+        with caplog.at_level(logging.WARNING):
+            quiet = ArticulationActuators.from_groups("/Panda", DOCUMENTED)
+            assert caplog.records == []
+            quiet.close()
+            made = ArticulationActuators.from_groups("/Panda", DOCUMENTED, actuator_value_resolution_debug_print=True)
+        table = made.resolution_table()
+        made.close()
+    record = next(iter(caplog.records))
+    assert len(caplog.records) == 1
+    assert record.levelno == logging.WARNING
+    assert record.getMessage().startswith("ActuatorCfg-USD Value Discrepancy Resolution")
+    assert record.getMessage().endswith(table.text)
+    cells = ["|".join(cell.strip() for cell in line.split("|")[1:-1]) for line in table.text.splitlines()]
+    written = [line for line in cells if line]
+    assert written[0] == "Group|Property|Name|ID|USD Value|ActuatorCfg Value|Applied"
+    assert written[1:] == documented_lines()
+    parsed = json.loads(table.json)
+    assert [row["name"] for row in parsed] == [row.name for row in table.rows]
+    assert parsed[0]["cfg_value"] is None
+    assert len(parsed) == len(written) - 1
+
+
+def test_a_wrapper_without_groups_has_no_table(host: ArraysHost) -> None:
+    """It says how to make one that has."""
+    assert host.arrays() is not None
+    with pytest.warns(UserWarning, match="no actuator found"):
+        made = ArticulationActuators("/Robot_.*")
+    with pytest.raises(RuntimeError, match="Make it by from_groups"):
+        made.resolution_table()
+    made.close()

@@ -1,0 +1,234 @@
+"""Isaac Lab's models on our plan: its published expectations, its delays, and arrays of NumPy as of Torch."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import checkpoint_files
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators.compat import isaac_lab as lab
+from isaacsim.core.experimental.actuators.compat.isaac_lab import ArticulationActions
+
+ENVS, JOINTS = 3, ["hip", "knee"]
+PD: dict[str, Any] = {"joint_names_expr": [".*"], "stiffness": 200.0, "damping": 10.0}
+SPRING: dict[str, Any] = PD | {"stiffness": 1.0, "damping": 0.0}
+NONE: dict[str, Any] = PD | {"stiffness": 0.0, "damping": 0.0}
+TABLE = [[-1.0, 1.0, 40.0], [0.0, 1.0, 10.0], [2.0, 1.0, 30.0]]
+
+
+def full(value: Any) -> np.ndarray:
+    return np.array(np.broadcast_to(value, (ENVS, len(JOINTS))), np.float32)
+
+
+def built(cfg: Any, **given: Any) -> Any:
+    return cfg.class_type(cfg, JOINTS, [0, 1], ENVS, "cpu", **given)
+
+
+def applied(model: Any, target: Any = 0.0, speed: Any = 0.0, feedforward: Any = 0.0, at: Any = 0.0) -> np.ndarray:
+    """Efforts after one step, from a target of position, at a speed and position."""
+    action = ArticulationActions(full(target), full(0.0), full(feedforward))
+    return np.asarray(model.compute(action, full(at), full(speed)).joint_efforts)
+
+
+def test_ideal_pd_computes_and_clips() -> None:
+    """Error 9, velocity error 0.1 and feedforward 1 are 1802, of which the limit leaves 300."""
+    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))
+    action = ArticulationActions(full(9.0), full(0.1), full(1.0))
+    made = model.compute(action, full(0.0), full(0.0))
+    assert made is action
+    assert action.joint_positions is None
+    assert action.joint_velocities is None
+    np.testing.assert_allclose(np.asarray(model.computed_effort), full(1802.0), rtol=1e-6)
+    np.testing.assert_array_equal(np.asarray(made.joint_efforts), full(300.0))
+    np.testing.assert_array_equal(np.asarray(model.applied_effort), full(300.0))
+
+
+POINTS = [
+    *((30, 10, 30), (70, 10, 60), (80, 40, 20), (30, 40, 20), (-20, 90, -60)),
+    *((-30, 10, -30), (-80, 110, -60), (-80, 50, -60), (-120, 90, -60), (-10, 70, -40)),
+]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("effort", "speed", "expected"), POINTS)
+def test_dc_motor_has_four_quadrants(effort: float, speed: float, expected: float, sign: int) -> None:
+    """Beyond its speed without load the motor brakes."""
+    cfg = lab.DCMotorCfg(**NONE, effort_limit=60.0, saturation_effort=100.0, velocity_limit=50.0)
+    found = applied(built(cfg), speed=sign * speed, feedforward=sign * effort)
+    np.testing.assert_allclose(found, full(sign * expected), rtol=1e-5)
+
+
+def test_a_gear_turns_motor_limits_into_those_of_the_joint() -> None:
+    """Ten times the effort, a tenth of the speed: the same motor at the joint."""
+    motor: dict[str, Any] = {"effort_limit": 6.0, "saturation_effort": 10.0, "velocity_limit": 500.0}
+    joint: dict[str, Any] = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
+    geared = built(lab.DCMotorCfg(**PD, **motor, gear_ratio={"hip": 10.0, "knee": 10.0}))
+    plain = built(lab.DCMotorCfg(**PD, **joint))
+    for speed in (0.0, 20.0, 45.0, 60.0, 90.0):
+        np.testing.assert_allclose(applied(geared, 9.0, speed), applied(plain, 9.0, speed), rtol=1e-5)
+    assert np.asarray(geared.gear_ratio).tolist() == full(10.0).tolist()
+    # the robot's own limit is one of the joint already
+    own = built(lab.IdealPDActuatorCfg(**PD, gear_ratio=10.0), effort_limit=70.0)
+    np.testing.assert_array_equal(applied(own, 9.0), full(70.0))
+    with pytest.raises(ValueError, match="gear_ratio = 0: must be finite and > 0"):
+        built(lab.IdealPDActuatorCfg(**PD, gear_ratio=0.0))
+
+
+def test_delays_are_drawn_at_reset_for_each_robot() -> None:
+    """The command of so many steps ago since the reset, at most the first; none before the first reset."""
+    cfg = lab.DelayedPDActuatorCfg(**SPRING, min_delay=1, max_delay=4)
+    model = built(cfg, seed=5)
+    first = [applied(model, target=k)[:, 0].tolist() for k in range(3)]
+    assert first == [[k] * ENVS for k in range(3)]
+    drawn: list[list[int]] = []
+    for ids in (None, [1], np.array([True, False, True]), slice(0, 2), [0, 1, 2]):
+        before = model.time_lags
+        model.reset(ids)
+        chosen = np.arange(ENVS)[ids if ids is not None else slice(None)]
+        kept = [env for env in range(ENVS) if env not in chosen]
+        assert (model.time_lags[kept] == before[kept]).all()
+        drawn.append(model.time_lags.tolist())
+    lags = model.time_lags
+    assert {lag for one in drawn for lag in one} == {1, 2, 3, 4}
+    for k in range(8):
+        np.testing.assert_array_equal(
+            applied(model, target=10.0 + k), np.tile(10.0 + np.maximum(k - lags, 0), (2, 1)).T
+        )
+    again = built(cfg, seed=5)
+    again.reset()
+    assert again.time_lags.tolist() == drawn[0]
+    other = built(cfg, seed=6)
+    other.reset()
+    assert other.time_lags.tolist() != drawn[0]
+
+
+def test_a_reset_of_one_robot_leaves_the_others() -> None:
+    """A mask and indices do the same, and robots that were not reset go on as they would have."""
+    cfg = lab.DelayedPDActuatorCfg(**PD, max_delay=3)
+    models = [built(cfg), built(cfg), built(cfg)]
+    for k in range(4):
+        for model in models:
+            if k == 0:
+                model.reset()
+            applied(model, target=k)
+    models[0].reset([1])
+    models[1].reset(np.array([False, True, False]))
+    found = [applied(model, target=7.0) for model in models]
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0][[0, 2]], found[2][[0, 2]])
+    np.testing.assert_array_equal(found[0][1], [200.0 * 7.0] * 2)
+
+
+def test_a_remotized_joint_is_limited_by_its_position_only() -> None:
+    """The limits of cfg and robot are not looked at; the middle column neither."""
+    cfg = lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=TABLE, effort_limit=1.0)
+    model = built(cfg, effort_limit=2.0)
+    for at, most in ((-3.0, 40.0), (-0.5, 25.0), (0.0, 10.0), (1.0, 20.0), (5.0, 30.0)):
+        np.testing.assert_allclose(applied(model, target=at + 9.0, at=at), full(most), rtol=1e-6)
+        np.testing.assert_allclose(applied(model, target=at - 9.0, at=at), full(-most), rtol=1e-6)
+    assert np.isinf(np.asarray(model.effort_limit)).all()
+    with pytest.raises(ValueError, match=r"joint_parameter_lookup has shape \(1, 2\): must be \(points, 3\)"):
+        built(lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=[[0.0, 1.0]]))
+
+
+def test_an_implicit_group_leaves_the_action_as_it_is() -> None:
+    """It says what the drive is taken to do."""
+    model = built(lab.ImplicitActuatorCfg(**PD, effort_limit_sim=300.0))
+    action = ArticulationActions(full(9.0), full(0.1), full(1.0))
+    before = copy.deepcopy(action)
+    assert model.compute(action, full(0.0), full(0.0)) is action
+    for name in ("joint_positions", "joint_velocities", "joint_efforts"):
+        np.testing.assert_array_equal(getattr(action, name), getattr(before, name))
+    np.testing.assert_allclose(np.asarray(model.computed_effort), full(1802.0), rtol=1e-6)
+    np.testing.assert_array_equal(np.asarray(model.applied_effort), full(300.0))
+    assert model.is_implicit_model
+    model.reset()
+
+
+@pytest.mark.parametrize("kind", ["mlp", "lstm"])
+def test_networks_take_their_scales_from_the_cfg(kind: str, tmp_path: Path) -> None:
+    """What the file says of scales is not looked at; the output is limited as that of a DC motor."""
+    file = tmp_path / f"{kind}.pt"
+    file.write_bytes(checkpoint_files.checkpoint_file("torchscript", kind, {"pos_scale": 7.0, "effort_scale": 9.0}))
+    limits: dict[str, Any] = {"saturation_effort": 500.0, "velocity_limit": 50.0, "effort_limit": 500.0}
+    common: dict[str, Any] = {"joint_names_expr": [".*"], "network_file": str(file)}
+    scales = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel", "input_idx": [0]}
+
+    def cfg(**changed: Any) -> Any:
+        if kind == "lstm":
+            return lab.ActuatorNetLSTMCfg(**common, **limits | changed)
+        return lab.ActuatorNetMLPCfg(**common, **limits | changed, **scales)
+
+    model = built(cfg())
+    first = applied(model, target=0.4, speed=0.3)
+    second = applied(model, target=0.4, speed=0.3)
+    assert np.allclose(first, second) == (kind == "mlp")
+    model.reset([1])
+    third = applied(model, target=0.4, speed=0.3)
+    np.testing.assert_allclose(third[1], first[1], rtol=1e-6)
+    if kind == "mlp":
+        weights = list(checkpoint_files.weights("mlp").values())
+        hidden = np.tanh(weights[0] @ np.array([0.4 * 0.5, 0.3 * 2.0], np.float32) + weights[1])
+        np.testing.assert_allclose(first, full(3.0 * (weights[2] @ hidden + weights[3])), rtol=1e-5)
+    most = float(np.abs(first).max()) / 2
+    np.testing.assert_allclose(np.abs(applied(built(cfg(effort_limit=most)), 0.4, 0.3)), full(most), rtol=1e-6)
+
+
+def test_parameters_are_arrays_that_act_when_written() -> None:
+    """Of one robot, of one joint, or all of them."""
+    model = built(lab.DCMotorCfg(**PD, effort_limit=60.0, saturation_effort=100.0, velocity_limit=50.0))
+    model.stiffness[1] = 1.0
+    model.damping[:, 1] = 0.0
+    np.testing.assert_allclose(applied(model, 0.1), [[20.0, 20.0], [0.1, 0.1], [20.0, 20.0]], rtol=1e-6)
+    model.stiffness = 100.0
+    np.testing.assert_allclose(applied(model, 0.1, 1.0), np.tile([0.0, 10.0], (3, 1)), atol=1e-5)
+    # the corner follows
+    model.effort_limit[:] = 5.0
+    model.velocity_limit[:, 0] = 10.0
+    np.testing.assert_allclose(applied(model, 9.0, 10.2)[0], [-2.0, 5.0], rtol=1e-4)
+    assert np.asarray(model.armature).tolist() == full(0.0).tolist()
+
+
+def test_efforts_of_a_step_stay_what_they_were() -> None:
+    """As in Isaac Lab each step has an array of its own."""
+    model = built(lab.IdealPDActuatorCfg(**PD))
+    first = applied(model, 1.0)
+    applied(model, 2.0)
+    assert (first == 200.0).all()
+
+
+def test_tensors_go_in_and_out_without_a_copy() -> None:
+    """Efforts and parameters are tensors, and those of parameters the plan's own memory."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0), stiffness=torch.full((ENVS, 2), 5.0))
+    target, q, qd = torch.full((ENVS, 2), 0.1), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
+    made = model.compute(ArticulationActions(target, None, None), q, qd)
+    for tensor in (made.joint_efforts, model.computed_effort, model.applied_effort, model.stiffness):
+        assert isinstance(tensor, torch.Tensor)
+        assert tensor.shape == (ENVS, 2)
+    model.stiffness[torch.tensor([0, 2])] = 7.0
+    made = model.compute(ArticulationActions(target, None, None), q, qd)
+    torch.testing.assert_close(made.joint_efforts[:, 0], torch.tensor([0.7, 20.0, 0.7]))
+    model.reset(torch.tensor([0]))
+    # rows of a wider array, as they lie
+    wide = torch.zeros(ENVS, 7)
+    wide[:, 3:5] = 0.1
+    made = model.compute(ArticulationActions(wide[:, 3:5], None, None), q, qd)
+    torch.testing.assert_close(made.joint_efforts[:, 1], torch.tensor([0.7, 20.0, 0.7]))
+
+
+def test_what_a_cfg_may_not_say() -> None:
+    """Every problem of a cfg is told at once, and a model refuses the cfg of another."""
+    with pytest.raises(ValueError, match="saturation_effort") as told:
+        built(lab.DCMotorCfg(**PD | {"stiffness": "soft", "damping": {"ankle": 1.0}}, saturation_effort=None))  # type: ignore
+    for part in ("stiffness = 'soft'", "'ankle' matches no joint", "velocity_limit is None"):
+        assert part in str(told.value)
+    with pytest.raises(ValueError, match="must be DCMotorCfg"):
+        lab.DCMotor(lab.IdealPDActuatorCfg(**PD), JOINTS, [0, 1], ENVS, "cpu")
+    with pytest.raises(ValueError, match="min_delay = 3, max_delay = 2: must be integers"):
+        built(lab.DelayedPDActuatorCfg(**PD, min_delay=3, max_delay=2))
+    with pytest.raises(ValueError, match="must be an actuator cfg of Isaac Lab"):
+        lab.DCMotor(object(), JOINTS, [0, 1], ENVS, "cpu")

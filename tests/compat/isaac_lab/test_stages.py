@@ -1,0 +1,163 @@
+"""Groups into a stage and back, and the same motion from either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import checkpoint_files
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation, motors_of
+from isaacsim.core.experimental.actuators.compat.isaac_lab import (
+    ActuatorNetMLPCfg,
+    DCMotorCfg,
+    DelayedPDActuatorCfg,
+    ImplicitActuatorCfg,
+    RemotizedPDActuatorCfg,
+    groups_of,
+    to_usd,
+)
+from places import ROBOTS
+from pxr import Sdf, Usd
+from stages import stage_of
+
+PANDA = "/World/Panda"
+SHOULDER = DCMotorCfg(
+    joint_names_expr=["panda_joint[12]"],
+    stiffness={"panda_joint1": 300.0, "panda_joint2": 500.0},
+    damping=20.0,
+    saturation_effort=12.0,
+    effort_limit=8.7,
+    velocity_limit=25.0,
+    gear_ratio=10.0,
+    armature=0.2,
+    friction=0.1,
+)
+ELBOW = ImplicitActuatorCfg(
+    joint_names_expr=["panda_joint[345]"], stiffness=200.0, damping=None, effort_limit_sim=60.0, velocity_limit_sim=3.0
+)
+WRIST = DelayedPDActuatorCfg(
+    joint_names_expr=["panda_joint6", "panda_joint7"],
+    stiffness=40.0,
+    damping=3.0,
+    effort_limit={".*6": 11.0, ".*7": np.inf},
+    min_delay=2,
+    max_delay=2,
+)
+GROUPS: dict[str, Any] = {"shoulder": SHOULDER, "elbow": ELBOW, "wrist": WRIST}
+
+
+def driven(make: Any, file: Path) -> np.ndarray:
+    """Positions over some steps towards a target."""
+    with Simulation(file) as sim:
+        sim.play()
+        robot: Any = Articulation(PANDA)
+        made = make()
+        found: list[np.ndarray] = []
+        for step in range(5):
+            robot.set_dof_position_targets(np.linspace(-0.5, 0.5, 7, dtype=np.float32) * (step + 1) / 5)
+            sim.step(30)
+            found.append(robot.get_dof_positions().numpy()[0].copy())
+        made.close()
+    return np.array(found)
+
+
+@pytest.mark.filterwarnings("ignore:.*velocity_limit_sim of joints")
+def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
+    """The prims alone are enough where they can hold everything, delay and gear included."""
+    file = tmp_path / "panda.usda"
+    stage = stage_of(ROBOTS / "franka_panda.usda")
+    lost = to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
+    stage.Export(str(file))
+    assert lost == [
+        "shoulder: gear_ratio: limits are those at the joint",
+        "shoulder: patterns of joint_names_expr, stiffness: prims name each joint",
+        "elbow: patterns of joint_names_expr: prims name each joint",
+        "wrist: patterns of joint_names_expr, effort_limit: prims name each joint",
+    ]
+    by_groups = driven(lambda: ArticulationActuators.from_groups(PANDA, GROUPS), ROBOTS / "franka_panda.usda")
+    by_prims = driven(lambda: ArticulationActuators(PANDA), file)
+    np.testing.assert_allclose(by_prims, by_groups, atol=1e-6)
+    again = driven(lambda: ArticulationActuators.from_groups(PANDA, groups_of(stage, PANDA)), file)
+    np.testing.assert_allclose(again, by_groups, atol=1e-6)
+
+
+def test_what_prims_hold() -> None:
+    """Limits at the joint, the longest delay; the drives of implicit groups; what no prim can hold comes back too."""
+    stage = stage_of(ROBOTS / "franka_panda.usda")
+    lookup = [[-1.0, 2.0, 30.0], [1.0, 3.0, 50.0]]
+    wrist = RemotizedPDActuatorCfg(
+        joint_names_expr=["panda_joint[67]"],
+        stiffness=1.0,
+        damping=0.1,
+        min_delay=1,
+        max_delay=4,
+        joint_parameter_lookup=lookup,
+    )
+    lost = to_usd({"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}, stage, PANDA, overwrite_existing=True)
+    assert "wrist: delays from 1 to 4 steps: a prim has one delay, 4" in lost
+    assert any("transmission ratios" in line for line in lost)
+    motors = motors_of(stage, PANDA)
+    motor = motors["panda_joint6|panda_joint7"]
+    assert motor.delay is not None
+    assert motor.delay.delay_steps == 4
+    (clamp,) = motor.clamping
+    assert vars(clamp) == {"lookup_positions": [-1.0, 1.0], "lookup_efforts": [30.0, 50.0]}
+    (clamp,) = motors["panda_joint2"].clamping
+    assert [round(value, 4) for value in vars(clamp).values()] == [120.0, 2.5, 87.0]
+    assert motors["panda_joint2"].armature == pytest.approx(0.2)
+    drive = stage.GetPrimAtPath(f"{PANDA}/joints/panda_joint4")
+    assert np.degrees(drive.GetAttribute("drive:angular:physics:stiffness").Get()) == pytest.approx(200.0)
+    assert drive.GetAttribute("drive:angular:physics:maxForce").Get() == 60.0
+    assert np.radians(drive.GetAttribute("physxJointAxis:angular:maxJointVelocity").Get()) == pytest.approx(3.0)
+    assert groups_of(stage, PANDA) == {"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}
+
+
+def test_networks_whose_file_says_less_than_the_cfg(tmp_path: Path) -> None:
+    """The prim has a path only; scales that are not in the file are named."""
+    file = tmp_path / "net.pt"
+    said = {"pos_scale": 2.0, "vel_scale": 0.5, "torque_scale": 4.0, "input_order": "pos_vel", "input_idx": [0]}
+    file.write_bytes(checkpoint_files.checkpoint_file("torchscript", "mlp", said))
+    fields: dict[str, Any] = {
+        **said,
+        **{"joint_names_expr": ["hinge"], "network_file": str(file), "saturation_effort": 9.0, "velocity_limit": 9.0},
+    }
+    stage = stage_of(ROBOTS / "pendulum.usda")
+    cfg = ActuatorNetMLPCfg(**fields)
+    assert to_usd({"leg": cfg}, stage, "/World/Pendulum", overwrite_existing=True) == []
+    assert groups_of(stage, "/World/Pendulum") == {"leg": cfg}
+    other = cfg.replace(pos_scale=3.0, torque_scale=5.0)
+    (line,) = to_usd({"leg": other}, stage, "/World/Pendulum", overwrite_existing=True)
+    assert line.startswith("leg: pos_scale, effort_scale: must be in the file of the network")
+
+
+def test_nothing_is_written_where_something_is_wrong() -> None:
+    """Joints that are driven already, groups that share one, and a stage without groups."""
+    stage = stage_of(ROBOTS / "franka_panda.usda")
+    before = stage.GetRootLayer().ExportToString()
+    with pytest.raises(ValueError, match="is driven by"):
+        to_usd(GROUPS, stage, PANDA)
+    with pytest.raises(ValueError, match="is in groups 'a' and 'b'"):
+        to_usd({"a": WRIST, "b": WRIST}, stage, PANDA, overwrite_existing=True)
+    with pytest.raises(ValueError, match="Write groups into the stage with to_usd"):
+        groups_of(stage, PANDA)
+    assert stage.GetRootLayer().ExportToString() == before
+    # a stronger layer authors the armature: what was written before is taken back
+    with Usd.EditContext(stage, stage.GetSessionLayer()):
+        joint = stage.GetPrimAtPath(f"{PANDA}/joints/panda_joint1")
+        joint.CreateAttribute("physxJointAxis:angular:armature", Sdf.ValueTypeNames.Float).Set(0.7)
+    with pytest.raises(RuntimeError, match="has no effect"):
+        to_usd(GROUPS, stage, PANDA, overwrite_existing=True)
+    assert stage.GetRootLayer().ExportToString() == before
+
+
+def test_a_text_that_holds_no_groups() -> None:
+    """Said by whom, and what to do."""
+    stage = stage_of(ROBOTS / "pendulum.usda")
+    root = stage.GetPrimAtPath("/World/Pendulum")
+    text = root.CreateAttribute("isaacLab:actuatorGroups", Sdf.ValueTypeNames.String)
+    for wrong in ("{", "[]", '{"leg": {}}', '{"leg": {"class": "os.system"}}', '{"leg": {"class": "DCMotorCfg"}}'):
+        text.Set(wrong)
+        with pytest.raises(ValueError, match=r"must hold groups, but .* Write them anew with to_usd"):
+            groups_of(stage, "/World/Pendulum")

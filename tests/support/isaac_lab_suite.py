@@ -1,0 +1,61 @@
+"""A plugin of pytest: Isaac Lab's own unit tests run on our models, by its code's rules."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import isaac_lab_wheel
+
+isaac_lab_wheel.load()
+
+from isaacsim.core.experimental.actuators.compat import isaac_lab as ours  # noqa: E402
+
+torch: Any = sys.modules["torch"]
+
+
+class _DCMotor(ours.DCMotor):
+    """What the tests look at besides: the speed that limits follow, and the limits alone."""
+
+    @functools.cached_property
+    def _joint_vel(self) -> Any:
+        return torch.zeros_like(self.effort_limit)
+
+    def _clip_effort(self, effort: Any) -> Any:
+        still = torch.zeros_like(effort)
+        self.stiffness, self.damping = 0.0, 0.0
+        action = ours.ArticulationActions(still, still, effort)
+        return self.compute(action, still, self._joint_vel).joint_efforts
+
+
+def _made(name: str, model: Any, **given: Any) -> Any:
+    cfg = getattr(ours, name)(**{"stiffness": None, "damping": None} | given)
+    cfg.class_type = functools.partial(model, rules="code")
+    return cfg
+
+
+@contextlib.contextmanager
+def _no_simulation(**_: Any) -> Iterator[Any]:
+    yield ModuleType("simulation")
+
+
+class _AppLauncher:
+    def __init__(self, **_: Any) -> None:
+        self.app = None
+
+
+_models = {"ImplicitActuatorCfg": ours.ImplicitActuator, "IdealPDActuatorCfg": ours.IdealPDActuator}
+_actuators = {
+    name: functools.partial(_made, name, model) for name, model in (_models | {"DCMotorCfg": _DCMotor}).items()
+}
+for _name, _members in {
+    "actuators": _actuators,
+    "app": {"AppLauncher": _AppLauncher},
+    "sim": {"build_simulation_context": _no_simulation},
+}.items():
+    _module = sys.modules[f"isaaclab.{_name}"] = ModuleType(f"isaaclab.{_name}")
+    vars(_module).update(_members)
