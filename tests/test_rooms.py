@@ -58,6 +58,7 @@ TESTED_IN = {
     "graphs.kit_nodes.*": "graphs/kit_nodes/test_kit_nodes.py",
     "specs.*": "specs/test_fields.py",
     # parts of something that is tested as one
+    "compat.newton_actuators.*": "compat/test_newton_actuators.py",
     "graphs.clock": "graphs/test_runner.py",
     "graphs.error": "graphs/test_load.py",
     "graphs.node": "graphs/test_graph.py",

@@ -30,8 +30,8 @@ def problems(plain: Any) -> list[str]:
 def test_every_law_of_the_package_has_a_name() -> None:
     """The names are those of the config classes; every line of the table is there but that of the user's own laws."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
-        "controller": ["pd", "pid", "neural"],
-        "clamping": ["max_effort", "dc_motor", "position_based"],
+        "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural"],
+        "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based"],
         "delay": ["delay"],
     }
     named = {config for laws in LAWS.values() for config in laws.values()}
