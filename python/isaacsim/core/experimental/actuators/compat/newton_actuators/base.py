@@ -28,11 +28,7 @@ class Actuator:
     """Parameters that are one value per object, not one per actuator."""
 
     def __init__(self, input_indices: wp.array, output_indices: wp.array, control_output_attr: str = "joint_f") -> None:
-        if len(output_indices) != len(input_indices):
-            raise ValueError(
-                f"output_indices has length {len(output_indices)}: must match input_indices, {len(input_indices)}. "
-                "Give one output per actuator."
-            )
+        require_as_many(input_indices, output_indices)
         self.input_indices, self.output_indices = input_indices, output_indices
         self.control_output_attr, self.num_actuators = control_output_attr, len(input_indices)
         self._actuation_forces: wp.array | None = None
@@ -121,3 +117,12 @@ class Actuator:
 
     def _run_transmission(self, actuation_forces: wp.array, sim_control: Any) -> None:
         """Map the efforts of the actuators to the output array."""
+
+
+def require_as_many(input_indices: wp.array, output_indices: wp.array) -> None:
+    """Raise a `ValueError` unless there are as many outputs as inputs."""
+    if len(output_indices) != len(input_indices):
+        raise ValueError(
+            f"output_indices has length {len(output_indices)}: must match input_indices, {len(input_indices)}. "
+            "Give one output per actuator."
+        )

@@ -266,7 +266,7 @@ class ActuatorRemotizedPD(ActuatorDelayedPD):
 
     def _column(self, number: int) -> wp.array:
         values = self._plan.clamping[0].curve("limit")[number]
-        return wp.array(values, dtype=wp.float32, device=self._plan.device)
+        return wp.array(list(values), dtype=wp.float32, device=self._plan.device)
 
 
 def _numbers(values: Any) -> list[float]:

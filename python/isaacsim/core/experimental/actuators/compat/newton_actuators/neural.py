@@ -23,13 +23,16 @@ class _Told:
     """An attribute that the controller tells and nobody changes."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._name = self._here = name
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._here = name
 
     def __get__(self, one: Any, owner: type | None = None) -> Any:
         return self if one is None else getattr(controller_of(one), self._name)
 
     def __set__(self, one: Any, value: Any) -> None:
-        raise AttributeError(f"{type(one).__name__}.{self._name}: is part of the network. Make another actuator.")
+        raise AttributeError(f"{type(one).__name__}.{self._here} is part of its law. Make another actuator.")
 
 
 class _Tensor:

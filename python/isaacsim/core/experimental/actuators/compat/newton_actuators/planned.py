@@ -12,7 +12,7 @@ import warp as wp
 from ...components.base import Clamping, Controller
 from ...components.delay import Delay
 from ...pipeline.actuator import Actuator as Plan
-from .base import Actuator
+from .base import Actuator, require_as_many
 
 _HOOKS = ("has_transmission", "_run_controller", "_run_state_manager", "_run_transmission")
 
@@ -96,6 +96,7 @@ class PlannedActuator(Actuator):
         delay: Delay | None,
         names: tuple[str, str, str, str, str | None, str],
     ) -> None:
+        require_as_many(input_indices, output_indices)
         self._plan = Plan(
             input_indices,
             controller,
