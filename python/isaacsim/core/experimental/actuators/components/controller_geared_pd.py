@@ -48,6 +48,7 @@ class ControllerGearedPD(Controller):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "kd", "gear", "const_effort")
+    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 1.0, 0.0)
     LAW = geared_pd_effort
 
     def __init__(self, kp: wp.array, kd: wp.array, gear: wp.array, const_effort: wp.array | None = None) -> None:

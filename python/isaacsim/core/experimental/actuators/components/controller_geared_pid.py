@@ -58,6 +58,7 @@ class ControllerGearedPID(Controller):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("kp", "ki", "kd", "integral_max", "gear", "const_effort")
+    NEUTRAL: ClassVar[tuple[float, ...]] = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     STATE: ClassVar[tuple[str, ...]] = ("integral",)
     LAW = geared_pid_effort
 
