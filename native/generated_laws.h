@@ -46,6 +46,22 @@ inline Values<V, 2> pid_effort(V position, V velocity, V position_target, V velo
 }
 
 template <class V>
+inline V geared_pd_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt, V kp, V kd,
+        V gear, V const_effort) {
+    const V proportional = const_effort + feedforward + kp * (position_target - gear * position);
+    return gear * (proportional + kd * (velocity_target - gear * velocity));
+}
+
+template <class V>
+inline Values<V, 2> geared_pid_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt,
+        V integral, V kp, V ki, V kd, V integral_max, V gear, V const_effort) {
+    const V error = position_target - gear * position;
+    const V integral_now = bounded(integral + error * dt, negative(integral_max), integral_max);
+    const V proportional = const_effort + feedforward + kp * error;
+    return {{gear * (proportional + ki * integral_now + kd * (velocity_target - gear * velocity)), integral_now}};
+}
+
+template <class V>
 inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
     const V share = velocity * speed_factor;
     const V lower = within(stall * (splat<V>(-1.0f) - share), negative(peak), peak);
@@ -61,6 +77,24 @@ inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
     const V factor = sloped ? finite_inverse : splat<V>(0.0f);
     const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f));
     return {{stall, nan_unless(valid, factor), peak}};
+}
+
+template <class V>
+inline V dc_motor_cutoff_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
+    const V share = velocity * speed_factor;
+    const V upper = share >= splat<V>(1.0f) ? splat<V>(0.0f) : within(stall * (splat<V>(1.0f) - share), splat<V>(0.0f),
+            peak);
+    const V lower = share <= splat<V>(-1.0f) ? splat<V>(0.0f) : within(stall * (splat<V>(-1.0f) - share),
+            negative(peak), splat<V>(0.0f));
+    return bounded(effort, lower, upper);
+}
+
+template <class V>
+inline Values<V, 3> dc_motor_cutoff_prepare(V stall, V no_load_velocity, V peak) {
+    const V inverse = splat<V>(1.0f) / no_load_velocity;
+    const V finite_inverse = inverse > splat<V>(3.4028235e+38f) ? splat<V>(3.4028235e+38f) : inverse;
+    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & (stall >= splat<V>(0.0f));
+    return {{stall, nan_unless(valid, finite_inverse), peak}};
 }
 
 template <class V>
@@ -113,6 +147,46 @@ struct ControllerPID {
     }
 };
 
+struct ControllerGearedPD {
+    static constexpr const char* kName = "ControllerGearedPD";
+    static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kArguments = 10;
+    static constexpr bool kPrepares = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2, 3};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, true, true, true, true};
+
+    static inline Values<float, 1 + kStates> law(float position, float velocity, float position_target,
+            float velocity_target, float feedforward, float dt, float kp, float kd, float gear, float const_effort) {
+        return {{geared_pd_effort(position, velocity, position_target, velocity_target, feedforward, dt, kp, kd, gear,
+                const_effort)}};
+    }
+    static inline Values<float, kPrepared> prepare(float kp, float kd, float gear, float const_effort) {
+        return {{kp, kd, gear, const_effort}};
+    }
+};
+
+struct ControllerGearedPID {
+    static constexpr const char* kName = "ControllerGearedPID";
+    static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kArguments = 13;
+    static constexpr bool kPrepares = false;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    // position, velocity, position target, velocity target, feedforward
+    static constexpr bool kReads[] = {true, true, true, true, true};
+
+    static inline Values<float, 1 + kStates> law(float position, float velocity, float position_target,
+            float velocity_target, float feedforward, float dt, float integral, float kp, float ki, float kd,
+            float integral_max, float gear, float const_effort) {
+        return geared_pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral, kp,
+                ki, kd, integral_max, gear, const_effort);
+    }
+    static inline Values<float, kPrepared> prepare(float kp, float ki, float kd, float integral_max, float gear,
+            float const_effort) {
+        return {{kp, ki, kd, integral_max, gear, const_effort}};
+    }
+};
+
 struct ClampingDCMotor {
     static constexpr const char* kName = "ClampingDCMotor";
     static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
@@ -129,6 +203,25 @@ struct ClampingDCMotor {
     static inline Values<float, kPrepared> prepare(float saturation_effort, float velocity_limit,
             float max_motor_effort) {
         return dc_motor_prepare(saturation_effort, velocity_limit, max_motor_effort);
+    }
+};
+
+struct ClampingDCMotorCutoff {
+    static constexpr const char* kName = "ClampingDCMotorCutoff";
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
+    static constexpr bool kPrepares = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, -1, 2};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    static inline Values<float, 1 + kStates> law(float effort, float position, float velocity, float, float stall,
+            float speed_factor, float peak) {
+        return {{dc_motor_cutoff_clamp(effort, position, velocity, stall, speed_factor, peak)}};
+    }
+    static inline Values<float, kPrepared> prepare(float saturation_effort, float velocity_limit,
+            float max_motor_effort) {
+        return dc_motor_cutoff_prepare(saturation_effort, velocity_limit, max_motor_effort);
     }
 };
 
@@ -167,8 +260,8 @@ struct ClampingMaxEffort {
     }
 };
 
-using Controllers = List<ControllerPD, ControllerPID>;
-using Clamps = List<ClampingDCMotor, ClampingPositionBased, ClampingMaxEffort>;
+using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
+using Clamps = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
 
 }  // namespace ACTUATORS_VARIANT
 // clang-format on

@@ -63,6 +63,7 @@ TESTED_IN = {
     "compat.isaac_lab.kinds": "compat/isaac_lab/test_groups.py",
     "compat.isaac_lab.motors": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.table": "compat/isaac_lab/test_groups.py",
+    "compat.newton_actuators.*": "compat/test_newton_actuators.py",
     "graphs.clock": "graphs/test_runner.py",
     "graphs.error": "graphs/test_load.py",
     "graphs.node": "graphs/test_graph.py",

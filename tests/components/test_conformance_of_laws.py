@@ -158,7 +158,7 @@ def test_canonical_order() -> None:
     """Clamps of the host program stand before the plain limit, which is last, and after the curves of a motor."""
     names = [law.name for law in catalogue.LAWS if law.kind == "clamping"]
     before = names[: names.index(None)]
-    assert before[:2] == ["ClampingDCMotor", "ClampingPositionBased"]
+    assert before[:3] == ["ClampingDCMotor", "ClampingDCMotorCutoff", "ClampingPositionBased"]
     assert names == [*before, None, "ClampingMaxEffort"]
 
 

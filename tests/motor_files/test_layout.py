@@ -30,8 +30,8 @@ def problems(plain: Any) -> list[str]:
 def test_every_law_of_the_package_has_a_name() -> None:
     """The names are those of the config classes; every line of the table is there but that of the user's own laws."""
     assert {kind: list(laws) for kind, laws in LAWS.items()} == {
-        "controller": ["pd", "pid", "neural"],
-        "clamping": ["max_effort", "dc_motor", "position_based"],
+        "controller": ["pd", "pid", "geared_pd", "geared_pid", "neural"],
+        "clamping": ["max_effort", "dc_motor", "dc_motor_cutoff", "position_based"],
         "delay": ["delay"],
     }
     named = {config for laws in LAWS.values() for config in laws.values()}
@@ -77,8 +77,9 @@ def test_unknown_keys_are_refused_with_a_suggestion() -> None:
     ) == [
         "'a' has 'clampings': must be one of controller, clamping, delay, armature, friction. Did you mean clamping?",
         "'b'.controller has 'kq': must be one of law, kp, kd, const_effort. Did you mean kp?",
-        "'c'.controller.law = 'pdd': must be one of pd, pid, neural. Did you mean pd?",
-        "'d'.controller has no law: must be one of pd, pid, neural. Use one of these or remove it.",
+        "'c'.controller.law = 'pdd': must be one of pd, pid, geared_pd, geared_pid, neural. Did you mean pd?",
+        "'d'.controller has no law: must be one of pd, pid, geared_pd, geared_pid, neural. "
+        "Use one of these or remove it.",
         "'e'.delay has 'law': must be one of delay_steps. Use one of these or remove it.",
     ]
 

@@ -72,6 +72,21 @@ def pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, i
     return pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral), integral
 
 
+@law_of("ControllerGearedPD")
+def geared_pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, gear, const_effort):
+    """PD control of the motor: its positions are the joint's times the gear, the joint's efforts its own times it."""
+    return (gear * pd_effort(gear * q, gear * qd, q_target, qd_target, feedforward, kp, kd, const_effort),)
+
+
+@law_of("ControllerGearedPID")
+def geared_pid_law(q, qd, q_target, qd_target, feedforward, dt, integral, kp, ki, kd, integral_max, gear, const_effort):
+    """PID control of the motor, likewise."""
+    q, qd = gear * q, gear * qd
+    integral = pid_integral(integral, q, q_target, dt, integral_max)
+    motor = pid_effort(q, qd, q_target, qd_target, feedforward, kp, ki, kd, const_effort, integral)
+    return gear * motor, integral
+
+
 @law_of("ClampingMaxEffort")
 def max_effort_law(effort, _q, _qd, _dt, max_effort):
     """Symmetric limit."""
@@ -83,6 +98,20 @@ def dc_motor_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_mot
     """DC-motor limit."""
     rows = zip(effort, qd, saturation_effort, velocity_limit, max_motor_effort, strict=True)
     return (np.array([dc_motor_clamp(*row) for row in rows]),)
+
+
+@law_of("ClampingDCMotorCutoff")
+def dc_motor_cutoff_law(effort, _q, qd, _dt, saturation_effort, velocity_limit, max_motor_effort):
+    """DC-motor limit without braking, with a branch on each side of the no-load speed."""
+    efforts = []
+    for wanted, v, stall, top, peak in zip(
+        effort, qd, saturation_effort, velocity_limit, max_motor_effort, strict=True
+    ):
+        share = 0.0 if np.isinf(top) else v / top
+        upper = min(stall * (1 - share), peak) if share < 1 else 0.0
+        lower = -min(stall * (1 + share), peak) if share > -1 else 0.0
+        efforts.append(min(max(wanted, lower), upper))
+    return (np.array(efforts),)
 
 
 @law_of("ClampingPositionBased")

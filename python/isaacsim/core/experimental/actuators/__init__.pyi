@@ -8,8 +8,11 @@ from .compat.to_newton import to_newton as to_newton
 from .components.base import Clamping as Clamping
 from .components.base import Controller as Controller
 from .components.clamping_dc_motor import ClampingDCMotor as ClampingDCMotor
+from .components.clamping_dc_motor_cutoff import ClampingDCMotorCutoff as ClampingDCMotorCutoff
 from .components.clamping_max_effort import ClampingMaxEffort as ClampingMaxEffort
 from .components.clamping_position_based import ClampingPositionBased as ClampingPositionBased
+from .components.controller_geared_pd import ControllerGearedPD as ControllerGearedPD
+from .components.controller_geared_pid import ControllerGearedPID as ControllerGearedPID
 from .components.controller_neural_gru import ControllerNeuralGRU as ControllerNeuralGRU
 from .components.controller_neural_lstm import ControllerNeuralLSTM as ControllerNeuralLSTM
 from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerNeuralMLP
@@ -45,7 +48,10 @@ from .pipeline.parse import register_actuator_component as register_actuator_com
 from .sharding import Shard as Shard
 from .simulation import Simulation as Simulation
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
+from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
+from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
+from .specs.configs import GearedPIDControlConfig as GearedPIDControlConfig
 from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
 from .specs.configs import NeuralControlConfig as NeuralControlConfig
 from .specs.configs import PDControlConfig as PDControlConfig
@@ -60,6 +66,8 @@ from .specs.motors import MotorConfig as MotorConfig
 
 ClampingBase = Clamping
 DriveBase = Controller
+DriveGearedPD = ControllerGearedPD
+DriveGearedPID = ControllerGearedPID
 DriveNeuralGRU = ControllerNeuralGRU
 DriveNeuralLSTM = ControllerNeuralLSTM
 DriveNeuralMLP = ControllerNeuralMLP
@@ -79,20 +87,26 @@ __all__ = [
     "ArticulationActuators",
     "Clamping",
     "ClampingDCMotor",
+    "ClampingDCMotorCutoff",
     "ClampingMaxEffort",
     "ClampingPositionBased",
     "ComponentKind",
     "Controller",
+    "ControllerGearedPD",
+    "ControllerGearedPID",
     "ControllerNeuralGRU",
     "ControllerNeuralLSTM",
     "ControllerNeuralMLP",
     "ControllerPD",
     "ControllerPID",
     "DCMotorClampingConfig",
+    "DCMotorCutoffClampingConfig",
     "Delay",
     "DelayConfig",
     "Distribution",
     "Extension",
+    "GearedPDControlConfig",
+    "GearedPIDControlConfig",
     "Host",
     "LogUniform",
     "MaxEffortClampingConfig",

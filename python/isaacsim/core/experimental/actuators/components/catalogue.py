@@ -17,8 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..specs.configs import (
     Config,
     DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
     DelayConfig,
     ForeignConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
     Kind,
     MaxEffortClampingConfig,
     NeuralControlConfig,
@@ -109,6 +112,8 @@ class Law:
 LAWS = (
     Law(PDControlConfig, "ControllerPD"),
     Law(PIDControlConfig, "ControllerPID"),
+    Law(GearedPDControlConfig, "ControllerGearedPD"),
+    Law(GearedPIDControlConfig, "ControllerGearedPID"),
     # networks compute arrays, and have no law of numbers
     Law(
         NeuralControlConfig,
@@ -116,6 +121,7 @@ LAWS = (
         {"mlp": "ControllerNeuralMLP", "lstm": "ControllerNeuralLSTM", "gru": "ControllerNeuralGRU"},
     ),
     Law(DCMotorClampingConfig, "ClampingDCMotor"),
+    Law(DCMotorCutoffClampingConfig, "ClampingDCMotorCutoff"),
     Law(PositionBasedClampingConfig, "ClampingPositionBased"),
     # where clamps stand that the host program registered
     Law(ForeignConfig, None),

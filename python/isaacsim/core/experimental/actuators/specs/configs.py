@@ -82,6 +82,57 @@ class PIDControlConfig(ControlConfig):
 
 
 @dataclass
+class GearedPDControlConfig(ControlConfig):
+    """PD control of the motor before a gear: targets, gains, bias and feedforward are the motor's.
+
+    `effort = gear·(const + feedforward + kp·e + kd·ė)`, where `e = target − gear·position`. The schema is our own.
+    """
+
+    SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
+
+    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    """Proportional gain at the motor [N·m/rad or N/m]."""
+    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
+    gear: float = parameter(1.0, attribute="newton:gear", type="float", unit="", fallback=1.0)
+    """Turns of the motor per turn of the joint; negative where it turns the other way."""
+    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    """Effort added at the motor at every step [N·m or N]."""
+
+
+@dataclass
+class GearedPIDControlConfig(ControlConfig):
+    """PID control of the motor before a gear: targets, gains, integral, bias and feedforward are the motor's.
+
+    `effort = gear·(const + feedforward + kp·e + ki·I + kd·ė)`, where `e = target − gear·position`. The schema is our
+    own.
+    """
+
+    SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
+
+    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    """Proportional gain at the motor [N·m/rad or N/m]."""
+    ki: float = parameter(attribute="newton:ki", type="float", unit="N·m/(rad·s) or N/(m·s)", fallback=0.0, lower=0.0)
+    """Integral gain at the motor [N·m/(rad·s) or N/(m·s)]."""
+    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
+    integral_max: float = parameter(
+        math.inf,
+        attribute="newton:integralMax",
+        type="float",
+        unit="rad·s or m·s",
+        fallback=math.inf,
+        lower=0.0,
+        infinite=True,
+    )
+    """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
+    gear: float = parameter(1.0, attribute="newton:gear", type="float", unit="", fallback=1.0)
+    """Turns of the motor per turn of the joint; negative where it turns the other way."""
+    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    """Effort added at the motor at every step [N·m or N]."""
+
+
+@dataclass
 class NeuralControlConfig(ControlConfig):
     """A neural network as control law, stored in a file; the `model_type` in it chooses the controller."""
 
@@ -128,6 +179,46 @@ class DCMotorClampingConfig(ClampingConfig):
         infinite=True,
     )
     """No-load speed [rad/s or m/s]; inf switches the speed curve off."""
+    max_motor_effort: float = parameter(
+        attribute="newton:maxMotorEffort",
+        type="float",
+        unit="N·m or N",
+        fallback=math.inf,
+        lower=0.0,
+        infinite=True,
+    )
+    """Largest effort at any speed [N·m or N]; inf means no limit."""
+
+
+@dataclass
+class DCMotorCutoffClampingConfig(ClampingConfig):
+    """Effort limit of a DC motor that is cut off at no-load speed: beyond it the motor gives nothing, and never brakes.
+
+    `DCMotorClampingConfig` goes on falling there. This is what newton-actuators and Isaac Lab until 2.1 did; the schema
+    is our own, its attributes are those of the other.
+    """
+
+    SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
+
+    saturation_effort: float = parameter(
+        attribute="newton:saturationEffort",
+        type="float",
+        unit="N·m or N",
+        fallback=math.inf,
+        lower=0.0,
+        infinite=True,
+    )
+    """Stall effort [N·m or N]; inf leaves `max_motor_effort` up to no-load speed, and nothing from there on."""
+    velocity_limit: float = parameter(
+        attribute="newton:velocityLimit",
+        type="float",
+        unit="rad/s or m/s",
+        fallback=math.inf,
+        lower=0.0,
+        above=True,
+        infinite=True,
+    )
+    """No-load speed [rad/s or m/s]; inf switches the speed dependence off."""
     max_motor_effort: float = parameter(
         attribute="newton:maxMotorEffort",
         type="float",

@@ -115,7 +115,9 @@ def _meant(name: str, known: list[str]) -> str:
     best = max(_SCHEMAS_OF, key=likeness)
     if likeness(best) < 0.6:
         return f"Known are {', '.join(known)}. Use one of these or remove it."
-    schemas = " or ".join(_SCHEMAS_OF[best])
+    owners = _SCHEMAS_OF[best]
+    # of an attribute that schemas of our own share, newton's is meant
+    schemas = " or ".join([owner for owner in owners if owner.startswith("Newton")] or owners)
     if best == name:
         return f"Apply {schemas} or remove it."
     return f"Did you mean {best}?" if best in known else f"Did you mean {best}? Then apply {schemas} as well."

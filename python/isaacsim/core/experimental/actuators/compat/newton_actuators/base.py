@@ -1,0 +1,128 @@
+"""`Actuator` of newton-actuators: the order of a step, and the hooks that a subclass fills in."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import warp as wp
+
+
+class Actuator:
+    """`N` actuators that read flat arrays of a simulator and add efforts to one of them.
+
+    A subclass of its own overrides `resolve_arguments` and `_run_controller`, `_run_state_manager` where something is
+    remembered, and `has_transmission` and `_run_transmission` where efforts of actuators are not those of joints.
+
+    Args:
+        input_indices: Where positions, velocities and targets stand, uint32, shape `(N,)`; `(N, M)` for a subclass
+            that reads several inputs per actuator.
+        output_indices: Where efforts go, uint32, shape `(N,)`.
+        control_output_attr: Name of the efforts [N·m or N] on the control object, which are added to.
+
+    Raises:
+        ValueError: There are not as many outputs as inputs.
+    """
+
+    SCALAR_PARAMS: ClassVar[set[str]] = set()
+    """Parameters that are one value per object, not one per actuator."""
+
+    def __init__(self, input_indices: wp.array, output_indices: wp.array, control_output_attr: str = "joint_f") -> None:
+        require_as_many(input_indices, output_indices)
+        self.input_indices, self.output_indices = input_indices, output_indices
+        self.control_output_attr, self.num_actuators = control_output_attr, len(input_indices)
+        self._actuation_forces: wp.array | None = None
+        """Efforts of the actuators [N·m or N] before the transmission, `(N,)`, added to; a subclass allocates it."""
+
+    @cached_property
+    def _sequential_indices(self) -> wp.array:
+        return wp.array(list(range(self.num_actuators)), dtype=wp.uint32, device=self.input_indices.device)
+
+    @classmethod
+    def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the constructor, with defaults where `args` has none; others are dropped.
+
+        Raises:
+            NotImplementedError: The class has none.
+            ValueError: A required one is missing.
+        """
+        raise NotImplementedError(f"{cls.__name__} has no resolve_arguments. Override it.")
+
+    def is_stateful(self) -> bool:
+        """Whether `step` needs states."""
+        return False
+
+    def is_graphable(self) -> bool:
+        """Whether `step` can be captured in a CUDA graph."""
+        return True
+
+    def has_transmission(self) -> bool:
+        """Whether `_run_transmission` maps the efforts of actuators to joints."""
+        return False
+
+    def state(self) -> Any:
+        """Return a fresh state, or None when there is nothing to remember."""
+        return None
+
+    def step(
+        self,
+        sim_state: Any,
+        sim_control: Any,
+        current_act_state: Any = None,
+        next_act_state: Any = None,
+        dt: float | None = None,
+    ) -> None:
+        """Add the efforts of this step to the output array.
+
+        Args:
+            sim_state: Object with positions and velocities.
+            sim_control: Object with targets, feedforward and output.
+            current_act_state: State before this step.
+            next_act_state: Where the state after this step goes, maybe the same.
+            dt: Physics step [s].
+
+        Raises:
+            ValueError: There is a transmission, but no array for what goes into it.
+        """
+        if not self.has_transmission():
+            efforts = getattr(sim_control, self.control_output_attr)
+            self._run_controller(sim_state, sim_control, efforts, self.output_indices, current_act_state, dt)
+        else:
+            efforts = self._actuation_forces
+            if efforts is None:
+                raise ValueError(
+                    f"{type(self).__name__}._actuation_forces = None: must be an array, float32 "
+                    f"({self.num_actuators},), for there is a transmission. Allocate it in the constructor."
+                )
+            self._run_controller(sim_state, sim_control, efforts, self._sequential_indices, current_act_state, dt)
+            self._run_transmission(efforts, sim_control)
+        if self.is_stateful():
+            self._run_state_manager(sim_state, sim_control, current_act_state, next_act_state, dt)
+
+    def _run_controller(
+        self,
+        sim_state: Any,
+        sim_control: Any,
+        controller_output: wp.array,
+        output_indices: wp.array,
+        current_state: Any,
+        dt: float | None,
+    ) -> None:
+        """Add efforts to `controller_output` at `output_indices`."""
+
+    def _run_state_manager(
+        self, sim_state: Any, sim_control: Any, current_state: Any, next_state: Any, dt: float | None
+    ) -> None:
+        """Write what is remembered after this step into `next_state`."""
+
+    def _run_transmission(self, actuation_forces: wp.array, sim_control: Any) -> None:
+        """Map the efforts of the actuators to the output array."""
+
+
+def require_as_many(input_indices: wp.array, output_indices: wp.array) -> None:
+    """Raise a `ValueError` unless there are as many outputs as inputs."""
+    if len(output_indices) != len(input_indices):
+        raise ValueError(
+            f"output_indices has length {len(output_indices)}: must match input_indices, {len(input_indices)}. "
+            "Give one output per actuator."
+        )
