@@ -200,6 +200,15 @@ def test_efforts_of_a_step_stay_what_they_were() -> None:
     assert (first == 200.0).all()
 
 
+def test_computed_efforts_can_be_left_out() -> None:
+    """The efforts are the same, and who asks is told what to call."""
+    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))
+    model.observe_efforts(False)
+    assert (applied(model, 9.0) == 300.0).all()
+    with pytest.raises(RuntimeError, match="Call observe_efforts"):
+        _ = model.computed_effort
+
+
 def test_tensors_go_in_and_out_without_a_copy() -> None:
     """Efforts and parameters are tensors, and those of parameters the plan's own memory."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")

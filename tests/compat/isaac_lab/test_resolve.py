@@ -60,6 +60,7 @@ def test_limits_of_implicit_models(which: str, limit: float | None, sim: float |
     expected = of_robot if ignored else limit or sim or of_robot
     for name in (which, f"{which}_sim"):
         assert values(cfg, name, rules) == [expected] * 3
+        assert resolved(cfg, rules).limits[name] == (None if ignored else limit or sim)
 
 
 def test_a_joint_that_a_dictionary_leaves_out() -> None:

@@ -2,8 +2,8 @@
 
 Arrays go in and out as they lie, see `ActuatedArrays`. Attributes such as `stiffness` are arrays `(num_envs,
 num_joints)` of Torch where the program has imported it, or else of the library of the values that were given; those
-that the law reads are the plan's own, so that writing to them acts at the next step. The gain over Isaac Lab's limits:
-the speed at which a DC motor brakes with its full effort follows its limits whenever they change.
+that the law reads are the plan's own, so that writing to them acts at the next step. Otherwise than in Isaac Lab, the
+speed at which a DC motor brakes with its full effort follows its limits whenever they change.
 """
 
 from __future__ import annotations
@@ -186,11 +186,19 @@ class ActuatorBase:
                     actuator.delay.delay_steps.assign(self._lags)
         self._arrays.reset(indices=rows)
 
+    def observe_efforts(self, on: bool = True) -> None:
+        """Keep `computed_effort` from the next step on, as is the default, or stop it, which saves most of the time."""
+        self._arrays.observe_efforts(on)
+
     # what it consists of
 
     @property
     def computed_effort(self) -> Any:
-        """Efforts of the last `compute` before the limits [N·m or N], `(num_envs, num_joints)`."""
+        """Efforts of the last `compute` before the limits [N·m or N], `(num_envs, num_joints)`.
+
+        Raises:
+            RuntimeError: `observe_efforts` ended it.
+        """
         if self._made is None:
             return self._tensor(np.zeros(self._shape, np.float32))
         computed: Any = np.ascontiguousarray(self._arrays.computed_efforts, np.float32)
