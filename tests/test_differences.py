@@ -15,6 +15,7 @@ TESTS = REPOSITORY / "tests"
 AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
 ISAAC_SIM, PROPERTIES, NEWTON = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py", "compat/test_newton.py"
 PORTABILITY, LATER = "compat/test_portability.py", "pipeline/test_later_names.py"
+ASSEMBLY = "pipeline/test_assembly.py"
 ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
 
 # by section, the subject of each line, and where it is tested: file and function
@@ -181,6 +182,15 @@ TESTED = {
         "`reset()` leaves feedforward alone": (WRAPPER, "feedforward_takes_subsets_and_stays"),
         "A feedforward on a joint without an actuator": (WRAPPER, "feedforward_passes_delay_and_clamp"),
     },
+    "Isaac Lab's models": {
+        "limits of `ActuatorNetLSTM`": ("compat/isaac_lab/test_against_isaac_lab.py", "efforts_are_those_of_isaac_lab"),
+        "values that a cfg leaves out": (
+            "compat/isaac_lab/test_resolve.py",
+            "a_joint_that_a_dictionary_leaves_out limits_of_implicit_models",
+        ),
+        "the cfg": ("compat/isaac_lab/test_models.py", "a_gear_turns_motor_limits_into_those_of_the_joint"),
+        "efforts that are not finite": (ASSEMBLY, "bad_input_stops_one_joint_for_one_step"),
+    },
 }
 
 
@@ -190,7 +200,7 @@ def lines() -> dict[str, list[str]]:
     for line in PAGE.read_text("utf-8").splitlines():
         if line.startswith("## "):
             section = found.setdefault(line[3:], [])
-        elif match := re.match(r"\| ([^|]+) \|(?! there| newton| here)|- (.+)", line):
+        elif match := re.match(r"\| ([^|]+) \|(?! there| newton| Isaac Lab| here)|- (.+)", line):
             section.append(match[1] or match[2])
     return found
 

@@ -10,12 +10,13 @@ import sys
 from pathlib import Path
 
 import laws_header
+import limits_page
 import node_pages
 import public_names
 import python_api
 
 # each has a function `outputs`, which returns text by path
-PIECES = (laws_header, public_names, python_api, node_pages)
+PIECES = (laws_header, public_names, python_api, node_pages, limits_page)
 
 
 def stale() -> dict[Path, str]:

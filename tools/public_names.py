@@ -49,7 +49,7 @@ def page(text: str) -> str:
         summary = "\n".join(f"   {name}" for name in names)
         classes = "\n".join(f".. autoclass:: {name}" for name in names)
         block = f"\n.. autosummary::\n\n{summary}\n\n{classes}\n\n"
-        text = _filled(PAGE, text, f".. generated: {part}\n", block, ".. end of generated")
+        text = filled(PAGE, text, f".. generated: {part}\n", block, ".. end of generated")
     return text
 
 
@@ -66,10 +66,10 @@ def overview(text: str) -> str:
         schemas = ", ".join(f"`{config.SCHEMA}`" for config in configs)
         rows.append(f"| {stage} | {does} | {names} | {schemas} |")
     table = "\n".join(["", *rows, "", ""])
-    return _filled(OVERVIEW, text, "<!-- generated: laws -->\n", table, "<!-- end of generated -->")
+    return filled(OVERVIEW, text, "<!-- generated: laws -->\n", table, "<!-- end of generated -->")
 
 
-def _filled(file: Path, text: str, start: str, block: str, end: str) -> str:
+def filled(file: Path, text: str, start: str, block: str, end: str) -> str:
     """The text with the block between its markers."""
     pattern = f"{re.escape(start)}.*?{re.escape(end)}"
     text, found = re.subn(pattern, lambda _: start + block + end, text, flags=re.DOTALL)
