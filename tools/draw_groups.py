@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
-from matplotlib.patches import FancyBboxPatch
-
 TARGET = Path(__file__).resolve().parents[1] / "data" / "actuator_groups.png"
 LEGS, ARM, GRIPPER, LINK = "#D55E00", "#0072B2", "#009E73", "#666666"
 # chains of joints, from the body outwards, by group
@@ -27,6 +24,10 @@ WORDS = {
 
 
 def main() -> None:
+    """Draw it."""
+    import matplotlib.pyplot as plt
+    from matplotlib.patches import FancyBboxPatch
+
     figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     body = FancyBboxPatch((0.6, 2.2), 3.8, 0.6, boxstyle="round,pad=0.08,rounding_size=0.25", facecolor="#CCCCCC")
     axes.add_patch(body)

@@ -15,6 +15,7 @@ END = "<!-- end of generated -->"
 LIMITS = ("effort_limit", "effort_limit_sim", "velocity_limit", "velocity_limit_sim")
 # what the robot of the tables has, and what the cfg says
 HAS = {"effort_limit_sim": 90.0, "velocity_limit_sim": 9.0, "stiffness": 7.0, "armature": 0.1}
+GEAR = {"gear_ratio": 6.0}
 SAYS = {"effort_limit": 50.0, "effort_limit_sim": 60.0, "velocity_limit": 5.0, "velocity_limit_sim": 6.0}
 
 
@@ -46,9 +47,9 @@ def _rules() -> str:
         ("`velocity_limit=5` alone, implicit", ImplicitActuatorCfg, {"velocity_limit": 5.0}, "velocity_limit_sim"),
         ("no `effort_limit_sim`, explicit", IdealPDActuatorCfg, {}, "effort_limit_sim"),
         ("no `effort_limit_sim`, implicit", ImplicitActuatorCfg, {}, "effort_limit_sim"),
-        ("`gear_ratio=6`, `effort_limit=50`", IdealPDActuatorCfg, {"gear_ratio": 6.0, "effort_limit": 50.0}, "effort_limit"),
-        ("`gear_ratio=6`, `velocity_limit=5`", IdealPDActuatorCfg, {"gear_ratio": 6.0, "velocity_limit": 5.0}, "velocity_limit"),
-    ]  # fmt: skip
+        ("`gear_ratio=6`, `effort_limit=50`", IdealPDActuatorCfg, GEAR | {"effort_limit": 50.0}, "effort_limit"),
+        ("`gear_ratio=6`, `velocity_limit=5`", IdealPDActuatorCfg, GEAR | {"velocity_limit": 5.0}, "velocity_limit"),
+    ]
     rows = [["the cfg says", "property", "the robot has", "by the documentation", "by Isaac Lab's code"]]
     for words, cfg_class, given, name in cases:
         by_rules = [_found(cfg_class, given, [name], rules)[0] for rules in ("documentation", "code")]

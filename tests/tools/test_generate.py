@@ -177,7 +177,7 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
     monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
-    assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingPositionBased, " in text
+    assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, " in text
     (tmp_path / "generated_laws.h").write_text(text)
     file = tmp_path / "trial.cpp"
     file.write_text("""
