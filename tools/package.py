@@ -160,7 +160,9 @@ def _pytest_settings() -> bytes:
     """The repository's settings for pytest, with the package's root as import root."""
     options = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]
     options["pythonpath"] = [".", *options["pythonpath"]]
-    lines = [f"{key} = {' '.join(value) if isinstance(value, list) else value}" for key, value in options.items()]
+    # of some lists each item has to have a line of its own
+    shown = {key: "\n    ".join(["", *value]) if isinstance(value, list) else value for key, value in options.items()}
+    lines = [f"{key} = {value}" for key, value in shown.items()]
     return "\n".join(["[pytest]", *lines, ""]).encode()
 
 

@@ -6,6 +6,7 @@ What differs on purpose is the table *The same file in newton* of `docs/Differen
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -90,10 +91,10 @@ def file_with(
     folder: Path, robots: Path, motor: tuple[Any, Sequence[Any], Any], edit: Callable[[Any], Any] = bool
 ) -> Path:
     """A robot file with this motor on both joints, and with what `edit` does to the prim of the first."""
-    stage = Usd.Stage.Open(str(robots / "arm_2dof.usda"))
-    stage.RemovePrim(f"{ROOT}/Actuators")
-    stage.Export(str(folder / "arm.usda"))
+    # a copy: USD shares an open file among all who have it
+    shutil.copy(robots / "arm_2dof.usda", folder / "arm.usda")
     stage = Usd.Stage.Open(str(folder / "arm.usda"))
+    stage.RemovePrim(f"{ROOT}/Actuators")
     controller, clamping, delay = motor
     prims = [
         add_actuator(ROOT, name, name, controller, clamping=list(clamping), delay=delay, stage=stage) for name in NAMES

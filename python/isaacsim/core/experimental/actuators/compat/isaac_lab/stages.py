@@ -76,6 +76,7 @@ def to_usd(
         ['leg: delays from 1 to 3 steps: a prim has one delay, 3']
         >>> groups_of(stage, "/World/Pendulum")["leg"].min_delay
         1
+        >>> stage.Reload()
     """
     with needs("to_usd", "usd"):
         from ...usd.author import joints_to_drive, others_driving
