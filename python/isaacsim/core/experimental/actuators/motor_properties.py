@@ -69,9 +69,15 @@ class _Access:
 
     def write(self, articulation: Any, values: np.ndarray, columns: Sequence[int]) -> None:
         """Set values, shape `(parts, robots, DOFs)`, in some columns."""
-        parts = [np.ascontiguousarray(part[:, columns]) for part in values]
-        given = [None] * self.first + parts
-        getattr(articulation, self.setter)(*given, dof_indices=list(columns), **dict(self.options))
+        self.set(articulation, [np.ascontiguousarray(part[:, columns]) for part in values], columns)
+
+    def set(
+        self, articulation: Any, parts: Sequence[np.ndarray], columns: Sequence[int], rows: np.ndarray | None = None
+    ) -> None:
+        """Set parts `(rows, columns)`; None means all rows."""
+        given = [None] * self.first + [*parts]
+        where = {} if rows is None else {"indices": rows}
+        getattr(articulation, self.setter)(*given, **where, dof_indices=list(columns), **dict(self.options))
 
 
 _FRICTION = "get_dof_friction_properties", "set_dof_friction_properties"
@@ -90,6 +96,13 @@ _ACCESS = {
     "stiffness": _Access(*_GAINS, 1, 0, _NO_DEFAULTS),
     "damping": _Access(*_GAINS, 1, 1, _NO_DEFAULTS),
 }
+
+
+def read_property(articulation: Any, name: str) -> np.ndarray | None:
+    """Values of a property, `(robots, DOFs)`; None where the articulation does not tell them."""
+    access = _ACCESS[name]
+    return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
+
 
 _taken: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], _Note]] = weakref.WeakKeyDictionary()
 
@@ -182,7 +195,7 @@ class DrawnProperties:
         else:
             drawn[rows[:, None], columns] = values
         parts = [np.ascontiguousarray(values)] * access.parts
-        getattr(self._articulation, access.setter)(*parts, indices=None if every else rows, dof_indices=columns)
+        access.set(self._articulation, parts, columns, None if every else rows)
 
     def note(self) -> bool:
         """Note what was drawn last as what was set: where that still holds, `restore_properties` restores.

@@ -6,7 +6,6 @@ value: what a parameter was before anything of it was drawn.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -292,29 +291,31 @@ class Randomization:
     def _find(self) -> _Found:
         """The arrays that are drawn into; parameters may have got others since."""
         arrays = _Arrays(self._parameters)
-        made = _Found(len(self._parameters.mirrors), Draws([], self._num_robots), [], {}, arrays.flushes)
         draws: list[Draw] = []
+        parameters: list[tuple[np.ndarray, np.ndarray]] = []
+        properties: dict[str, tuple[np.ndarray, list[int]]] = {}
         # what strength multiplies comes before it
         bases: dict[tuple[int, int], np.ndarray] = {}
         for name, wish in sorted(self._wishes.items(), key=lambda item: item[0] == STRENGTH):
             for joint, given in wish.by_joint.items():
-                numbers = given, key_of(wish.seed, name, "" if given.per_robot else joint), wish.each_reset
+                drawn = given, key_of(wish.seed, name, "" if given.per_robot else joint), wish.each_reset
                 if name in JOINT_PROPERTIES:
                     if (nominal := self._nominal_property(name, joint)) is not None:
-                        of_all, columns = made.properties.setdefault(name, (self._nominal_properties[name].copy(), []))
+                        of_all, columns = properties.setdefault(name, (self._nominal_properties[name].copy(), []))
                         columns.append(self._column(joint))
-                        draws.append(Draw(of_all[:, columns[-1]], nominal, given.operation, *numbers))
+                        draws.append(Draw(of_all[:, columns[-1]], nominal, given.operation, *drawn))
                     continue
                 for place in self._places_of(name, joint):
                     nominal, out = self._nominal_values(place), arrays.values(place)
-                    made.parameters.append((out, nominal))
+                    parameters.append((out, nominal))
                     if name == STRENGTH:
-                        draws.append(Draw(out, bases.get(place.key, nominal), "scale", *numbers))
+                        draws.append(Draw(out, bases.get(place.key, nominal), "scale", *drawn))
                         continue
                     if place.is_effort and joint in getattr(self._wishes.get(STRENGTH), "by_joint", ()):
                         out = bases[place.key] = nominal.copy()
-                    draws.append(Draw(out, nominal, given.operation, *numbers))
-        return dataclasses.replace(made, draws=Draws(draws, self._num_robots))
+                    draws.append(Draw(out, nominal, given.operation, *drawn))
+        made = Draws(draws, self._num_robots)
+        return _Found(len(self._parameters.mirrors), made, parameters, properties, arrays.flushes)
 
     def _places_of(self, name: str, joint: str) -> list[_Place]:
         """Where a parameter of a joint is; its strength is in all that are efforts."""

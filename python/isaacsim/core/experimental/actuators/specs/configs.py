@@ -22,6 +22,64 @@ Kind = Literal["controller", "clamping", "delay"]
 MAX_DELAY_STEPS = 4096
 
 
+# what several laws have is described once
+_KP: dict[str, Any] = {
+    "attribute": "newton:kp",
+    "type": "float",
+    "unit": "N·m/rad or N/m",
+    "fallback": 0.0,
+    "lower": 0.0,
+}
+_KI: dict[str, Any] = {
+    "attribute": "newton:ki",
+    "type": "float",
+    "unit": "N·m/(rad·s) or N/(m·s)",
+    "fallback": 0.0,
+    "lower": 0.0,
+}
+_KD: dict[str, Any] = {
+    "attribute": "newton:kd",
+    "type": "float",
+    "unit": "N·m·s/rad or N·s/m",
+    "fallback": 0.0,
+    "lower": 0.0,
+}
+_CONST: dict[str, Any] = {"attribute": "newton:constEffort", "type": "float", "unit": "N·m or N", "fallback": 0.0}
+_INTEGRAL_MAX: dict[str, Any] = {
+    "attribute": "newton:integralMax",
+    "type": "float",
+    "unit": "rad·s or m·s",
+    "fallback": math.inf,
+    "lower": 0.0,
+    "infinite": True,
+}
+_STALL: dict[str, Any] = {
+    "attribute": "newton:saturationEffort",
+    "type": "float",
+    "unit": "N·m or N",
+    "fallback": math.inf,
+    "lower": 0.0,
+    "infinite": True,
+}
+_NO_LOAD: dict[str, Any] = {
+    "attribute": "newton:velocityLimit",
+    "type": "float",
+    "unit": "rad/s or m/s",
+    "fallback": math.inf,
+    "lower": 0.0,
+    "above": True,
+    "infinite": True,
+}
+_PEAK: dict[str, Any] = {
+    "attribute": "newton:maxMotorEffort",
+    "type": "float",
+    "unit": "N·m or N",
+    "fallback": math.inf,
+    "lower": 0.0,
+    "infinite": True,
+}
+
+
 class Config:
     """What one applied schema of an actuator prim says."""
 
@@ -47,11 +105,11 @@ class PDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "NewtonPDControlAPI"
 
-    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    kp: float = parameter(**_KP)
     """Proportional gain (stiffness) [N·m/rad or N/m]."""
-    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    kd: float = parameter(**_KD)
     """Derivative gain (damping) [N·m·s/rad or N·s/m]."""
-    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    const_effort: float = parameter(0.0, **_CONST)
     """Effort added at every step [N·m or N]."""
 
 
@@ -61,23 +119,18 @@ class PIDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "NewtonPIDControlAPI"
 
-    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    kp: float = parameter(**_KP)
     """Proportional gain [N·m/rad or N/m]."""
-    ki: float = parameter(attribute="newton:ki", type="float", unit="N·m/(rad·s) or N/(m·s)", fallback=0.0, lower=0.0)
+    ki: float = parameter(**_KI)
     """Integral gain [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    kd: float = parameter(**_KD)
     """Derivative gain [N·m·s/rad or N·s/m]."""
     integral_max: float = parameter(
         math.inf,
-        attribute="newton:integralMax",
-        type="float",
-        unit="rad·s or m·s",
-        fallback=math.inf,
-        lower=0.0,
-        infinite=True,
+        **_INTEGRAL_MAX,
     )
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
-    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    const_effort: float = parameter(0.0, **_CONST)
     """Effort added at every step [N·m or N]."""
 
 
@@ -90,13 +143,13 @@ class GearedPDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
 
-    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    kp: float = parameter(**_KP)
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    kd: float = parameter(**_KD)
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
     gear: float = parameter(1.0, attribute="newton:gear", type="float", unit="", fallback=1.0)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    const_effort: float = parameter(0.0, **_CONST)
     """Effort added at the motor at every step [N·m or N]."""
 
 
@@ -110,25 +163,20 @@ class GearedPIDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
 
-    kp: float = parameter(attribute="newton:kp", type="float", unit="N·m/rad or N/m", fallback=0.0, lower=0.0)
+    kp: float = parameter(**_KP)
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    ki: float = parameter(attribute="newton:ki", type="float", unit="N·m/(rad·s) or N/(m·s)", fallback=0.0, lower=0.0)
+    ki: float = parameter(**_KI)
     """Integral gain at the motor [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(attribute="newton:kd", type="float", unit="N·m·s/rad or N·s/m", fallback=0.0, lower=0.0)
+    kd: float = parameter(**_KD)
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
     integral_max: float = parameter(
         math.inf,
-        attribute="newton:integralMax",
-        type="float",
-        unit="rad·s or m·s",
-        fallback=math.inf,
-        lower=0.0,
-        infinite=True,
+        **_INTEGRAL_MAX,
     )
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
     gear: float = parameter(1.0, attribute="newton:gear", type="float", unit="", fallback=1.0)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, attribute="newton:constEffort", type="float", unit="N·m or N", fallback=0.0)
+    const_effort: float = parameter(0.0, **_CONST)
     """Effort added at the motor at every step [N·m or N]."""
 
 
@@ -161,31 +209,15 @@ class DCMotorClampingConfig(ClampingConfig):
     SCHEMA: ClassVar[str] = "NewtonDCMotorClampingAPI"
 
     saturation_effort: float = parameter(
-        attribute="newton:saturationEffort",
-        type="float",
-        unit="N·m or N",
-        fallback=math.inf,
-        lower=0.0,
-        infinite=True,
+        **_STALL,
     )
     """Stall effort [N·m or N]; inf switches the speed curve off."""
     velocity_limit: float = parameter(
-        attribute="newton:velocityLimit",
-        type="float",
-        unit="rad/s or m/s",
-        fallback=math.inf,
-        lower=0.0,
-        above=True,
-        infinite=True,
+        **_NO_LOAD,
     )
     """No-load speed [rad/s or m/s]; inf switches the speed curve off."""
     max_motor_effort: float = parameter(
-        attribute="newton:maxMotorEffort",
-        type="float",
-        unit="N·m or N",
-        fallback=math.inf,
-        lower=0.0,
-        infinite=True,
+        **_PEAK,
     )
     """Largest effort at any speed [N·m or N]; inf means no limit."""
 
@@ -201,31 +233,15 @@ class DCMotorCutoffClampingConfig(ClampingConfig):
     SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
 
     saturation_effort: float = parameter(
-        attribute="newton:saturationEffort",
-        type="float",
-        unit="N·m or N",
-        fallback=math.inf,
-        lower=0.0,
-        infinite=True,
+        **_STALL,
     )
     """Stall effort [N·m or N]; inf leaves `max_motor_effort` up to no-load speed, and nothing from there on."""
     velocity_limit: float = parameter(
-        attribute="newton:velocityLimit",
-        type="float",
-        unit="rad/s or m/s",
-        fallback=math.inf,
-        lower=0.0,
-        above=True,
-        infinite=True,
+        **_NO_LOAD,
     )
     """No-load speed [rad/s or m/s]; inf switches the speed dependence off."""
     max_motor_effort: float = parameter(
-        attribute="newton:maxMotorEffort",
-        type="float",
-        unit="N·m or N",
-        fallback=math.inf,
-        lower=0.0,
-        infinite=True,
+        **_PEAK,
     )
     """Largest effort at any speed [N·m or N]; inf means no limit."""
 

@@ -49,8 +49,8 @@ class Distribution:
 
 
 @dataclass(frozen=True, repr=False)
-class Uniform(Distribution):
-    """Every number from `low` to `high` is as likely as any other; of integers, both ends included."""
+class Range(Distribution):
+    """Numbers between two others."""
 
     low: float
     high: float
@@ -59,22 +59,19 @@ class Uniform(Distribution):
     def bounds(self) -> tuple[float, float]:
         """Smallest and largest number that is drawn."""
         return self.low, self.high
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(Range):
+    """Every number from `low` to `high` is as likely as any other; of integers, both ends included."""
 
     def _rule(self) -> str:
         return "" if self.low <= self.high else "must be low <= high"
 
 
 @dataclass(frozen=True, repr=False)
-class LogUniform(Distribution):
+class LogUniform(Range):
     """Numbers whose logarithm is uniform: a half is as likely as a double."""
-
-    low: float
-    high: float
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Smallest and largest number that is drawn."""
-        return self.low, self.high
 
     def _rule(self) -> str:
         return "" if 0.0 < self.low <= self.high else "must be 0 < low <= high"

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hosts.values import as_numpy
+from ...motor_properties import read_property
 from ...pipeline.entry import ActuatorConfig
 from ...specs.distributions import Uniform
 from ...specs.patterns import assigned
@@ -18,17 +18,8 @@ from .motors import actuators_of, delay_range
 from .resolve import DEFAULTS, DRIVE, EXPLICIT_EFFORT_LIMIT_SIM, PROPERTIES, SOLVER, Rules, resolve
 from .table import ResolutionTable
 
-# where an articulation has each property: a getter, and which of what it returns
-_GETTERS = {
-    "stiffness": ("get_dof_gains", 0),
-    "damping": ("get_dof_gains", 1),
-    "effort_limit_sim": ("get_dof_max_efforts", None),
-    "velocity_limit_sim": ("get_dof_max_velocities", None),
-    "armature": ("get_dof_armatures", None),
-    "friction": ("get_dof_friction_properties", 0),
-    "dynamic_friction": ("get_dof_friction_properties", 1),
-    "viscous_friction": ("get_dof_friction_properties", 2),
-}
+# properties that articulations call otherwise
+_THERE = {"friction": "static_friction"}
 
 
 @dataclass(frozen=True)
@@ -90,10 +81,9 @@ def values_of(articulation: Any) -> dict[str, np.ndarray]:
     """What the robots have now, by name of `PROPERTIES`, `(robots, DOFs)`; `DEFAULTS` for what cannot be asked."""
     shape = len(articulation.paths), articulation.num_dofs
     found: dict[str, np.ndarray] = {}
-    for name, (getter, at) in _GETTERS.items():
-        given = getattr(articulation, getter)() if hasattr(articulation, getter) else DEFAULTS[name]
-        given = given[at] if at is not None and isinstance(given, tuple | list) else given
-        found[name] = np.array(np.broadcast_to(as_numpy(given), shape), np.float32)
+    for name in PROPERTIES:
+        given = read_property(articulation, _THERE.get(name, name))
+        found[name] = np.array(np.broadcast_to(DEFAULTS[name] if given is None else given, shape), np.float32)
     return found
 
 
@@ -137,8 +127,7 @@ def resolve_groups(
                 # that of explicit models stands for none
                 differs &= ~(np.isinf(own[name]) & (resolved.values[name] == EXPLICIT_EFFORT_LIMIT_SIM))
             if name in resolved.said and differs.any():
-                where = "static_friction" if name == "friction" else name
-                found.properties.append((where, columns, resolved.values[name]))
+                found.properties.append((_THERE.get(name, name), columns, resolved.values[name]))
     if problems:
         raise ValueError("\n".join(problems))
     covered = {at for _, columns in of_groups.values() for at in columns}
