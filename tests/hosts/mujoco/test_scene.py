@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
-from isaacsim.core.experimental.actuators.hosts.mujoco.scene import Axis, Scene, read_scene
+from isaacsim.core.experimental.actuators.hosts.mujoco.newton_reader import read_scene
+from isaacsim.core.experimental.actuators.hosts.mujoco.scene import Axis, Scene
 from places import REPOSITORY, ROBOTS
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots

@@ -31,7 +31,8 @@ from .dynamics import Equations, Layout, base_of, link_inertias
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import build_model, initial_state
-from .scene import Scene, read_scene
+from .newton_reader import read_scene
+from .scene import Scene
 
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
