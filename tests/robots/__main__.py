@@ -34,6 +34,9 @@ from .files import Robot, robots_of
 from .one import SAME
 
 NONE = "-"
+# what inertias may change the mass matrix by that no body can have and that are repaired
+REPAIRED = 0.05
+MASS = ("mass", "bias")
 REPOSITORY = Path(__file__).parents[2]
 COLUMNS = (
     *("robot", "opens", "DOFs", "driven", "M", "bias", "ranges", "friction", "coupled"),
@@ -56,6 +59,11 @@ class Row:
     @property
     def in_mujoco(self) -> bool:
         """Whether MuJoCo opens the original, and something in it moves."""
+        return self.is_compared and self.found["original_without"] != "refusal"
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether there is something to compare with."""
         return bool(self.found.get("original_dofs"))
 
     @property
@@ -65,18 +73,22 @@ class Row:
         reasons = [f"{part}: {text}" for part, text in found["errors"].items() if part != "original"]
         if not self.opens:
             return reasons or ["open: no reason told"]
-        if self.in_mujoco:
+        if self.is_compared:
             if found["lost"]:
                 reasons.append(f"joints lost: {', '.join(found['lost'][:5])}")
             if found["unknown"]:
                 reasons.append(f"joints the original lacks: {', '.join(found['unknown'][:5])}")
+            bound = REPAIRED if found["original_without"] == "refusal" else SAME
             for name in ("mass", "bias", "range", "friction"):
-                if not found.get(name, 0.0) <= SAME:
-                    reasons.append(f"{name} differs by {found[name]:.0e} at {found['where'][name]}")
+                if not found.get(name, 0.0) <= (SAME if name in ("range", "friction") else bound):
+                    because = (
+                        " (links without mass or inertia in the original)" if found["massless"] and name in MASS else ""
+                    )
+                    reasons.append(f"{name}{because} differs by {found[name]:.0e} at {found['where'][name]}")
         elif not found["dofs"]:
             reasons.append("no DOFs")
         reasons += [
-            f"{kind} broken by {value:.0f} times what is slack" for kind, value in found.get("strain", {}).items()
+            f"{kind} broken by {value:.1f} times what is slack" for kind, value in found.get("strain", {}).items()
         ]
         for name, text in (("finite", "motion"), ("within_limits", "limits"), ("gains_restored", "gains")):
             if found.get(name) is False:
@@ -84,6 +96,12 @@ class Row:
         if found.get("driven") != found.get("to_drive"):
             reasons.append(f"driven: {found['driven']} of {found['to_drive']}")
         return reasons
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """For the JSON file."""
+        robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
+        return robot | {"name": self.robot.name, "behaves": not self.wrong, "wrong": self.wrong, "found": self.found}
 
     @property
     def cells(self) -> list[str]:
@@ -94,7 +112,7 @@ class Row:
             return {True: "yes", False: "no"}.get(found.get(name), NONE)
 
         def number(name: str) -> str:
-            return f"{found[name]:.0e}" if self.in_mujoco and name in found else NONE
+            return f"{found[name]:.0e}" if self.is_compared and name in found else NONE
 
         coupled = ("no" if found.get("strain") else "yes") if found.get("coupled") else NONE
         texts = [
@@ -193,16 +211,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for row in rows_of(robots, given.at_once, given.seconds, given.gibibytes):
         rows.append(row)
         print(f"| {' | '.join(row.cells)} |", flush=True)
+        if given.json:
+            given.json.write_text(json.dumps([row.told for row in rows], indent=1))
     print()
     for line in summary(rows):
         print(line)
-    if given.json:
-        told = [
-            {"file": str(row.robot.file), "original": str(row.robot.original), "wheel": row.robot.wheel}
-            | {"name": row.robot.name, "behaves": not row.wrong, "wrong": row.wrong, "found": row.found}
-            for row in rows
-        ]
-        given.json.write_text(json.dumps(told, indent=1))
     return 0
 
 

@@ -75,7 +75,11 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         from .original import Original
 
         original = opened["original"] = Original(origin)
-        return {"original_dofs": len(original.joints), "original_without": original.without}
+        return {
+            "original_dofs": len(original.joints),
+            "original_without": original.without,
+            "massless": original.massless,
+        }
 
     is_open = found.run("open", open_it)
     if origin is not None:
@@ -146,6 +150,8 @@ def plain(name: str) -> str:
 
 def compare(robots: list[Any], matched: list[list[int | None]], original: Any) -> dict[str, Any]:
     """Mass matrix and bias at random states within limits; limits and friction."""
+    from .original import no_limit
+
     random = np.random.default_rng(1)
     worst = {"mass": 0.0, "bias": 0.0, "range": 0.0, "friction": 0.0}
     where: dict[str, str] = {}
@@ -170,7 +176,7 @@ def compare(robots: list[Any], matched: list[list[int | None]], original: Any) -
         apart = {
             "mass": mass,
             "bias": bias,
-            "range": distance(np.stack([lower, upper], axis=1), due),
+            "range": distance(no_limit(np.stack([lower, upper], axis=1)), due),
             "friction": distance(np.stack([static, viscous], axis=1), original.frictions(joints)),
         }
         for name, errors in apart.items():

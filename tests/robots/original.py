@@ -16,6 +16,7 @@ HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE
 JOINT, CONNECT, WELD, TENDON = (
     int(getattr(mujoco.mjtEq, f"mjEQ_{name}")) for name in ("JOINT", "CONNECT", "WELD", "TENDON")
 )
+LINKS = re.compile(r"<link\b[^>]*?\bname\s*=\s*[\"']([^\"']+)[\"'][^>]*?(?<!/)>(.*?)</link>", re.DOTALL)
 # what soft constraints leave open: at hinges, slides, and in loops and tendons [rad or m]
 SLACK = {HINGE: 0.03, SLIDE: 0.003, None: 0.01}
 # of a URDF, in this order: what is left out for MuJoCo to open it
@@ -47,15 +48,19 @@ class Original:
 
     def __init__(self, path: Path) -> None:
         self.without = ""
-        """What MuJoCo cannot read, visuals or meshes."""
+        """What had to go for MuJoCo to open it: "visuals", "meshes", or its "refusal" of inertias no body can have."""
         text = ""
         if kind_of(path) == "urdf":
-            self.model, self.without, text = _from_urdf(path)
+            text = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
+            self.model, self.without = _from_urdf(text)
         else:
             self.model = mujoco.MjModel.from_xml_path(str(path))
         self.data = mujoco.MjData(self.model)
         self.joints = [j for j in range(self.model.njnt) if self.model.jnt_type[j] in (HINGE, SLIDE)]
         """Hinges and slides."""
+        self._urdf_limits = _limits(text)
+        self.massless = _massless(text)
+        """Links that weigh nothing, and something in USD."""
         self.couplings = [*self._equalities(), *self._mimics(text)]
         """Joints that follow others."""
 
@@ -74,9 +79,13 @@ class Original:
         return self.model.qpos0[self.model.jnt_qposadr[joints]]
 
     def ranges(self, joints: list[int]) -> np.ndarray:
-        """Lower and upper limits, infinite for none, shape `(joints, 2)`."""
+        """Lower and upper limits, infinite for none, shape `(joints, 2)`; of a URDF as it says, equal ones included."""
         limited = self.model.jnt_limited[joints].astype(bool)[:, None]
-        return np.where(limited, self.model.jnt_range[joints], [-np.inf, np.inf])
+        ranges = np.where(limited, self.model.jnt_range[joints], [-np.inf, np.inf])
+        for i, joint in enumerate(joints):
+            if limits := self._urdf_limits.get(self.name(joint)):
+                ranges[i] = limits
+        return no_limit(ranges)
 
     def frictions(self, joints: list[int]) -> np.ndarray:
         """Dry and viscous friction, shape `(joints, 2)`."""
@@ -159,20 +168,90 @@ class Original:
         return found
 
 
-def _from_urdf(path: Path) -> tuple[Any, str, str]:
-    """Model of a URDF, what was left out, and the text."""
-    whole = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
-    first = None
+def _from_urdf(text: str) -> tuple[Any, str]:
+    """Model of a URDF with full paths, and what was left out."""
+    if "<mujoco" not in text:
+        told = '<mujoco><compiler strippath="false" discardvisual="true"/></mujoco>'
+        text = re.sub(r"(<robot\b[^>]*>)", rf"\1{told}", text, count=1)
+    errors = []
     for name, patterns in WITHOUT.items():
-        text = whole
         for pattern in patterns:
             text = re.sub(pattern, "", text, flags=re.DOTALL)
-        paths = '<mujoco><compiler strippath="false" discardvisual="true"/></mujoco>'
-        if "<mujoco" not in text:
-            text = re.sub(r"(<robot\b[^>]*>)", rf"\1{paths}", text, count=1)
         try:
-            return mujoco.MjModel.from_xml_string(text), name, whole
+            return mujoco.MjModel.from_xml_string(text), name
         except ValueError as error:
-            first = first or error
-            last = error
-    raise last
+            errors.append(error)
+    if "inertia" not in str(errors[-1]):
+        raise errors[0]
+    return _with_any_inertia(text), "refusal"
+
+
+def _with_any_inertia(text: str) -> Any:
+    """Model of a URDF whose inertias MuJoCo refuses, with these very inertias: the mass matrix is linear in them."""
+    links: dict[str, Any] = {}
+    for name, inside in LINKS.findall(text):
+        if inertial := re.search(r"<inertial\b.*?</inertial>", inside, re.DOTALL):
+            links[name] = inertial[0]
+    one = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    text = re.sub(r"<inertial\b.*?</inertial>", one, text, flags=re.DOTALL)
+    text = re.sub(r"<compiler ", '<compiler fusestatic="false" ', text, count=1)
+    model = mujoco.MjModel.from_xml_string(text)
+    for body in range(1, model.nbody):
+        inertial = links.get(mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body), "")
+        told = {
+            key: [float(one) for one in value.split()]
+            for key, value in re.findall(r"(\w+)\s*=\s*[\"']([^\"']*)", inertial)
+        }
+        xx, xy, xz, yy, yz, zz = (told.get(f"i{key}", [0.0])[0] for key in ("xx", "xy", "xz", "yy", "yz", "zz"))
+        values, axes = np.linalg.eigh([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        axes[:, 0] *= np.linalg.det(axes)
+        roll, pitch, yaw = told.get("rpy", [0.0] * 3)
+        quaternion = np.zeros(4)
+        mujoco.mju_mat2Quat(quaternion, (_turn(2, yaw) @ _turn(1, pitch) @ _turn(0, roll) @ axes).ravel())
+        model.body_mass[body] = told.get("value", [0.0])[0]
+        model.body_ipos[body] = told.get("xyz", [0.0] * 3)
+        model.body_iquat[body] = quaternion
+        model.body_inertia[body] = values
+        # MuJoCo takes bodies for simple whose mass matrix is diagonal in their joints, which held for the others
+        model.body_sameframe[body] = 0
+        model.body_simple[body] = 0
+    model.dof_simplenum[:] = 0
+    return model
+
+
+def _turn(axis: int, angle: float) -> np.ndarray:
+    """Rotation about an axis."""
+    sine, cosine = np.sin(angle), np.cos(angle)
+    matrix, (i, j) = np.eye(3), ((1, 2), (2, 0), (0, 1))[axis]
+    matrix[[i, i, j, j], [i, j, i, j]] = cosine, -sine, sine, cosine
+    return matrix
+
+
+def _massless(text: str) -> list[str]:
+    """Links of a URDF without mass or inertia but with colliders, from whose size USD gives a body both."""
+    return [
+        name
+        for name, inside in LINKS.findall(text)
+        if "<collision" in inside
+        and not all(
+            any(float(value) for value in re.findall(rf"\b{key}\s*=\s*[\"']([^\"']+)", inertial))
+            for inertial in [" ".join(re.findall(r"<inertial\b.*?</inertial>", inside, re.DOTALL))]
+            for key in ("value", "i(?:xx|yy|zz)")
+        )
+    ]
+
+
+def _limits(text: str) -> dict[str, tuple[float, float]]:
+    """Limits of the joints of a URDF that have some, 0 where it does not say."""
+    limits = {}
+    for whole, inside in re.findall(r"<joint\b([^>]*)>(.*?)</joint>", text, re.DOTALL):
+        joint = dict(re.findall(r"(\w+)\s*=\s*[\"']([^\"']*)[\"']", whole))
+        if joint.get("type") in ("revolute", "prismatic"):
+            told = dict(re.findall(r"\b(lower|upper)\s*=\s*[\"']([^\"']*)[\"']", inside))
+            limits[joint["name"]] = float(told.get("lower", 0.0)), float(told.get("upper", 0.0))
+    return limits
+
+
+def no_limit(ranges: np.ndarray) -> np.ndarray:
+    """Limits, those that no joint meets as infinite."""
+    return np.where(np.abs(ranges) > 1e8, np.copysign(np.inf, ranges), ranges)
