@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
-from isaacsim.core.experimental.actuators.hosts.mujoco.scene import Axis, Scene, read_scene
+from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
+from isaacsim.core.experimental.actuators.usd.physics.scene import Axis, Scene
 from places import REPOSITORY, ROBOTS
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
@@ -265,7 +266,7 @@ def test_mimic_joint_is_read(schema: str, values: dict, relation: str, expected:
         made.attribute("/World/Robot/follow", name, value)
     (mimic,) = read_scene(made.stage).mimics
     assert (mimic.follower.name, mimic.leader.name) == ("follow", "hinge")
-    assert (mimic.offset, mimic.ratio) == pytest.approx(expected, rel=1e-6)
+    assert mimic.coefficients == pytest.approx((*expected, 0, 0, 0), rel=1e-6)
 
 
 SCHEMA_ORDER = """

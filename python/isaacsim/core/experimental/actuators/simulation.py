@@ -28,11 +28,13 @@ class Simulation:
     Use it as a context manager, or call `close`.
 
     Args:
-        source: Path of a USD file, or a stage. Lengths in metres.
+        source: Path of a USD file, or a stage; MuJoCo converts its units to SI.
         dt: Physics step [s].
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
             copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. Only with MuJoCo.
         engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
+        strict_inertia: Whether an inertia that no body can have is refused; else MuJoCo gets the closest one that a
+            body can have, and a warning names the links.
 
     Raises:
         FileNotFoundError: No such file.
@@ -50,7 +52,13 @@ class Simulation:
     """
 
     def __init__(
-        self, source: str | os.PathLike[str] | Any, dt: float = 1 / 240, num_envs: int = 1, *, engine: str = "mujoco"
+        self,
+        source: str | os.PathLike[str] | Any,
+        dt: float = 1 / 240,
+        num_envs: int = 1,
+        *,
+        engine: str = "mujoco",
+        strict_inertia: bool = False,
     ) -> None:
         if not (math.isfinite(dt) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
@@ -59,7 +67,8 @@ class Simulation:
         host_class = _host_class(engine)
         from .usd.stage import open_stage
 
-        self._host = host_class(open_stage(source), float(dt), int(num_envs))
+        options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
+        self._host = host_class(open_stage(source), float(dt), int(num_envs), **options)
         self.engine = engine
         opened.enter(self)
 
@@ -157,7 +166,7 @@ class Simulation:
             raise HostError(f"engine = {self.engine!r}: draws no pictures. Use engine='mujoco' for them.")
         from .hosts.mujoco.picture import render
 
-        return render(self._host.model, self._host.data(env), width, height, **camera)
+        return render(*self._host.picture(env), width, height, **camera)
 
     def __enter__(self) -> Self:
         return self

@@ -20,6 +20,8 @@ from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
 from ...usd.joint_properties import read_property as authored_property
+from ...usd.physics.read import read_scene, with_drawn
+from ...usd.physics.scene import Scene
 from ...usd.stage import StageEdits
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
@@ -31,7 +33,6 @@ from .dynamics import Equations, Layout, base_of, link_inertias
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import build_model, initial_state
-from .scene import Scene, read_scene
 
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
@@ -71,12 +72,14 @@ class MujocoHost:
         stage: USD stage in metres.
         dt: Physics step [s].
         num_envs: Number of copies.
+        strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
     """
 
     engine = "MuJoCo"
 
-    def __init__(self, stage: Any, dt: float, num_envs: int) -> None:
+    def __init__(self, stage: Any, dt: float, num_envs: int, *, strict_inertia: bool = False) -> None:
         self.stage, self.dt, self.num_envs = stage, dt, num_envs
+        self._strict_inertia = strict_inertia
         self._every_env = np.arange(num_envs)[:, None]
         self.bus = EventBus()
         self.generation = 0
@@ -194,6 +197,19 @@ class MujocoHost:
         data = self._batch.get_data(env)
         mujoco.mj_forward(self._batch.get_model(env), data)
         return data
+
+    def picture(self, env: int = 0) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """A model with all that is to be seen, and its data as one environment is; physics goes without the former."""
+        now = self.data(env)
+        if self._drawn is None:
+            self._drawn, _ = build_model(with_drawn(self.stage, self._scene), self.dt)
+        seen = mujoco.MjData(self._drawn)
+        seen.qpos[:] = now.qpos
+        for name in ("body_pos", "body_quat"):
+            getattr(self._drawn, name)[:] = self._fields.read(name)[env]
+        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight):
+            compute(self._drawn, seen)
+        return self._drawn, seen
 
     # backend of the articulations
 
@@ -365,7 +381,7 @@ class MujocoHost:
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        self._scene = scene = read_scene(self.stage)
+        self._scene = scene = read_scene(self.stage, strict_inertia=self._strict_inertia)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
         self._compile()
@@ -376,7 +392,7 @@ class MujocoHost:
 
     def _compile(self) -> None:
         """Make the model of what was read of the stage, with sensors of what is observed."""
-        scene, self._sensed = self._scene, self._observed()
+        scene, self._sensed, self._drawn = self._scene, self._observed(), None
         self.model, self._address = build_model(scene, self.dt, sorted(self._sensed))
         self._contact_columns = dict(zip(self.model.sensor_objid.tolist(), self.model.sensor_adr.tolist(), strict=True))
         self._initial = initial_state(scene, self.model)
@@ -559,7 +575,10 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
                     axes=tuple(axis.usd_name for axis in articulation.axes),
                     links=tuple(place(body.path) for body in bodies),
                     joints=tuple(
-                        place(body.joint) for body in bodies if body.parent >= 0 or body.kind not in ("fixed", "free")
+                        place(joint)
+                        for body in bodies
+                        if body.parent >= 0 or body.kind not in ("fixed", "free")
+                        for joint in body.joints
                     ),
                     floating=bodies[0].kind == "free",
                 )

@@ -14,8 +14,8 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
-from .scene import Axis, Body, Scene, Shape
 
 _GEOMETRIES = {
     "PLANE": mujoco.mjtGeom.mjGEOM_PLANE,
@@ -28,6 +28,10 @@ _GEOMETRIES = {
 }
 # half extents [m] at which an infinite plane is drawn
 _PLANE_SIZE = [50.0, 50.0, 0.1]
+# how far apart [m] the two points are that a hinge that closes a loop keeps together
+_HINGE_SPAN = 0.1
+# a group of geometry that pictures leave out
+_HIDDEN = 3
 # what ends the names of the two drives of an axis
 _DRIVES = ("/position", "/velocity")
 # of a contact sensor: what it tells of contacts, as bits; how it reduces them, by their net force; to how many
@@ -78,9 +82,12 @@ def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -
             type=mujoco.mjtEq.mjEQ_JOINT,
             objtype=mujoco.mjtObj.mjOBJ_JOINT,
             name1=names[id(mimic.follower)],
-            name2=names[id(mimic.leader)],
-            data=[mimic.offset, mimic.ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
+            data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
+            **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
         )
+    for loop in scene.loops:
+        _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
+    _hold_others(spec, scene, names)
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
@@ -111,11 +118,12 @@ def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.n
 
 def _axis_name(body: Body, axis: Axis) -> str:
     """MuJoCo name of an axis, unique in the model."""
-    return body.joint if len(body.axes) == 1 else f"{body.joint}:{axis.name.rsplit(':', 1)[1]}"
+    alone = sum(other.joint == axis.joint for other in body.axes) == 1
+    return axis.joint if alone else f"{axis.joint}:{axis.usd_name}"
 
 
 def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
-    handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion)
+    handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion, gravcomp=body.weightless)
     if body.mass > 0:
         handle.explicitinertial = True
         handle.mass, handle.ipos = body.mass, body.com
@@ -135,11 +143,12 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     joint = handle.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_SLIDE if axis.linear else mujoco.mjtJoint.mjJNT_HINGE,
-        pos=body.anchor,
+        pos=axis.anchor,
         axis=axis.direction,
         armature=axis.armature,
         frictionloss=axis.friction,
         springref=axis.rest,
+        ref=axis.reference,
     )
     joint.damping[0], joint.stiffness[0] = axis.damping, axis.stiffness
     if axis.lower == axis.upper:
@@ -162,6 +171,38 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
         )
 
 
+def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+    """Let the drives of joints that are in no articulation act as they are authored: nobody sets their gains."""
+    robots = {id(axis) for articulation in scene.articulations for axis in articulation.axes}
+    others = [axis for body in scene.bodies for axis in body.axes if id(axis) not in robots]
+    for axis in others:
+        name, gains = names[id(axis)], (axis.drive_stiffness, axis.drive_damping)
+        targets = axis.position_target, axis.velocity_target
+        for suffix, gain, target, place in zip(_DRIVES, gains, targets, (1, 2), strict=True):
+            bias = np.zeros(10)
+            bias[0], bias[place] = gain * target, -gain
+            spec.actuator(name + suffix).biasprm = bias
+
+
+def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
+    """A joint as constraints between sites: where they are is where they shall meet."""
+
+    def connect(kind: Any, end: str, shift: float = 0.0) -> None:
+        names = [f"{loop.joint}/{side}{end}" for side in (0, 1)]
+        for handle, name, (position, quaternion) in zip(handles, names, loop.frames, strict=True):
+            along = np.zeros(3)
+            mujoco.mju_rotVecQuat(along, np.array([0.0, 0.0, shift]), quaternion)
+            handle.add_site(name=name, pos=position + along, quat=quaternion, group=5)
+        spec.add_equality(
+            name=f"{loop.joint}{end}", type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=names[0], name2=names[1]
+        )
+
+    connect(mujoco.mjtEq.mjEQ_WELD if loop.kind == "fixed" else mujoco.mjtEq.mjEQ_CONNECT, "")
+    if loop.kind == "hinge":
+        # two points of an axis that meet are a hinge
+        connect(mujoco.mjtEq.mjEQ_CONNECT, "/axis", _HINGE_SPAN)
+
+
 def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
     geometry: dict[str, Any] = {"size": shape.size}
     if shape.kind == "PLANE":
@@ -177,10 +218,11 @@ def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
         type=_GEOMETRIES[shape.kind],
         pos=shape.position,
         quat=shape.quaternion,
-        contype=int(shape.collides),
-        conaffinity=int(shape.collides),
+        contype=shape.touches[0] if shape.collides else 0,
+        conaffinity=shape.touches[1] if shape.collides else 0,
         friction=[shape.friction, 0.005, 0.0001],
         rgba=shape.color,
+        group=_HIDDEN if shape.hidden else 0,
         mass=0.0,
         **geometry,
     )
