@@ -12,7 +12,7 @@ it is compared with what MuJoCo makes of that.
 | ranges, friction | as the original's |
 | coupled | 0.5 s of motion broke no equality between joints or tendons, and no closed loop, of the original |
 | finite, limits, gains | all of the motion; no effort above its limit; joint drives are back after `close` |
-| s | seconds from the file to the first step |
+| s | seconds of processor time from the file to the first step |
 """
 
 from __future__ import annotations
@@ -172,7 +172,11 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
             yield f"opens {opens} of {len(some)} {name}, behaves {behaves} of {len(some)}: {share}"
     seconds = sorted(row.found["seconds"] for row in rows if row.opens)
     if seconds:
-        yield f"seconds to open: median {seconds[len(seconds) // 2]:.1f}, largest {seconds[-1]:.1f}"
+        yield f"seconds of processor time to open: median {seconds[len(seconds) // 2]:.1f}, largest {seconds[-1]:.1f}"
+    touching = [row for row in rows if row.found.get("original_contacts") == 0 and row.found.get("contacts")]
+    if touching:
+        one = touching[0].robot.file
+        yield f"{len(touching)} touch themselves at first where the original does not (for one {one})"
     reasons: dict[str, list[Row]] = {}
     for row in rows:
         for reason in dict.fromkeys(map(in_general, row.wrong)):

@@ -56,6 +56,9 @@ class Original:
         else:
             self.model = mujoco.MjModel.from_xml_path(str(path))
         self.data = mujoco.MjData(self.model)
+        mujoco.mj_forward(self.model, self.data)
+        self.contacts = int(self.data.ncon) if self.without in ("", "visuals") else None
+        """In the pose of the file; None where colliders are missing."""
         self.joints = [j for j in range(self.model.njnt) if self.model.jnt_type[j] in (HINGE, SLIDE)]
         """Hinges and slides."""
         self._urdf_limits = _limits(text)
