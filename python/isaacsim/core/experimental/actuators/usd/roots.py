@@ -26,13 +26,13 @@ class Roots:
     def find(self, pattern: str) -> list[int]:
         """Positions of the roots that the prims stand for which `pattern` matches, each segment as a whole.
 
-        A root stands for itself, a prim above roots for all topmost ones below it.
+        A root stands for itself, a prim above roots for all topmost ones below it, and `/` for all topmost ones.
 
         Raises:
             ValueError: A segment is no regular expression.
         """
         branches = [self._top]
-        for segment in pattern.strip("/").split("/"):
+        for segment in pattern.strip("/").split("/") if pattern != "/" else ():
             if segment.isidentifier():
                 # a plain name matches itself alone
                 branches = [branch.below[segment] for branch in branches if segment in branch.below]
