@@ -201,8 +201,10 @@ def _name(pattern: str, joints: Sequence[str], parts: int) -> str:
     else:
         last = _common([name[::-1] for name in joints])[::-1]
         text = max(_common(joints), last, key=len)
-    text = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "joints"
-    return f"joint_{text}" if text[0].isdigit() else text
+    # letters of any script may stand in a name
+    text = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in text)
+    text = re.sub("_+", "_", text).strip("_") or "joints"
+    return text if text.isidentifier() else f"joint_{text}"
 
 
 def _common(names: Sequence[str]) -> str:

@@ -153,8 +153,7 @@ def _require_stage(stage: Any) -> None:
 
 
 def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
-    # USD cannot even look at some characters
-    root = stage.GetPrimAtPath(path) if path.isprintable() and Sdf.Path.IsValidPathString(path) else None
+    root = stage.GetPrimAtPath(path) if _is_unicode(path) and Sdf.Path.IsValidPathString(path) else None
     if not root or root.IsPseudoRoot():
         raise ValueError(f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim.")
     if root.IsInstance() or root.IsInstanceProxy():
@@ -166,10 +165,15 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
 
 
 def _require_identifier(name: str) -> None:
-    if not isinstance(name, str) or not (name.isascii() and name.isidentifier()):
+    if not isinstance(name, str) or not _is_unicode(name) or not Sdf.Path.IsValidIdentifier(name):
         raise ValueError(
             f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
         )
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether USD can look at a text, which has no half of a surrogate pair then."""
+    return text.encode(errors="ignore").decode() == text
 
 
 def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) -> list[Any]:
