@@ -589,16 +589,19 @@ REFUSALS = {
     },
     # the joints
     "joint unknown": Refusal(("'knee'", ROOT, AVAILABLE), {"target_names": "knee"}),
-    "joint as path": Refusal((f"'{HIP}'", AVAILABLE), {"target_names": HIP}),
+    "joint as path of another robot": Refusal(
+        ("'/World/Other/elbow'", AVAILABLE), {"target_names": "/World/Other/elbow"}
+    ),
     "joint of another robot": Refusal(("'elbow'", AVAILABLE), {"target_names": "elbow"}),
     "joint is the root": Refusal(("'Robot'", AVAILABLE), {"target_names": "Robot"}),
     "second joint unknown": Refusal(("'knee'", AVAILABLE), {"target_names": ["hip", "knee"]}),
     "joint ambiguous": Refusal(
-        ("'twin'", "2 times", f"['{ROOT}/joints/twin', '{ROOT}/arm/twin']", "Rename"), {"target_names": "twin"}
+        ("'twin'", "2 times", f"['{ROOT}/joints/twin', '{ROOT}/arm/twin']", "Give the path"), {"target_names": "twin"}
     ),
     "joint fixed": Refusal(("'weld'", "PhysicsFixedJoint", "Name another joint"), {"target_names": "weld"}),
     "joint spherical": Refusal(("'ball'", "PhysicsSphericalJoint", "Name another joint"), {"target_names": "ball"}),
     "joint twice": Refusal(("'hip'", "Name each joint once"), {"target_names": ["hip", "slide", "hip"]}),
+    "joint twice, by path too": Refusal((f"'{HIP}'", "Name each joint once"), {"target_names": ["hip", HIP]}),
     "no joint": Refusal(("target_names is empty", "Name at least one"), {"target_names": []}),
     **{
         f"joints {names!r}": Refusal(

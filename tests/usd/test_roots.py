@@ -125,6 +125,16 @@ def test_no_match_on_an_empty_stage_says_so():
         match_roots("/World/A", [])
 
 
+def test_no_match_names_payloads_that_are_not_loaded():
+    """With the call that loads each, as far as somebody would read them."""
+    with pytest.raises(
+        ValueError, match=r"expression\. The payload of </World/X> is not loaded: `stage\.Load\('/World/X'\)`\.$"
+    ):
+        match_roots("/World/X", ROOTS, ["/World/X"])
+    with pytest.raises(ValueError, match=r"Load\('/D'\)`\. Nor are 2 more\.$"):
+        match_roots("/World/X", ROOTS, ["/A", "/B", "/C", "/D", "/E", "/F"])
+
+
 def test_one_of_several_patterns_without_a_match_is_reported():
     """Refuse a list in which one pattern matches nothing."""
     with pytest.raises(ValueError, match="'/World/X'"):

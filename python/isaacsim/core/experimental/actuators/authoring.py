@@ -36,7 +36,8 @@ def add_actuator(
 
     Args:
         articulation_root: Path of the robot's prim.
-        target_names: Name of the joint to drive, or several; found anywhere below the root.
+        target_names: Name of the joint to drive, or several; the path, where several joints have the name. Joints are
+            found anywhere below the root, and where none is below it, by what connects the links of the robot.
         name: Name of the new prim.
         controller: The control law.
         clamping: Effort limits.
@@ -87,7 +88,7 @@ def add_motors(
 
     Args:
         articulation_root: Path of the robot's prim.
-        motors: By pattern, which matches names of joints below the root in full, a `MotorConfig` or a list of configs
+        motors: By pattern, which matches names of the robot's joints in full, a `MotorConfig` or a list of configs
             that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
         overwrite_existing: Replace prims of the same names, and others that drive these joints.
@@ -108,11 +109,16 @@ def add_motors(
         ['panda_joint', 'panda_joint_2', 'panda_joint7']
     """
     with needs("add_motors", "usd"):
+        from .usd.articulation import unloaded_at
         from .usd.author import author_actuators, joints_to_drive
+        from .usd.roots import said_of_unloaded
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
-    found = resolve_motors(motors, names, paths, 1)
+    try:
+        found = resolve_motors(motors, names, paths, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
     actuators: dict[str, ActuatorSpec] = {}
     for motor in found:
         parts = _split(motor.spec) if motor.spec is not None else []

@@ -21,13 +21,15 @@ def is_single_axis_joint(prim: Usd.Prim) -> bool:
     return prim.IsValid() and any(prim.IsA(joint) for joint in AXIS_JOINTS)
 
 
-def joints_by_name(root: Usd.Prim) -> dict[str, list[str]]:
-    """Paths of all joint prims below `root`, keyed by their last path segment."""
-    found: dict[str, list[str]] = {}
-    for prim in every_prim(root):
-        if prim != root and prim.IsA("PhysicsJoint"):
-            found.setdefault(prim.GetName(), []).append(str(prim.GetPath()))
-    return found
+def unloaded_payloads(stage: Usd.Stage) -> list[str]:
+    """Paths of the prims whose payloads are not loaded."""
+    return sorted(str(path) for path in set(stage.FindLoadable()) - set(stage.GetLoadSet()))
+
+
+def unloaded_at(stage: Usd.Stage, path: str | Sdf.Path) -> list[str]:
+    """Those of them that are at a path, or above or below it."""
+    at, found = Sdf.Path(str(path)), map(Sdf.Path, unloaded_payloads(stage))
+    return [str(one) for one in found if one.HasPrefix(at) or at.HasPrefix(one)]
 
 
 def articulation_roots(stage: Usd.Stage) -> list[str]:

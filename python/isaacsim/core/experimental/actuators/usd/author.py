@@ -12,11 +12,12 @@ from pxr import Sdf, Usd, Vt
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
-from .articulation import every_prim, is_single_axis_joint, joints_by_name
+from .articulation import every_prim, is_single_axis_joint, unloaded_at
 from .assets import note_authored
 from .discover import targets_of
-from .joint_order import is_part
+from .joint_order import is_part, joints_of
 from .joint_properties import axis_of, write_properties
+from .roots import said_of_unloaded
 from .schema import TARGETS, is_actuator
 
 
@@ -61,10 +62,10 @@ def author_actuator(
 
 
 def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str], list[str]]:
-    """Names and paths of the revolute and prismatic joints below a root that are part of an articulation."""
+    """Names and paths of the revolute and prismatic joints of a robot that are part of an articulation."""
     _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
-    joints = [prim for prim in every_prim(root) if prim != root and is_single_axis_joint(prim) and is_part(prim)]
+    joints = [prim for prim in joints_of(root) if is_single_axis_joint(prim) and is_part(prim)]
     return [prim.GetName() for prim in joints], [str(prim.GetPath()) for prim in joints]
 
 
@@ -95,7 +96,7 @@ def author_actuators(
     for name, spec in actuators.items():
         try:
             configs = _check_configs(spec.controller, spec.clamping, spec.delay)
-            targets = _resolve_targets(root, spec.dof_names)
+            targets = _resolve_targets(root, spec.targets)
             _check_place(stage, scope.AppendChild(name), targets, overwrite_existing)
             found.append((scope.AppendChild(name), configs, targets))
         except ValueError as error:
@@ -153,9 +154,14 @@ def _require_stage(stage: Any) -> None:
 
 
 def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
-    root = stage.GetPrimAtPath(path) if _is_unicode(path) and Sdf.Path.IsValidPathString(path) else None
+    is_path = _is_unicode(path) and Sdf.Path.IsValidPathString(path)
+    root = stage.GetPrimAtPath(path) if is_path else None
     if not root or root.IsPseudoRoot():
-        raise ValueError(f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim.")
+        unloaded = unloaded_at(stage, path) if is_path else []
+        raise ValueError(
+            f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim."
+            f"{said_of_unloaded(unloaded)}"
+        )
     if root.IsInstance() or root.IsInstanceProxy():
         raise ValueError(
             f"articulation_root = <{path}> is instanced and cannot be edited here. "
@@ -205,21 +211,26 @@ def _require_kind(argument: str, config: Any, kind: str) -> None:
 
 
 def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[str]:
-    """Paths of the named joints below `root`, in the order given."""
+    """Paths of the named joints of the robot at `root`, in the order given."""
     single = isinstance(target_names, str) or not isinstance(target_names, Iterable)
     names: list[Any] = [target_names] if single else list(target_names)
     if not names:
         raise ValueError("target_names is empty: an actuator drives a joint. Name at least one.")
     if not all(isinstance(joint, str) for joint in names):
         raise TypeError(f"target_names = {target_names!r}: must be the name of a joint or a list of names.")
-    joints = joints_by_name(root)
+    joints: dict[str, list[str]] = {}
+    for prim in joints_of(root):
+        joints.setdefault(prim.GetName(), []).append(str(prim.GetPath()))
     targets: list[str] = []
     for joint in names:
-        paths = joints.get(joint, [])
+        paths = [joint] if [joint] in ([path] for same in joints.values() for path in same) else joints.get(joint, [])
         if not paths:
-            raise ValueError(f"joint {joint!r}: not below <{root.GetPath()}>. Available: {sorted(joints)}.")
+            raise ValueError(
+                f"joint {joint!r}: not of <{root.GetPath()}>. Available: {sorted(joints)}."
+                f"{said_of_unloaded(unloaded_at(root.GetStage(), root.GetPath()))}"
+            )
         if len(paths) > 1:
-            raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Rename all but one of them.")
+            raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
         prim = root.GetStage().GetPrimAtPath(paths[0])
         if not is_single_axis_joint(prim):
             raise ValueError(

@@ -12,7 +12,7 @@ from pxr import Sdf, Tf, Usd
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import DCMotorClampingConfig, NeuralControlConfig
-from .articulation import every_prim, is_single_axis_joint, on_stage
+from .articulation import every_prim, is_single_axis_joint, on_stage, unloaded_payloads
 from .assets import read_network
 from .ownership import Ownership
 from .schema import (
@@ -210,8 +210,7 @@ def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:
 
 def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
     """Name the payloads near the robot that are not loaded, for actuators in them are not read."""
-    paths = [str(path) for path in set(stage.FindLoadable()) - set(stage.GetLoadSet())]
-    if unloaded := sorted(path for path in paths if owner.is_near(path)):
+    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
         warnings.warn(
             f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
             "Load them, `stage.Load(path)`, if they hold any.",

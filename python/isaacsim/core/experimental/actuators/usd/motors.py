@@ -10,7 +10,7 @@ from pxr import Usd
 from ..errors import ActuatorParseError
 from ..specs.configs import ControlConfig, NeuralControlConfig
 from ..specs.motors import MotorConfig
-from .articulation import articulation_roots
+from .articulation import articulation_roots, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .discover import discover
 from .joint_order import joint_orders
@@ -50,7 +50,7 @@ def _root(stage: Usd.Stage, given: str | None) -> str:
         ValueError: There is none, or several.
     """
     roots = articulation_roots(stage)
-    found = roots if given is None else [roots[at] for at in match_roots(given, roots)]
+    found = roots if given is None else [roots[at] for at in match_roots(given, roots, unloaded_payloads(stage))]
     if len(found) != 1:
         raise ValueError(
             f"articulation_root = {given!r}: stands for {found or 'no articulation'}, must for one. Give the path of "
