@@ -6,6 +6,7 @@ import pytest
 from isaacsim.core.experimental.actuators.usd.articulation import (
     acceleration_drives,
     articulation_roots,
+    axes_of,
     bodies_of,
     every_prim,
     is_single_axis_joint,
@@ -83,6 +84,36 @@ def test_every_prim_skips_what_is_not_there(hide):
 def test_knows_single_axis_joints(kind, single):
     """Count revolute and prismatic joints only."""
     assert is_single_axis_joint(stage_with(("/joint", kind)).GetPrimAtPath("/joint")) is single
+
+
+@pytest.mark.parametrize(
+    ("kind", "locked", "axes"),
+    [
+        ("PhysicsRevoluteJoint", (), ("angular",)),
+        ("PhysicsPrismaticJoint", (), ("linear",)),
+        ("PhysicsJoint", (), ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")),
+        ("PhysicsJoint", ("transX", "transY", "transZ", "rotY"), ("rotX", "rotZ")),
+        ("PhysicsFixedJoint", (), ()),
+        ("PhysicsSphericalJoint", (), ()),
+        ("Xform", (), ()),
+        ("", (), ()),
+    ],
+)
+def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
+    """By kind; a generic joint locks an axis by limits the wrong way round."""
+    stage = stage_with(("/joint", kind))
+    joint = stage.GetPrimAtPath("/joint")
+    for axis in locked:
+        limit = UsdPhysics.LimitAPI.Apply(joint, axis)
+        limit.CreateLowAttr(1.0)
+        limit.CreateHighAttr(-1.0)
+    assert axes_of(joint) == axes
+
+
+def test_no_prim_has_no_axes():
+    """A path without a prim is of no joint."""
+    stage = stage_with("/A")
+    assert axes_of(stage.GetPrimAtPath("/hip")) == ()
 
 
 def test_payloads_that_are_not_loaded_are_listed(tmp_path):

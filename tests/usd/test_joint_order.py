@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
-from isaacsim.core.experimental.actuators.usd.joint_order import joint_orders, joints_of
+from isaacsim.core.experimental.actuators.usd.joint_order import dof_names, joint_orders, joints_of
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
 from small_stages import SmallStage
@@ -83,6 +83,22 @@ def test_robot_without_joints_has_none() -> None:
     made = SmallStage()
     made.root("/World/S")
     assert joint_orders(made.stage, ["/World/S"]) == [[]]
+
+
+def test_joint_with_several_axes_comes_as_often() -> None:
+    """Its DOFs are named by axis, linear ones first; where these are missing, the simulator has locked them."""
+    made = tree("/World/R")
+    ball = made.joint("/World/R/shoulder_b", "", "/World/R/base", "/World/R/upper_b").GetPath().pathString
+    for axis in ("transX", "transY", "rotY"):
+        limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(ball), axis)
+        limit.CreateLowAttr(1.0)
+        limit.CreateHighAttr(-1.0)
+    assert names(made, "/World/R") == ["shoulder_a", *["shoulder_b"] * 3, "elbow_a", "elbow_b"]
+    (joints,) = joint_orders(made.stage, ["/World/R"])
+    several = ["shoulder_b:transZ", "shoulder_b:rotX", "shoulder_b:rotZ"]
+    assert dof_names(made.stage, joints) == ["shoulder_a", *several, "elbow_a", "elbow_b"]
+    assert dof_names(made.stage, [ball, ball, "/World/gone"]) == [*several[1:], "gone"]
+    assert dof_names(made.stage, [ball]) == ["shoulder_b"]
 
 
 # the joints of the robot at a prim

@@ -36,8 +36,9 @@ def add_actuator(
 
     Args:
         articulation_root: Path of the robot's prim.
-        target_names: Name of the joint to drive, or several; the path, where several joints have the name. Joints are
-            found anywhere below the root, and where none is below it, by what connects the links of the robot.
+        target_names: Name of the joint to drive, or several: `hip`, and `hip:rotX` of a joint with several axes, as
+            `dof_names` has them; the path, where several joints have the name. Joints are found anywhere below the
+            root, and where none is below it, by what connects the links of the robot.
         name: Name of the new prim.
         controller: The control law.
         clamping: Effort limits.
@@ -125,7 +126,7 @@ def add_motors(
         for part in parts:
             actuators[_free(_name(motor.pattern, part.dof_names, len(parts)), actuators)] = part
     properties = [
-        (name, dict(zip([paths[at] for at in motor.columns], _per_joint(motor, value), strict=True)))
+        (name, dict(zip([(paths[at], names[at]) for at in motor.columns], _per_joint(motor, value), strict=True)))
         for motor in found
         for given, value in motor.properties.items()
         for name in _USD_PROPERTIES[given]

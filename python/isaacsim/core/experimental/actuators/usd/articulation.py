@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pxr import Sdf, Usd, UsdPhysics
 
+from .axes import MANY
+
 AXIS_JOINTS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
 
 
@@ -19,6 +21,19 @@ def every_prim(root: Usd.Prim) -> Usd.PrimRange:
 def is_single_axis_joint(prim: Usd.Prim) -> bool:
     """Whether `prim` is a revolute or prismatic joint."""
     return prim.IsValid() and any(prim.IsA(joint) for joint in AXIS_JOINTS)
+
+
+def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
+    """USD's names of the axes of a joint that can be driven: `angular`, `linear`, or what a generic one leaves free."""
+    kind = joint.GetTypeName() if joint else ""
+    if kind == "PhysicsJoint":
+        return tuple(axis for axis in MANY if not _is_locked(joint, axis))
+    return {"PhysicsRevoluteJoint": ("angular",), "PhysicsPrismaticJoint": ("linear",)}.get(kind, ())
+
+
+def _is_locked(joint: Usd.Prim, axis: str) -> bool:
+    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
+    return bool(low and high) and low.Get() > high.Get()
 
 
 def unloaded_payloads(stage: Usd.Stage) -> list[str]:

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from pxr import Sdf, Usd
 
-from .articulation import bodies_of, every_prim, is_single_axis_joint
+from .articulation import axes_of, bodies_of, every_prim
 
 # of each body, the joints there and the bodies that each connects
 _JointsOfBodies = dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
 
 
 def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
-    """Paths of the revolute and prismatic joints of each articulation, breadth-first from its root.
+    """The joint of each DOF of each articulation, breadth-first from its root: a path as often as the joint has axes.
 
     Joints of one link come by name, as PhysX has them. Those that are disabled or excluded from articulations are left
     out.
     """
     joints = _joints_of_bodies(stage)
     orders = [_breadth_first(stage, Sdf.Path(root), joints) for root in roots]
-    return [[path for path in order if is_single_axis_joint(stage.GetPrimAtPath(path))] for order in orders]
+    return [[path for path in order for _ in axes_of(stage.GetPrimAtPath(path))] for order in orders]
+
+
+def dof_names(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
+    """Names of DOFs by the joint of each: that of the joint, or `joint:axis` where the joint has several."""
+    names, seen = [], Counter[str]()
+    for path in joints:
+        name, axes = path.rsplit("/", 1)[-1], axes_of(stage.GetPrimAtPath(path))
+        # where fewer are there than are free, PhysX has locked the linear ones, which come first
+        of_it = axes[len(axes) - joints.count(path) :]
+        names.append(name if len(of_it) < 2 else f"{name}:{of_it[seen[path]]}")
+        seen[path] += 1
+    return names
 
 
 def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
@@ -31,7 +44,7 @@ def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
     """
     stage = robot.GetStage()
     below = [prim for prim in every_prim(robot) if prim != robot and prim.IsA("PhysicsJoint")]
-    if any(is_single_axis_joint(joint) for joint in below):
+    if any(axes_of(joint) for joint in below):
         return below
     connected = _breadth_first(stage, robot.GetPath(), _joints_of_bodies(stage))
     return [stage.GetPrimAtPath(path) for path in connected] or below
