@@ -13,7 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    PDControlConfig,
+    Simulation,
+    add_actuator,
+)
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.current import current_host, current_stage
 from places import REPOSITORY, ROBOTS
@@ -589,6 +595,31 @@ def test_reset_refuses_environments_there_are_not(batch: Simulation, env_ids: ob
     """By index."""
     with pytest.raises(ValueError, match="environment"):
         batch.reset(env_ids)
+
+
+@pytest.mark.parametrize("root", ["/World/Robot", "/Robot", "/World/deep/Robot", "/World/envs/env_0/Robot"])
+def test_path_above_the_root_means_the_robots_of_every_copy(root: str) -> None:
+    """Whoever takes it, and wherever the copies stand; one copy alone by a path through it."""
+    made = SmallStage()
+    made.root(root)
+    for name in ("base", "bob"):
+        made.body(f"{root}/{name}", com=(0, 0, -0.5))
+    made.joint(f"{root}/fix", "Fixed", None, f"{root}/base")
+    made.joint(f"{root}/hinge", "Revolute", f"{root}/base", f"{root}/bob")
+    pd = PDControlConfig(10.0, 0.0)
+    add_actuator(root, "hinge", "act", pd, stage=made.stage)
+    for above in {root.rpartition("/")[0] or "/", "/"} - {"/World/envs/env_0"}:
+        for wrapped in (ArticulationActuators, lambda path: ArticulationActuators.from_configs(path, {".*": [pd]})):
+            with Simulation(made.stage, num_envs=3) as sim, wrapped(above) as actuators:
+                sim.play()
+                robots = Articulation(above)
+                assert (len(robots), actuators.articulation.paths) == (3, robots.paths)
+                robots.set_dof_position_targets(1.0)
+                sim.step()
+                assert robots.get_dof_efforts().numpy().tolist() == [[10.0]] * 3
+    with Simulation(made.stage, num_envs=3):
+        env = robots.paths[1].rpartition("env_1")
+        assert Articulation("".join(env[:2])).paths == [robots.paths[1]]
 
 
 # several robots on one stage

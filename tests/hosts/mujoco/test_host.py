@@ -640,6 +640,8 @@ def test_rows_are_named_as_isaac_sim_clones_are(root: str, expected: str) -> Non
     ("paths", "rows"),
     [
         ("/World/Arm", [0, 1, 2]),
+        ("/World", [0, 1, 2]),
+        ("/", [0, 1, 2]),
         ("/World/envs/env_1/Arm", [1]),
         ("/World/envs/env_.*/Arm", [0, 1, 2]),
         ("/World/envs/env_[02]", [0, 2]),
@@ -647,7 +649,7 @@ def test_rows_are_named_as_isaac_sim_clones_are(root: str, expected: str) -> Non
     ],
 )
 def test_paths_select_rows(paths: str | list[str], rows: list[int]) -> None:
-    """The prototype's path means every row."""
+    """The path of the prototype, or of a prim above it, means every row."""
     robots = MujocoHost(robot_file("arm_2dof"), DT, 3).articulation(paths)
     assert robots.paths == [f"/World/envs/env_{row}/Arm" for row in rows]
 
