@@ -220,7 +220,11 @@ class DofProperties(ArrayArticulation):
         self._current()
         if self._default_gains is None:
             arrays = self._backend.arrays()
-            found = {name: self._authored(name) for name in ("stiffnesses", "dampings")}
+            names = ("stiffnesses", "dampings")
+            if self._backend.stage is None:
+                found = dict(zip(names, self._backend.default_gains(), strict=True))
+            else:
+                found = {name: self._authored(name) for name in names}
             if arrays is not None:
                 found = {name: np.where(np.isnan(gains), getattr(arrays, name), gains) for name, gains in found.items()}
             self._default_gains = found
@@ -290,6 +294,10 @@ class DofProperties(ArrayArticulation):
 
     def _authored(self, name: str) -> np.ndarray:
         """A property of all robots as the stage has it, flat."""
+        if self._backend.stage is None:
+            raise HostError(
+                f"<{self.paths[0]}>.{name}: there is no stage that has it while physics is stopped. Call play() first."
+            )
         from ..usd.joint_properties import read_property
 
         robots = self._backend.robots()

@@ -8,13 +8,14 @@ import numpy as np
 from pxr import Usd
 
 from ..errors import ActuatorParseError
-from ..specs.configs import ControlConfig, NeuralControlConfig
+from ..specs.configs import ControlConfig, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
 from ..specs.motors import MotorConfig
 from .articulation import articulation_roots
 from .assets import MODEL_PATH, file_named
 from .discover import discover
 from .joint_order import joint_orders
 from .joint_properties import authored, axis_of
+from .other_drives import gains_of_drives
 from .roots import match_roots
 
 
@@ -40,6 +41,25 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
             )
     if issues:
         raise ActuatorParseError(issues)
+    return motors
+
+
+def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
+    """Motors that do what joint drives do, by the names of their joints; of drives that have gains and no actuator."""
+    root = _root(stage, articulation_root)
+    joints = joint_orders(stage, [root])[0]
+    driven = {joint for spec in discover(stage, root, joints) for joint in spec.targets}
+    motors = {}
+    for joint, (stiffness, damping, most) in gains_of_drives(
+        stage, [one for one in joints if one not in driven]
+    ).items():
+        name = joint.rsplit("/", 1)[1]
+        motors[name] = MotorConfig(
+            PDControlConfig(stiffness, damping),
+            [MaxEffortClampingConfig(most)] if np.isfinite(most) else [],
+            None,
+            *(_short([name], _property(stage, (joint,), which)) for which in ("armature", "friction")),
+        )
     return motors
 
 

@@ -21,7 +21,7 @@ def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
         root: Path of the articulation root prim.
         joints: Paths of its joints.
     """
-    driven = _drives(stage, [joint for joint in joints if is_single_axis_joint(stage.GetPrimAtPath(joint))])
+    driven = gains_of_drives(stage, [joint for joint in joints if is_single_axis_joint(stage.GetPrimAtPath(joint))])
     mujoco = _mujoco_actuators(stage, set(joints))
     found = [f"drives of USD, {_listed([_said(joint, *gains) for joint, gains in driven.items()])}"] if driven else []
     found += [f"{_MUJOCO} prims, of {_listed([_name(joint) for joint in mujoco])}"] if mujoco else []
@@ -44,7 +44,7 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
     )
 
 
-def _drives(stage: Usd.Stage, joints: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+def gains_of_drives(stage: Usd.Stage, joints: Sequence[str]) -> dict[str, tuple[float, float, float]]:
     """Stiffness, damping and largest effort of the drives that have gains, in SI, by joint."""
     axes = [(joint, axis_of(stage, joint, "")) for joint in joints]
     columns = (np.nan_to_num(authored(stage, name, axes), nan=0.0) for name in ("stiffnesses", "dampings"))
