@@ -222,9 +222,10 @@ class DofProperties(ArrayArticulation):
             arrays = self._backend.arrays()
             names = ("stiffnesses", "dampings")
             if self._backend.stage is None:
-                found = dict(zip(names, self._backend.default_gains(), strict=True))
+                gains = self._backend.default_gains()
             else:
-                found = {name: self._authored(name) for name in names}
+                gains = tuple(self._authored(name) for name in names)
+            found: dict[str, np.ndarray] = dict(zip(names, gains, strict=True))
             if arrays is not None:
                 found = {name: np.where(np.isnan(gains), getattr(arrays, name), gains) for name, gains in found.items()}
             self._default_gains = found

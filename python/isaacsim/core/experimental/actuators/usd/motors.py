@@ -49,10 +49,9 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     root = _root(stage, articulation_root)
     joints = joint_orders(stage, [root])[0]
     driven = {joint for spec in discover(stage, root, joints) for joint in spec.targets}
+    drives = gains_of_drives(stage, [joint for joint in joints if joint not in driven])
     motors = {}
-    for joint, (stiffness, damping, most) in gains_of_drives(
-        stage, [one for one in joints if one not in driven]
-    ).items():
+    for joint, (stiffness, damping, most) in drives.items():
         name = joint.rsplit("/", 1)[1]
         motors[name] = MotorConfig(
             PDControlConfig(stiffness, damping),

@@ -79,7 +79,7 @@ class MujocoHost:
 
     def __init__(self, source: Any, dt: float, num_envs: int) -> None:
         self._file = source if isinstance(source, Scene) else None
-        self.stage = None if self._file else source
+        self.stage: Any = None if self._file else source
         self.dt, self.num_envs = dt, num_envs
         self._every_env = np.arange(num_envs)[:, None]
         self.bus = EventBus()

@@ -107,8 +107,8 @@ def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, f
                 continue
             if leader not in moving:
                 raise UnsupportedSceneError(
-                    f"{path}: joint {name!r} mimics {leader!r}: must be a joint of the file that moves. Correct the name, "
-                    "or take the <mimic> out."
+                    f"{path}: joint {name!r} mimics {leader!r}: must be a joint of the file that moves. Correct the "
+                    "name, or take the <mimic> out."
                 )
             found.append((name, leader, float(mimic.get("offset", 0)), float(mimic.get("multiplier", 1))))
     return found
@@ -134,8 +134,8 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
                 mesh.set("filename", names[file])
     if missing:
         raise UnsupportedSceneError(
-            f"{path}: meshes are missing: {', '.join(dict.fromkeys(missing))}. Packages are looked for in the folder of "
-            "the file and in those above it: put them there, or correct the paths."
+            f"{path}: meshes are missing: {', '.join(dict.fromkeys(missing))}. Packages are looked for in the folder "
+            "of the file and in those above it: put them there, or correct the paths."
         )
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
         if dropped[kind]:
