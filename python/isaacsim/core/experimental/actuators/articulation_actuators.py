@@ -98,8 +98,9 @@ class ArticulationActuators(ActuatorSet):
         axes: list[tuple[str, str]] = []
         if not _skip_discovery and host.stage is None:
             warnings.warn(
-                f"<{robots.prototype_path}>: no actuator found, for there is no stage to find any on. Describe "
-                "motors, and pass them to `ArticulationActuators.from_configs`.",
+                f"<{robots.prototype_path}>: no actuator found, for there is no USD stage to find any on. Describe "
+                "motors, or take those of the simulation, `motors = motors_of(sim)`, and pass them to "
+                f"`ArticulationActuators.from_configs({robots.prototype_path!r}, motors)`.",
                 stacklevel=2,
             )
         elif not _skip_discovery:
