@@ -107,7 +107,8 @@ class ArticulationActuators(ActuatorSet):
             from .usd.other_drives import nothing_found
 
             found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
-            entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
+            specs = discover(*found, si=not robots.in_stage_units, files=True, trusted=trusted)
+            entries, axes = _built(specs, robots)
             if not entries:
                 warnings.warn(nothing_found(*found), stacklevel=2)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
