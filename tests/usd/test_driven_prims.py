@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
     Articulation,
     ArticulationActuators,
     DelayConfig,
@@ -204,6 +205,17 @@ def test_joints_of_one_name_are_told_apart_by_path() -> None:
     prim = add_motors(ROBOT, {"hip|knee": [STIFF]}, stage=stage, overwrite_existing=True)[0]
     targets = [str(path) for path in prim.GetRelationship("newton:targets").GetTargets()]
     assert targets == [HIP, KNEE, f"{ROBOT}/other/knee"]
+
+
+def test_actuator_built_in_python_goes_by_path_where_joints_share_a_name() -> None:
+    """As prims do."""
+    paths = [HIP, KNEE, f"{ROBOT}/other/knee"]
+    pd = ActuatorConfig(STIFF)
+    with use_host(ArraysHost(["hip", "knee", "knee"], path=ROBOT, dof_paths=paths)):
+        with pytest.raises(ValueError, match=rf"joint 'knee': not in .* '{KNEE}', '{ROBOT}/other/knee'\]"):
+            ArticulationActuators.from_actuators(ROBOT, [(pd, "knee")])
+        with ArticulationActuators.from_actuators(ROBOT, [(pd, paths[2])]) as actuators:
+            assert actuators.actuated_dof_indices == [2]
 
 
 # joints with several axes

@@ -14,7 +14,7 @@ from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
-from .axes import axis_in, is_angular
+from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
@@ -99,7 +99,7 @@ def author_actuators(
         try:
             configs = _check_configs(spec.controller, spec.clamping, spec.delay)
             dofs = zip(spec.targets, spec.dof_names, strict=True)
-            targets = _resolve_targets(root, [":".join(filter(None, (joint, axis_in(name)))) for joint, name in dofs])
+            targets = _resolve_targets(root, [address(joint, name) for joint, name in dofs])
             _check_place(stage, scope.AppendChild(name), targets, overwrite_existing)
             found.append((scope.AppendChild(name), _on_stage(stage, configs, targets), targets))
         except ValueError as error:
