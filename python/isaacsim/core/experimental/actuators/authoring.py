@@ -32,7 +32,8 @@ def add_actuator(
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
-    never degrees. Wrappers that exist already do not pick the prim up.
+    never degrees; on a stage that is not in metres and kilograms they become those of the stage. Wrappers that exist
+    already do not pick the prim up.
 
     Args:
         articulation_root: Path of the robot's prim.
@@ -138,8 +139,8 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
     """Return the motors that a stage describes by actuator prims, or that a simulation has, by the names of joints.
 
     `add_motors` and `ArticulationActuators.from_configs` make the same of them. Armature and friction are those
-    of the joints; friction is left out where the static one is not the dynamic one. Files of networks come as
-    full paths, and only those that the stage may name.
+    authored on the joints; friction is left out where the static one is not the dynamic one. Numbers are SI, whatever
+    the stage is written in. Files of networks come as full paths, and only those that the stage may name.
 
     Of a simulation, joints that no actuator prim drives have the motor that does what their drive does, where it has
     gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are those

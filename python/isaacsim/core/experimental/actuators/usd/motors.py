@@ -26,7 +26,7 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     motors: dict[str, MotorConfig] = {}
     issues: list[str] = []
     joints = joint_orders(stage, [root])[0]
-    for spec in discover(stage, root, joints, dof_names(stage, joints)):
+    for spec in discover(stage, root, joints, dof_names(stage, joints), si=True):
         controller = _with_file(stage, spec.path, spec.controller, issues)
         values = {name: _property(stage, spec, name) for name in ("armature", "friction")}
         # joints that have a property stand apart from those that do not
