@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ..rotations import matrices
 from .model import add_look
-from .model_actuators import Law, laws_by_joint, motor_of_joint, read_motors
+from .model_actuators import Law, actuator_name, laws_by_joint, motor_of_joint, read_motors
 from .scene import Articulation, Axis, Body, Scene
 from .urdf import Urdf, prepare
 
@@ -59,7 +59,7 @@ def read_file(path: Path) -> Scene:
         _let_neighbours_touch(spec, model)
     _name_all(spec)
     motors, not_motors = read_motors(model)
-    laws, not_drives = laws_by_joint(model)
+    laws, not_drives = _drives(model)
     if not_drives:
         warnings.warn(
             f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
@@ -177,6 +177,21 @@ def _name_all(spec: Any) -> None:
                 while name in taken:
                     name += "_"
                 element.name = name
+
+
+def _drives(model: Any) -> tuple[dict[int, dict[int, Law]], list[str]]:
+    """The laws of actuators by joint that a drive stands for, and every other actuator, with the reason."""
+    laws, problems = laws_by_joint(model)
+    for joint, found in list(laws.items()):
+        actuator, why = next(iter(found)), ""
+        if any(law.const_effort for law in found.values()):
+            why = "it pushes with a constant"
+        elif model.jnt_actgravcomp[joint] and any(law.limited for law in found.values()):
+            why = "its limit is not that of gravity compensation, which its joint counts as its own"
+        if why:
+            problems.append(f"{actuator_name(model, actuator)!r} ({why})")
+            del laws[joint]
+    return laws, problems
 
 
 def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> None:
