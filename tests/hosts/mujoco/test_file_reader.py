@@ -206,7 +206,7 @@ def test_motors_of_one_robot_of_several(tmp_path: Path) -> None:
 
 
 def test_motors_of_a_model_and_of_a_stage() -> None:
-    """One's own model has the motors of the same file; a stage those of its prims, and of drives where there are none."""
+    """One's own model has the motors of the same file; a stage those of its prims, or else of its drives."""
     model = mujoco.MjModel.from_xml_path(str(ARM))
     with MujocoSimulation(model, mujoco.MjData(model)) as own, Simulation(ARM) as sim:
         assert motors_of(own) == motors_of(own, "arm") == motors_of(sim)

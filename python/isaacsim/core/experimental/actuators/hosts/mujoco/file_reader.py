@@ -88,8 +88,15 @@ def read_file(path: Path) -> Scene:
 
 def _urdf(path: Path) -> Urdf | None:
     """A URDF file as MuJoCo can read it; None for another one, of which MuJoCo says what is wrong."""
+    content = path.read_bytes()
     try:
-        root = ET.parse(path).getroot()
+        try:
+            root = ET.fromstring(content)
+        except ET.ParseError as error:
+            if "unbound prefix" not in str(error):
+                raise
+            # elements of other programs, whose namespaces nobody declared
+            root = ET.fromstring(re.sub(rb"([<\s/][A-Za-z_][\w.-]*):(?=[A-Za-z_][\w.-]*[\s=/>])", rb"\1_", content))
     except ET.ParseError as error:
         raise UnsupportedSceneError(f"{path}: no XML ({error}). Correct the file.") from error
     return prepare(path, root) if root.tag == "robot" else None

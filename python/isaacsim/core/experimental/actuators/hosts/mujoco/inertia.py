@@ -14,8 +14,8 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     The principal axes stay. What is right already is returned as it is, with change 0.
     """
     moments, axes = np.linalg.eigh(inertia)
-    # rounding is no fault
-    if moments[0] > 0 and moments[0] + moments[1] >= moments[2] * (1 - 1e-12):
+    # rounding is no fault, and does not make a moment of 0 another
+    if moments[0] > 1e-12 * moments[2] and moments[0] + moments[1] >= moments[2] * (1 - 1e-12):
         return inertia, 0.0
     new = np.maximum(moments, _LEAST * max(float(np.abs(moments).max()), 1e-9))
     # the nearest point of the plane A + B = C, and a little inside

@@ -57,10 +57,11 @@ def prepare(path: Path, robot: ET.Element) -> Urdf:
     Warns:
         UserWarning: Meshes in formats that MuJoCo lacks were left out, or inertias were repaired; names the links.
     """
-    if "xacro" in ET.tostring(robot, "unicode")[:2000] and any("xacro" in element.tag for element in robot.iter()):
+    values = (value for element in robot.iter() for value in element.attrib.values())
+    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
         raise UnsupportedSceneError(
-            f"{path}: is a template of xacro, which has elements to be expanded. Expand it: `xacro {path.name} > "
-            f"{path.stem}.urdf`."
+            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
+            "> robot.urdf`."
         )
     made = Urdf()
     made.mimics = _take_mimics(path, robot)
