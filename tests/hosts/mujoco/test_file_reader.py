@@ -70,6 +70,20 @@ def leg(folder: Path, integrator: str = "Euler") -> Path:
     return written(folder, LEG.format(integrator=integrator))
 
 
+def test_drives_do_not_take_the_defaults_of_a_file(tmp_path: Path) -> None:
+    """Gears and ranges that a file gives to all of its actuators are not those of drives."""
+    text = LEG.format(integrator="Euler")
+    everywhere = (
+        '<general gear="5" ctrlrange="-1 1" ctrllimited="true" forcerange="-1 1" forcelimited="true"/></default>'
+    )
+    with Simulation(
+        written(tmp_path, text.replace("</default>", everywhere).replace('joint="knee"', 'joint="knee" gear="1"'))
+    ) as sim:
+        model = sim._host.model
+        assert not model.actuator_ctrllimited.any() and not model.actuator_forcelimited.any()
+        assert (model.actuator_gear[:, 0] == 1).all()
+
+
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
 def test_drives_move_a_robot_as_its_own_actuators_do(tmp_path: Path, integrator: str) -> None:
     """Targets to drives are what controls are to the actuators that these replace, within what float32 can tell."""

@@ -33,7 +33,7 @@ def link(name: str, inside: str = "", ixx: float = 0.01, box: bool = True) -> st
 
 def joint(name: str, kind: str, parent: str, child: str, inside: str = "") -> str:
     """A joint about y."""
-    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="0 0 0.05"/>'
+    ends = f'<parent link="{parent}"/><child link="{child}"/><origin xyz="0 0 0.09"/>'
     return f'<joint name="{name}" type="{kind}">{ends}<axis xyz="0 1 0"/>{inside}</joint>'
 
 
@@ -57,7 +57,7 @@ def urdf(folder: Path, text: str = ARM, name: str = "arm.urdf") -> Path:
     return path
 
 
-def stl(path: Path, size: float = 0.1, *, ascii_form: bool = False) -> Path:
+def stl(path: Path, size: float | np.ndarray = 0.1, *, ascii_form: bool = False) -> Path:
     """A cube."""
     path.parent.mkdir(parents=True, exist_ok=True)
     faces = [[np.array(CUBE[at]) * size for at in face] for face in FACES]
@@ -149,8 +149,9 @@ def test_mimics_follow(tmp_path: Path) -> None:
         sim.step(1000)
         shoulder, elbow = robot.get_dof_positions().numpy()[0]
         assert elbow == pytest.approx(0.1 - 2 * shoulder, abs=0.02) and abs(shoulder) > 0.1
-    with pytest.raises(ValueError, match=r"joint 'elbow' mimics 'wrist': must be a joint of the file that moves"):
-        Simulation(urdf(tmp_path, text.replace('joint="shoulder"', 'joint="wrist"')))
+    with pytest.warns(UserWarning, match=r"joint 'elbow' mimics 'wrist', which is no joint of the file that moves"):
+        sim = Simulation(urdf(tmp_path, text.replace('joint="shoulder"', 'joint="wrist"')))
+    sim.close()
 
 
 def test_meshes_of_packages(tmp_path: Path) -> None:
@@ -168,28 +169,43 @@ def test_meshes_of_packages(tmp_path: Path) -> None:
     with Simulation(urdf(root / "urdf", text)) as sim:
         model = sim._host.model
         sizes = [2 * model.geom_aabb[geom, 3:].max() for geom in range(model.ngeom)]
-        np.testing.assert_allclose(sizes, [0.1, 0.6, 0.2, 0.3], rtol=1e-4)
+        np.testing.assert_allclose(sizes, [0.1, 0.2, 0.6, 0.3], rtol=1e-4)
         # what collides is hidden behind what is made to be seen
-        assert list(zip(model.geom_contype, model.geom_group, strict=True)) == [(0, 1), (0, 1), (1, 3), (0, 1)]
+        assert list(zip(model.geom_contype, model.geom_group, strict=True)) == [(0, 1), (1, 3), (0, 1), (0, 1)]
         np.testing.assert_allclose(model.body_mass, [0, 1, 1])
 
 
 def test_meshes_that_are_missing(tmp_path: Path) -> None:
-    """All of them are named at once, with their links."""
-    text = ARM.replace("</link>", seen("package://gone/a.stl") + seen("b.obj", "collision") + "</link>", 1)
+    """Those that collide are named at once, with their links; without those that are only seen a robot opens."""
+    text = ARM.replace("</link>", seen("package://gone/a.stl", "collision") + seen("b.obj", "collision") + "</link>", 1)
     with pytest.raises(ValueError, match=r"missing: package://gone/a\.stl \(link 'base'\), b\.obj \(link 'base'\)"):
         Simulation(urdf(tmp_path, text))
+    with pytest.warns(UserWarning, match=r"are not drawn: base \(package://gone/a\.stl: is missing\)"):
+        sim = Simulation(urdf(tmp_path, ARM.replace("</link>", seen("package://gone/a.stl") + "</link>", 1)))
+    sim.close()
 
 
 def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
     """The robot opens without them, with a warning for what is not seen, and one for what does not collide."""
-    inside = seen("a.dae") + seen("b.dae", "collision")
+    for name in ("a.dae", "b.dae"):
+        (tmp_path / name).touch()
+    (tmp_path / "large.stl").write_bytes(bytes(84 + 50 * 200001))
+    inside = seen("a.dae") + seen("b.dae", "collision") + seen("large.stl")
     with pytest.warns(UserWarning) as warned:
         sim = Simulation(urdf(tmp_path, ARM.replace("</link>", inside + "</link>", 1)))
+    sim.close()
+    drawn, collide = [str(warning.message) for warning in warned]
+    assert "are not drawn: base (a.dae: MuJoCo cannot read it), base (large.stl: MuJoCo cannot read it)" in drawn
+    assert "do not collide: base (b.dae: MuJoCo cannot read it)" in collide
+
+
+def test_meshes_that_are_flat(tmp_path: Path) -> None:
+    """They have no hull, and do not collide, with a warning; the links have the masses that they state."""
+    stl(tmp_path / "plate.stl", np.array([0.1, 0.1, 0.0]))
+    with pytest.warns(UserWarning, match=r"meshes that are flat do not collide: plate\. Use a thin box"):
+        sim = Simulation(urdf(tmp_path, ARM.replace("</link>", seen("plate.stl", "collision") + "</link>", 1)))
     with sim:
-        drawn, collide = [str(warning.message) for warning in warned]
-    assert "are not drawn" in drawn and "base (a.dae)" in drawn
-    assert "do not collide" in collide and "base (b.dae)" in collide
+        assert sim._host.model.body("base").mass == 1
 
 
 def test_inertias_that_no_body_has(tmp_path: Path) -> None:
@@ -204,16 +220,20 @@ def test_inertias_that_no_body_has(tmp_path: Path) -> None:
         np.testing.assert_allclose(moments, [0.02, 0.02, 0.04], rtol=1e-5)
 
 
-def test_links_that_move_and_have_no_mass(tmp_path: Path) -> None:
-    """They get a little, with a warning; those that are fixed need none."""
+def test_links_that_have_no_mass(tmp_path: Path) -> None:
+    """Those that move get a little, with a warning; those that are fixed need none, whatever they collide with."""
     text = ARM + '<link name="dummy"/>' + joint("twist", "continuous", "tool", "dummy")
-    text += '<link name="frame"/>' + joint("glue", "fixed", "tool", "frame")
+    zero = BODY.replace('value="1"', 'value="0"').format(ixx=0).replace("0.01", "0")
+    text += link("frame").replace(BODY.format(ixx=0.01), zero) + joint("glue", "fixed", "tool", "frame")
+    text += link("plug").replace(BODY.format(ixx=0.01), "<inertial/>") + joint("plugged", "fixed", "tool", "plug")
     with pytest.warns(UserWarning, match=r"links that move and have no mass get 0\.001 kg: dummy\."):
         sim = Simulation(urdf(tmp_path, text))
     with sim:
         sim.play()
-        masses = Articulation("base").get_link_masses().numpy().ravel()
-        np.testing.assert_allclose(masses, [1, 1, 1, 1, 0.001, 0])
+        robot = Articulation("base")
+        assert robot.link_names == ["base", "upper", "lower", "tool", "dummy", "frame", "plug"]
+        masses = robot.get_link_masses().numpy().ravel().tolist()
+        assert masses == pytest.approx([1, 1, 1, 1, 0.001, 0, 0])
 
 
 def test_what_other_programs_wrote(tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ _DT = 1 / 240
 _MASS, _INERTIA = 1e-3, 1e-6
 # where the open end of a one-sided limit of efforts is put, [N·m or N]
 _NO_LIMIT = 1e12
+# what MuJoCo says of a link without mass, and of a flat mesh, with their names
+_MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
 # as `mjtJoint` numbers them
 _KINDS = ("free", "ball", "axes", "axes")
 
@@ -55,7 +57,7 @@ def read_file(path: Path) -> Scene:
     else:
         spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
         _complete(spec, urdf)
-        model = _with_masses(path, spec)
+        model = _compiled(path, spec)
         _let_neighbours_touch(spec, model)
     _name_all(spec)
     motors, not_motors = read_motors(model)
@@ -107,13 +109,14 @@ def _parsed(path: Path, read: Any) -> Any:
     try:
         return read()
     except ValueError as error:
-        raise UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {_said(error)}. Correct the file.") from error
+        raise _refused(path, error) from error
 
 
-def _said(error: ValueError) -> str:
+def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
     """The reason MuJoCo gives, in one line."""
     lines = [line.strip().rstrip(":.") for line in str(error).splitlines()]
-    return re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
+    said = re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
+    return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {said}. Correct the file.")
 
 
 def _complete(spec: Any, urdf: Urdf) -> None:
@@ -129,6 +132,8 @@ def _complete(spec: Any, urdf: Urdf) -> None:
             data=[offset, ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
         )
     for body in spec.bodies:
+        if body.name in urdf.massless:
+            body.mass, body.fullinertia, body.inertia = 0.0, [np.nan, *[0.0] * 5], [0.0] * 3
         shapes = list(body.geoms)
         for geom in shapes:
             # masses are given: meshes may be flat or open
@@ -140,29 +145,44 @@ def _complete(spec: Any, urdf: Urdf) -> None:
     add_look(spec)
 
 
-def _with_masses(path: Path, spec: Any) -> Any:
-    """The model of a URDF file, in which links may move that have no mass."""
+def _compiled(path: Path, spec: Any) -> Any:
+    """The model of a URDF file, in which links may move that have no mass, and meshes may be flat."""
     light: list[str] = []
+    flat: list[str] = []
     while True:
         try:
             model = spec.compile()
+            break
         except ValueError as error:
-            named = re.search(r"mass and inertia of moving bodies.*\n.*name '(.*?)'", str(error))
-            if named is None or named[1] in light:
-                raise UnsupportedSceneError(
-                    f"{path}: MuJoCo cannot open it: {_said(error)}. Correct the file."
-                ) from error
-            light.append(named[1])
-            body = spec.body(named[1])
-            body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
-            continue
-        if light:
-            warnings.warn(
-                f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an "
-                "<inertial>.",
-                stacklevel=4,
-            )
-        return model
+            found = [re.search(pattern, str(error)) for pattern in _MASSLESS_OR_FLAT]
+            if found[0] and found[0][1] not in light:
+                light.append(found[0][1])
+                body = spec.body(light[-1])
+                body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
+            elif found[1] and found[1][1] not in flat:
+                flat.append(found[1][1])
+                _flatten(spec, flat[-1])
+            else:
+                raise _refused(path, error) from error
+    if light:
+        warnings.warn(
+            f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an <inertial>.",
+            stacklevel=4,
+        )
+    if flat:
+        names = ", ".join(name.partition("_")[2] for name in flat)
+        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=4)
+    return model
+
+
+def _flatten(spec: Any, name: str) -> None:
+    """Let a mesh be seen only; one that was to collide once remains so in MuJoCo, and another takes its place."""
+    old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
+    new.file, new.scale, new.inertia = old.file, old.scale, old.inertia
+    for geom in spec.geoms:
+        if geom.meshname == name:
+            geom.meshname, geom.contype, geom.conaffinity = new.name, 0, 0
+    spec.delete(old)
 
 
 def _let_neighbours_touch(spec: Any, model: Any) -> None:

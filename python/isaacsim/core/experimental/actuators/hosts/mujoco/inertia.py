@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-# the smallest principal moment of a repaired inertia, in parts of the largest
-_LEAST = 1e-6
+# the smallest principal moment of a repaired inertia, in parts of the largest, and in [kg m²]
+_LEAST, _LEAST_OF_ALL = 1e-6, 1e-9
 
 
 def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
@@ -17,7 +17,7 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     # rounding is no fault, and does not make a moment of 0 another
     if moments[0] > 1e-12 * moments[2] and moments[0] + moments[1] >= moments[2] * (1 - 1e-12):
         return inertia, 0.0
-    new = np.maximum(moments, _LEAST * max(float(np.abs(moments).max()), 1e-9))
+    new = np.maximum(moments, max(_LEAST * float(np.abs(moments).max()), _LEAST_OF_ALL))
     # the nearest point of the plane A + B = C, and a little inside
     lacks = max(new[2] * (1 + 1e-9) - new[0] - new[1], 0.0) / 3
     new = new + lacks * np.array([1.0, 1.0, -1.0])

@@ -233,7 +233,10 @@ def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
         return "a plugin"
     if model.actuator_actnum[actuator] or dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR"):
         return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
-    # only newer versions have it
+    # only newer versions have these
+    own = [getattr(model, f"actuator_{name}", None) for name in ("armature", "damping", "dampingpoly")]
+    if any(values is not None and np.any(values[actuator]) for values in own):
+        return "armature or damping of its own"
     delays = getattr(model, "actuator_delay", None)
     return f"a delay of {delays[actuator]:g} s" if delays is not None and delays[actuator] else ""
 
