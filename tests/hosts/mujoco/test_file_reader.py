@@ -50,7 +50,7 @@ LEG = """
   <actuator>
     <position name="hip" joint="hip" kp="80" kv="8" forcerange="-5 5" gear="2"/>
     <general name="knee" joint="knee" gainprm="90" biastype="affine" biasprm="0 -90 -9"/>
-    <velocity name="ankle" joint="ankle" kv="3"/>
+    <velocity name="ankle" joint="ankle" kv="3" gear="2" armature="0.05" damping="0.1"/>
   </actuator>
   <sensor><actuatorfrc actuator="knee"/><touch site="sole"/><jointpos joint="hip"/></sensor>
   <keyframe><key name="bent" qpos="0.3 0.2 0.1 0 2 0 1 1 0 0 0" ctrl="1 2 3"/></keyframe>
@@ -97,7 +97,7 @@ def test_drives_move_a_robot_as_its_own_actuators_do(tmp_path: Path, integrator:
         robot = Articulation("leg")
         assert robot.dof_names == ["hip", "knee", "ankle", "joint_3"]
         robot.set_dof_position_targets([0.5, -0.75, 0.0, 0.0])
-        robot.set_dof_velocity_targets([0.0, 0.0, 1.5, 0.0])
+        robot.set_dof_velocity_targets([0.0, 0.0, 0.75, 0.0])
         saturated = 0
         for _ in range(300):
             mujoco.mj_step(model, data)
@@ -116,7 +116,7 @@ def test_gains_limits_and_options_are_those_of_the_file(tmp_path: Path) -> None:
         robot = Articulation("/leg")
         stiffnesses, dampings = robot.get_dof_gains()
         np.testing.assert_allclose(stiffnesses.numpy(), [[320, 90, 0, 0]])
-        np.testing.assert_allclose(dampings.numpy(), [[32, 9, 3, 0]])
+        np.testing.assert_allclose(dampings.numpy(), [[32, 9, 12, 0]])
         np.testing.assert_allclose(robot.get_dof_max_efforts().numpy(), [[10, 30, np.inf, np.inf]])
         np.testing.assert_allclose(robot.get_dof_max_velocities().numpy(), np.full((1, 4), np.inf))
         assert sim.dt == 0.001 and sim._host.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
@@ -182,7 +182,7 @@ def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path: 
         actuators = ArticulationActuators.from_configs("leg", {".*": [PDControlConfig(5.0, 1.0)]})
         robot = Articulation("leg")
         robot.switch_dof_control_mode("velocity")
-        np.testing.assert_allclose(robot.get_dof_gains()[1].numpy(), [[32, 9, 3, 0]])
+        np.testing.assert_allclose(robot.get_dof_gains()[1].numpy(), [[32, 9, 12, 0]])
         actuators.close()
 
 
@@ -250,7 +250,10 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
     )
     text = text.replace('<joint type="slide"', '<joint name="joint" type="slide"')
     text = text.replace("</worldbody>", '<body><joint name="shin"/><geom pos="0.1 0 0"/></body></worldbody>')
-    path = written(tmp_path, text.replace('<velocity name="ankle" joint="ankle" kv="3"/>', ""))
+    path = written(
+        tmp_path,
+        text.replace('<velocity name="ankle" joint="ankle" kv="3" gear="2" armature="0.05" damping="0.1"/>', ""),
+    )
     names = r"'pull' \(acts on a tendon\), 'slow' \(activation dynamics of kind filter\)"
     with pytest.warns(UserWarning, match=rf"robot\.xml: actuators that no joint drive stands for: {names}"):
         sim = Simulation(path)
@@ -280,7 +283,7 @@ def test_without_a_stage(tmp_path: Path) -> None:
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), np.full((1, 4), 0.3), rtol=1e-6)
         sim.stop()
         sim.play()
-        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), [[0, 0, 0.1, 0]])
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), [[0, 0, 0.3, 0]])
 
 
 def test_groups_randomization_and_dynamics(tmp_path: Path) -> None:

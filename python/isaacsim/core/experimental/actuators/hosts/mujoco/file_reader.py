@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ..rotations import matrices
 from .model import add_look
-from .model_actuators import Law, actuator_name, laws_by_joint, motor_of_joint, read_motors
+from .model_actuators import Law, actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
 from .scene import Articulation, Axis, Body, Scene
 from .urdf import Urdf, prepare
 
@@ -60,7 +60,6 @@ def read_file(path: Path) -> Scene:
         model = _compiled(path, spec)
         _let_neighbours_touch(spec, model)
     _name_all(spec)
-    motors, not_motors = read_motors(model)
     laws, not_drives = _drives(model)
     if not_drives:
         warnings.warn(
@@ -69,6 +68,7 @@ def read_file(path: Path) -> Scene:
             stacklevel=3,
         )
     _take_actuators(spec, model, laws)
+    motors, not_motors = read_motors(model)
     velocity_limits = urdf.velocity_limits if urdf else {}
     bodies = _bodies(spec, model, laws, velocity_limits)
     if urdf is not None:
@@ -215,6 +215,8 @@ def _drives(model: Any) -> tuple[dict[int, dict[int, Law]], list[str]]:
             why = "it pushes with a constant"
         elif model.jnt_actgravcomp[joint] and any(law.limited for law in found.values()):
             why = "its limit is not that of gravity compensation, which its joint counts as its own"
+        elif any(np.any(model.actuator_dampingpoly[one]) for one in found if hasattr(model, "actuator_dampingpoly")):
+            why = "its damping grows with speed"
         if why:
             problems.append(f"{actuator_name(model, actuator)!r} ({why})")
             del laws[joint]
@@ -230,6 +232,12 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
         if np.isfinite([low, high]).any() and low < high:
             joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
             joints[joint].actfrcrange = np.clip([low, high], -_NO_LIMIT, _NO_LIMIT)
+        # those of newer versions have armature and damping, which are the joint's now
+        for actuator in found if hasattr(model, "actuator_armature") else ():
+            square, dof = gear_of(model, actuator) ** 2, model.jnt_dofadr[joint]
+            joints[joint].armature += square * model.actuator_armature[actuator]
+            joints[joint].damping[0] += square * model.actuator_damping[actuator]
+            model.dof_armature[dof], model.dof_damping[dof] = joints[joint].armature, joints[joint].damping[0]
     actuators = [actuator for actuator in spec.actuators if actuator.id in taken]
     names = {actuator.name for actuator in actuators}
     for sensor in list(spec.sensors):

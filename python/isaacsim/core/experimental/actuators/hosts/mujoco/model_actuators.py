@@ -176,7 +176,7 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
         return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
     if b1 > 0 or b2 > 0:
         return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
-    gear, efforts, inputs = _gear(model, actuator), _UNBOUNDED, _UNBOUNDED
+    gear, efforts, inputs = gear_of(model, actuator), _UNBOUNDED, _UNBOUNDED
     if model.actuator_forcelimited[actuator]:
         efforts = _ordered(model.actuator_forcerange[actuator] * gear)
     control = _first_control(model, actuator)
@@ -233,10 +233,7 @@ def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
         return "a plugin"
     if model.actuator_actnum[actuator] or dynamics not in ("mjDYN_NONE", "mjDYN_DCMOTOR"):
         return f"activation dynamics of kind {dynamics.removeprefix('mjDYN_').lower()}"
-    # only newer versions have these
-    own = [getattr(model, f"actuator_{name}", None) for name in ("armature", "damping", "dampingpoly")]
-    if any(values is not None and np.any(values[actuator]) for values in own):
-        return "armature or damping of its own"
+    # only newer versions have it
     delays = getattr(model, "actuator_delay", None)
     return f"a delay of {delays[actuator]:g} s" if delays is not None and delays[actuator] else ""
 
@@ -245,7 +242,8 @@ def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
     return model.actuator_ctrlspec[actuator] == int(mujoco.mjtCtrlInput.mjINPUT_VOLTAGE)
 
 
-def _gear(model: mujoco.MjModel, actuator: int) -> float:
+def gear_of(model: mujoco.MjModel, actuator: int) -> float:
+    """Transmission of an actuator on a hinge or slide."""
     # newer versions have actuators with several outputs, and gears by output
     outputs = getattr(model, "actuator_outadr", None)
     return float(model.actuator_gear[actuator if outputs is None else outputs[actuator], 0])
