@@ -21,7 +21,7 @@ from ...errors import UnsupportedSceneError
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model import add_look
-from .model_actuators import Law, laws_by_joint, motor_of_joint, read_motors
+from .model_actuators import Law, actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
 from .urdf import Urdf, prepare
 
 # physics step [s] of a URDF file, which has none
@@ -30,6 +30,8 @@ _DT = 1 / 240
 _MASS, _INERTIA = 1e-3, 1e-6
 # where the open end of a one-sided limit of efforts is put, [N·m or N]
 _NO_LIMIT = 1e12
+# what MuJoCo says of a link without mass, and of a flat mesh, with their names
+_MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
 # as `mjtJoint` numbers them
 _KINDS = ("free", "ball", "axes", "axes")
 
@@ -60,11 +62,10 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
     else:
         spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
         _complete(spec, urdf)
-        model = _with_masses(path, spec)
+        model = _compiled(path, spec)
         _let_neighbours_touch(spec, model)
     _name_all(spec)
-    motors, not_motors = read_motors(model)
-    laws, not_drives = laws_by_joint(model)
+    laws, not_drives = _drives(model)
     if not_drives:
         warnings.warn(
             f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
@@ -72,6 +73,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
             stacklevel=3,
         )
     _take_actuators(spec, model, laws)
+    motors, not_motors = read_motors(model)
     velocity_limits = urdf.velocity_limits if urdf else {}
     bodies = _bodies(spec, model, laws, velocity_limits)
     if urdf is not None:
@@ -94,8 +96,15 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
 
 def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
     """A URDF file as MuJoCo can read it; None for another one, of which MuJoCo says what is wrong."""
+    content = path.read_bytes()
     try:
-        root = ET.parse(path).getroot()
+        try:
+            root = ET.fromstring(content)
+        except ET.ParseError as error:
+            if "unbound prefix" not in str(error):
+                raise
+            # elements of other programs, whose namespaces nobody declared
+            root = ET.fromstring(re.sub(rb"([<\s/][A-Za-z_][\w.-]*):(?=[A-Za-z_][\w.-]*[\s=/>])", rb"\1_", content))
     except ET.ParseError as error:
         raise UnsupportedSceneError(f"{path}: no XML ({error}). Correct the file.") from error
     return prepare(path, root, strict_inertia) if root.tag == "robot" else None
@@ -106,13 +115,14 @@ def _parsed(path: Path, read: Any) -> Any:
     try:
         return read()
     except ValueError as error:
-        raise UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {_said(error)}. Correct the file.") from error
+        raise _refused(path, error) from error
 
 
-def _said(error: ValueError) -> str:
+def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
     """The reason MuJoCo gives, in one line."""
     lines = [line.strip().rstrip(":.") for line in str(error).splitlines()]
-    return re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
+    said = re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
+    return UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {said}. Correct the file.")
 
 
 def _complete(spec: Any, urdf: Urdf) -> None:
@@ -128,6 +138,8 @@ def _complete(spec: Any, urdf: Urdf) -> None:
             data=[offset, ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
         )
     for body in spec.bodies:
+        if body.name in urdf.massless:
+            body.mass, body.fullinertia, body.inertia = 0.0, [np.nan, *[0.0] * 5], [0.0] * 3
         shapes = list(body.geoms)
         for geom in shapes:
             # masses are given: meshes may be flat or open
@@ -139,29 +151,44 @@ def _complete(spec: Any, urdf: Urdf) -> None:
     add_look(spec)
 
 
-def _with_masses(path: Path, spec: Any) -> Any:
-    """The model of a URDF file, in which links may move that have no mass."""
+def _compiled(path: Path, spec: Any) -> Any:
+    """The model of a URDF file, in which links may move that have no mass, and meshes may be flat."""
     light: list[str] = []
+    flat: list[str] = []
     while True:
         try:
             model = spec.compile()
+            break
         except ValueError as error:
-            named = re.search(r"mass and inertia of moving bodies.*\n.*name '(.*?)'", str(error))
-            if named is None or named[1] in light:
-                raise UnsupportedSceneError(
-                    f"{path}: MuJoCo cannot open it: {_said(error)}. Correct the file."
-                ) from error
-            light.append(named[1])
-            body = spec.body(named[1])
-            body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
-            continue
-        if light:
-            warnings.warn(
-                f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an "
-                "<inertial>.",
-                stacklevel=4,
-            )
-        return model
+            found = [re.search(pattern, str(error)) for pattern in _MASSLESS_OR_FLAT]
+            if found[0] and found[0][1] not in light:
+                light.append(found[0][1])
+                body = spec.body(light[-1])
+                body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
+            elif found[1] and found[1][1] not in flat:
+                flat.append(found[1][1])
+                _flatten(spec, flat[-1])
+            else:
+                raise _refused(path, error) from error
+    if light:
+        warnings.warn(
+            f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an <inertial>.",
+            stacklevel=4,
+        )
+    if flat:
+        names = ", ".join(name.partition("_")[2] for name in flat)
+        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=4)
+    return model
+
+
+def _flatten(spec: Any, name: str) -> None:
+    """Let a mesh be seen only; one that was to collide once remains so in MuJoCo, and another takes its place."""
+    old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
+    new.file, new.scale, new.inertia = old.file, old.scale, old.inertia
+    for geom in spec.geoms:
+        if geom.meshname == name:
+            geom.meshname, geom.contype, geom.conaffinity = new.name, 0, 0
+    spec.delete(old)
 
 
 def _let_neighbours_touch(spec: Any, model: Any) -> None:
@@ -185,6 +212,23 @@ def _name_all(spec: Any) -> None:
                 element.name = name
 
 
+def _drives(model: Any) -> tuple[dict[int, dict[int, Law]], list[str]]:
+    """The laws of actuators by joint that a drive stands for, and every other actuator, with the reason."""
+    laws, problems = laws_by_joint(model)
+    for joint, found in list(laws.items()):
+        actuator, why = next(iter(found)), ""
+        if any(law.const_effort for law in found.values()):
+            why = "it pushes with a constant"
+        elif model.jnt_actgravcomp[joint] and any(law.limited for law in found.values()):
+            why = "its limit is not that of gravity compensation, which its joint counts as its own"
+        elif any(np.any(model.actuator_dampingpoly[one]) for one in found if hasattr(model, "actuator_dampingpoly")):
+            why = "its damping grows with speed"
+        if why:
+            problems.append(f"{actuator_name(model, actuator)!r} ({why})")
+            del laws[joint]
+    return laws, problems
+
+
 def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> None:
     """Take out the actuators that drives replace, with what measures them; their limits become those of the joints."""
     taken = {actuator for found in laws.values() for actuator in found}
@@ -194,6 +238,12 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
         if np.isfinite([low, high]).any() and low < high:
             joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
             joints[joint].actfrcrange = np.clip([low, high], -_NO_LIMIT, _NO_LIMIT)
+        # those of newer versions have armature and damping, which are the joint's now
+        for actuator in found if hasattr(model, "actuator_armature") else ():
+            square, dof = gear_of(model, actuator) ** 2, model.jnt_dofadr[joint]
+            joints[joint].armature += square * model.actuator_armature[actuator]
+            joints[joint].damping[0] += square * model.actuator_damping[actuator]
+            model.dof_armature[dof], model.dof_damping[dof] = joints[joint].armature, joints[joint].damping[0]
     actuators = [actuator for actuator in spec.actuators if actuator.id in taken]
     names = {actuator.name for actuator in actuators}
     for sensor in list(spec.sensors):

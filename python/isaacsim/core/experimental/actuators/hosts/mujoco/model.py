@@ -34,6 +34,8 @@ _HINGE_SPAN = 0.1
 _HIDDEN = 3
 # what ends the names of the two drives of an axis
 _DRIVES = ("/position", "/velocity")
+# its defaults are MuJoCo's, whatever those of a file are
+_PLAIN = mujoco.MjSpec()
 # what ends the name of a contact sensor
 CONTACT = "#contact"
 # of a contact sensor: what it tells of contacts, as bits; how it reduces them, by their net force; to how many
@@ -182,6 +184,7 @@ def _add_drives(spec: Any, name: str) -> None:
     """The drives of an axis, without gains."""
     for suffix in _DRIVES:
         spec.add_actuator(
+            _PLAIN.default,
             name=name + suffix,
             target=name,
             trntype=mujoco.mjtTrn.mjTRN_JOINT,

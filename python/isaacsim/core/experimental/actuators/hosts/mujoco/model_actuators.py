@@ -90,7 +90,7 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
         if not wrong and (why := _joint_limit_problem(model, joint)):
             wrong = [(next(iter(laws)), why)]
         if wrong:
-            problems += [f"{_actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
+            problems += [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
         else:
             motors.update([motor_of_joint(model, joint, list(laws.values()))])
     return motors, problems
@@ -121,7 +121,7 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
     by_joint = actuators_by_joint(model)
     covered = {actuator for found in by_joint.values() for actuator in found}
     for actuator in sorted(set(range(len(model.actuator_group))) - covered):
-        problems.append(f"{_actuator_name(model, actuator)!r} ({_target(model, actuator)})")
+        problems.append(f"{actuator_name(model, actuator)!r} ({_target(model, actuator)})")
     for joint, actuators in sorted(by_joint.items()):
         read = {actuator: _linear(model, actuator) for actuator in actuators}
         laws = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
@@ -130,7 +130,7 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
             name = _joint_name(model, joint)
             wrong = [(actuators[0], f"one of {len(laws)} on joint {name!r}, with limits of their own")]
         if wrong:
-            problems += [f"{_actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
+            problems += [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
         else:
             laws_of[joint] = laws
     return laws_of, problems
@@ -176,7 +176,7 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
         return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
     if b1 > 0 or b2 > 0:
         return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
-    gear, efforts, inputs = _gear(model, actuator), _UNBOUNDED, _UNBOUNDED
+    gear, efforts, inputs = gear_of(model, actuator), _UNBOUNDED, _UNBOUNDED
     if model.actuator_forcelimited[actuator]:
         efforts = _ordered(model.actuator_forcerange[actuator] * gear)
     control = _first_control(model, actuator)
@@ -242,7 +242,8 @@ def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
     return model.actuator_ctrlspec[actuator] == int(mujoco.mjtCtrlInput.mjINPUT_VOLTAGE)
 
 
-def _gear(model: mujoco.MjModel, actuator: int) -> float:
+def gear_of(model: mujoco.MjModel, actuator: int) -> float:
+    """Transmission of an actuator on a hinge or slide."""
     # newer versions have actuators with several outputs, and gears by output
     outputs = getattr(model, "actuator_outadr", None)
     return float(model.actuator_gear[actuator if outputs is None else outputs[actuator], 0])
@@ -270,5 +271,6 @@ def _joint_name(model: mujoco.MjModel, joint: int) -> str:
     return model.joint(joint).name or f"joint_{joint}"
 
 
-def _actuator_name(model: mujoco.MjModel, actuator: int) -> str:
+def actuator_name(model: mujoco.MjModel, actuator: int) -> str:
+    """Name of an actuator; one without a name is told by its number."""
     return model.actuator(actuator).name or f"actuator_{actuator}"

@@ -21,6 +21,8 @@ from ...usd.physics.inertias import ROUNDING, repaired, tell_of_inertias
 _READABLE = (".stl", ".obj", ".msh")
 _FIXED = "fixed"
 _INERTIA = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
+# MuJoCo refuses STL files with more
+_MOST_FACES = 200000
 # what a binary STL file is, after 80 bytes and the number of faces
 _FACE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
 
@@ -35,6 +37,7 @@ class Urdf:
         mimics: Follower, leader, offset and ratio.
         velocity_limits: By joint.
         without_inertia: Links that state none.
+        massless: Links that state that they have no mass.
     """
 
     xml: str = ""
@@ -42,6 +45,7 @@ class Urdf:
     mimics: list[tuple[str, str, float, float]] = field(default_factory=list)
     velocity_limits: dict[str, float] = field(default_factory=dict)
     without_inertia: set[str] = field(default_factory=set)
+    massless: set[str] = field(default_factory=set)
 
 
 def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
@@ -53,15 +57,16 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
         strict_inertia: Whether inertias that no body can have are refused, and not repaired.
 
     Raises:
-        UnsupportedSceneError: It is a template, meshes are missing, or a joint mimics none.
+        UnsupportedSceneError: It is a template, or meshes that collide are missing.
 
     Warns:
-        UserWarning: Meshes in formats that MuJoCo lacks were left out, or inertias were repaired; names the links.
+        UserWarning: Meshes were left out, inertias were repaired, or a joint mimics none; names links and joints.
     """
-    if "xacro" in ET.tostring(robot, "unicode")[:2000] and any("xacro" in element.tag for element in robot.iter()):
+    values = (value for element in robot.iter() for value in element.attrib.values())
+    if (value := next((value for value in values if "${" in value or "$(" in value), None)) is not None:
         raise UnsupportedSceneError(
-            f"{path}: is a template of xacro, which has elements to be expanded. Expand it: `xacro {path.name} > "
-            f"{path.stem}.urdf`."
+            f"{path}: {value!r} is to be expanded by xacro, for the file is a template. Expand it: `xacro {path.name} "
+            "> robot.urdf`."
         )
     made = Urdf()
     made.mimics = _take_mimics(path, robot)
@@ -72,7 +77,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
     folder = _set_options(robot, path.parent)
     _take_meshes(path, robot, folder, made.meshes)
-    _repair_inertias(path, robot, strict_inertia)
+    _repair_inertias(path, robot, made.massless, strict_inertia)
     _free_root(robot)
     made.xml = ET.tostring(robot, "unicode")
     return made
@@ -107,10 +112,12 @@ def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, f
             if name not in moving:
                 continue
             if leader not in moving:
-                raise UnsupportedSceneError(
-                    f"{path}: joint {name!r} mimics {leader!r}: must be a joint of the file that moves. Correct the "
-                    "name, or take the <mimic> out."
+                warnings.warn(
+                    f"{path}: joint {name!r} mimics {leader!r}, which is no joint of the file that moves: it follows "
+                    "nobody. Correct the name, or take the <mimic> out.",
+                    stacklevel=6,
                 )
+                continue
             found.append((name, leader, float(mimic.get("offset", 0)), float(mimic.get("multiplier", 1))))
     return found
 
@@ -125,11 +132,13 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
             if (mesh := element.find("geometry/mesh")) is None:
                 continue
             uri = mesh.get("filename", "")
-            if Path(uri).suffix.lower() not in _READABLE:
-                link.remove(element)
-                dropped[element.tag].append(f"{link.get('name')} ({Path(uri).name})")
-            elif (file := _find(uri, path.parent, folder)) is None:
+            file = _find(uri, path.parent, folder)
+            if file is None and element.tag == "collision":
                 missing.append(f"{uri} (link {link.get('name')!r})")
+            elif file is None or not _is_readable(file):
+                link.remove(element)
+                why = "is missing" if file is None else "MuJoCo cannot read it"
+                dropped[element.tag].append(f"{link.get('name')} ({uri}: {why})")
             else:
                 names.setdefault(file, f"{len(names)}_{file.name}")
                 mesh.set("filename", names[file])
@@ -141,11 +150,17 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
         if dropped[kind]:
             warnings.warn(
-                f"{path}: meshes of these links {what}, for MuJoCo reads {', '.join(_READABLE)} only: "
-                f"{', '.join(dropped[kind])}. Convert them.",
+                f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
+                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces.",
                 stacklevel=5,
             )
     meshes.update({name: _content(file) for file, name in names.items()})
+
+
+def _is_readable(file: Path) -> bool:
+    """Whether MuJoCo has the format, and is not overtaxed."""
+    suffix, size = file.suffix.lower(), file.stat().st_size
+    return suffix in _READABLE and not (suffix == ".stl" and size > 84 + _FACE.itemsize * _MOST_FACES)
 
 
 def _find(uri: str, here: Path, folder: Path) -> Path | None:
@@ -172,12 +187,23 @@ def _content(file: Path) -> bytes:
     return bytes(80) + len(faces).to_bytes(4, "little") + faces.tobytes() if len(faces) else content
 
 
-def _repair_inertias(path: Path, robot: ET.Element, strict: bool) -> None:
-    """Make inertias that no body has the nearest ones that a body can have."""
+def _repair_inertias(path: Path, robot: ET.Element, massless: set[str], strict: bool) -> None:
+    """Make inertias that no body has the nearest ones that a body can have, and note links that have no mass."""
     changed: dict[str, float] = {}
     for link in robot.iter("link"):
-        element, mass = link.find("inertial/inertia"), link.find("inertial/mass")
-        if element is None or mass is None or float(mass.get("value", 0)) <= 0:
+        inertial, mass = link.find("inertial"), link.find("inertial/mass")
+        if inertial is None:
+            continue
+        if mass is None:
+            mass = ET.SubElement(inertial, "mass", value="0")
+        element = inertial.find("inertia")
+        if element is None:
+            element = ET.SubElement(inertial, "inertia")
+        if float(mass.get("value", 0)) <= 0:
+            # what has no mass has no inertia, and MuJoCo wants one
+            mass.set("value", "0")
+            element.attrib.update({name: str(float(row == column)) for name, row, column in _INERTIA})
+            massless.add(link.get("name", ""))
             continue
         inertia = np.zeros((3, 3))
         for name, row, column in _INERTIA:

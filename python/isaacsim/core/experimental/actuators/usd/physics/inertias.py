@@ -9,8 +9,8 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 
-# principal moments are at least that part of the largest one
-_LEAST = 1e-6
+# principal moments are at least that part of the largest one, and that [kg·m²]
+_LEAST, _LEAST_OF_ALL = 1e-6, 1e-9
 # by which the others are larger together, so that rounding does not undo it
 _MARGIN = 1e-9
 # relative changes below that are rounding
@@ -31,13 +31,14 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     even = (inertia + inertia.T) / 2
     moments, axes = np.linalg.eigh(even)
     largest = float(np.abs(moments).max())
-    if largest == 0.0:
-        return even, 0.0
-    fixed = np.maximum(moments, _LEAST * largest)
+    fixed = moments
+    # rounding does not make a moment of 0 another
+    if moments[0] <= 1e-12 * largest:
+        fixed = np.maximum(moments, max(_LEAST * largest, _LEAST_OF_ALL))
     if (lack := fixed[2] * (1 + _MARGIN) - fixed[0] - fixed[1]) > 0.0:
         # the nearest triple whose largest is the sum of the others
-        fixed += lack / 3 * np.array([1.0, 1.0, -1.0])
-    change = float(np.abs(fixed - moments).max()) / largest
+        fixed = fixed + lack / 3 * np.array([1.0, 1.0, -1.0])
+    change = float(np.abs(fixed - moments).max()) / max(largest, _LEAST_OF_ALL)
     return (even, 0.0) if change == 0.0 else (axes @ np.diag(fixed) @ axes.T, change)
 
 

@@ -1,0 +1,396 @@
+"""MJCF files as they are: the motion of MuJoCo's own actuators, on the host that USD has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    MujocoSimulation,
+    PDControlConfig,
+    Simulation,
+    Uniform,
+    add_actuator,
+    motors_of,
+)
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
+from isaacsim.core.experimental.actuators.errors import HostError
+from places import ROBOTS
+from stages import stage_of
+
+ARM = ROBOTS / "arm_2dof.xml"
+GOAL = [0.5, 0.2]
+# actuators of every kind that a drive stands for, a joint limited by itself, one with nothing, and bodies without names
+LEG = """
+<mujoco>
+  <option timestep="0.003" integrator="{integrator}"><flag contact="disable"/></option>
+  <default><geom size="0.05" mass="1"/></default>
+  <worldbody>
+    <light pos="0 0 3"/>
+    <body name="leg" pos="0 0 1">
+      <joint name="hip" axis="0 1 0" damping="0.5"/><geom pos="0.2 0 0"/>
+      <body pos="0.4 0 0">
+        <joint name="knee" axis="0 1 0" actuatorfrcrange="-30 30"/><geom pos="0.2 0 0"/>
+        <body name="foot" pos="0.4 0 0">
+          <joint name="ankle" axis="0 1 0" armature="0.1"/><joint type="slide" axis="1 0 0" stiffness="50"/>
+          <geom type="box" size="0.1 0.03 0.02"/>
+        </body>
+      </body>
+    </body>
+    <body name="box" pos="2 0 1"><freejoint/><geom/></body>
+  </worldbody>
+  <actuator>
+    <position name="hip" joint="hip" kp="80" kv="8" forcerange="-5 5" gear="2"/>
+    <general name="knee" joint="knee" gainprm="90" biastype="affine" biasprm="0 -90 -9"/>
+    <velocity name="ankle" joint="ankle" kv="3" gear="2" armature="0.05" damping="0.1"/>
+  </actuator>
+  <sensor><actuatorfrc actuator="knee"/><touch site="sole"/><jointpos joint="hip"/></sensor>
+  <keyframe><key name="bent" qpos="0.3 0.2 0.1 0 2 0 1 1 0 0 0" ctrl="1 2 3"/></keyframe>
+</mujoco>
+""".replace('<touch site="sole"/>', "")
+
+
+def written(folder: Path, text: str, name: str = "robot.xml") -> Path:
+    """A file of this text."""
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def leg(folder: Path, integrator: str = "Euler") -> Path:
+    """The leg."""
+    return written(folder, LEG.format(integrator=integrator))
+
+
+def test_drives_do_not_take_the_defaults_of_a_file(tmp_path: Path) -> None:
+    """Gears and ranges that a file gives to all of its actuators are not those of drives."""
+    text = LEG.format(integrator="Euler")
+    everywhere = (
+        '<general gear="5" ctrlrange="-1 1" ctrllimited="true" forcerange="-1 1" forcelimited="true"/></default>'
+    )
+    with Simulation(
+        written(tmp_path, text.replace("</default>", everywhere).replace('joint="knee"', 'joint="knee" gear="1"'))
+    ) as sim:
+        model = sim._host.model
+        assert not model.actuator_ctrllimited.any() and not model.actuator_forcelimited.any()
+        assert (model.actuator_gear[:, 0] == 1).all()
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast", "RK4"])
+def test_drives_move_a_robot_as_its_own_actuators_do(tmp_path: Path, integrator: str) -> None:
+    """Targets to drives are what controls are to the actuators that these replace, within what float32 can tell."""
+    path = leg(tmp_path, integrator)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    # in units of the actuators: gear 2
+    data.ctrl[:] = [2 * 0.5, -0.75, 1.5]
+    with Simulation(path) as sim:
+        sim.play()
+        robot = Articulation("leg")
+        assert robot.dof_names == ["hip", "knee", "ankle", "joint_3"]
+        robot.set_dof_position_targets([0.5, -0.75, 0.0, 0.0])
+        robot.set_dof_velocity_targets([0.0, 0.0, 0.75, 0.0])
+        saturated = 0
+        for _ in range(300):
+            mujoco.mj_step(model, data)
+            sim.step()
+            saturated += abs(robot.get_dof_drive_efforts().numpy()[0, 0]) > 9.999
+        assert sim.dt == 0.003 and sim.time == pytest.approx(0.9)
+        np.testing.assert_allclose(robot.get_dof_positions().numpy()[0], data.qpos[:4], atol=2e-6)
+        np.testing.assert_allclose(robot.get_dof_velocities().numpy()[0], data.qvel[:4], atol=2e-5)
+    assert saturated > 3 and np.abs(data.qpos[:4]).min() > 1e-3
+
+
+def test_gains_limits_and_options_are_those_of_the_file(tmp_path: Path) -> None:
+    """Gears are counted in; the larger of two limits does not hold; options of the file do."""
+    with Simulation(leg(tmp_path, "RK4"), dt=0.001) as sim:
+        sim.play()
+        robot = Articulation("/leg")
+        stiffnesses, dampings = robot.get_dof_gains()
+        np.testing.assert_allclose(stiffnesses.numpy(), [[320, 90, 0, 0]])
+        np.testing.assert_allclose(dampings.numpy(), [[32, 9, 12, 0]])
+        np.testing.assert_allclose(robot.get_dof_max_efforts().numpy(), [[10, 30, np.inf, np.inf]])
+        np.testing.assert_allclose(robot.get_dof_max_velocities().numpy(), np.full((1, 4), np.inf))
+        assert sim.dt == 0.001 and sim._host.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4
+        # the light is the file's own, and what measured an actuator went with it
+        assert (sim._host.model.nlight, sim._host.model.nsensor, sim._host.model.nkey) == (1, 1, 1)
+        np.testing.assert_allclose(sim._host.model.key("bent").qpos[:3], [0.3, 0.2, 0.1])
+
+
+def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path: Path) -> None:
+    """Robots, joints and links are known from the start; a box that only floats is no robot."""
+    with Simulation(leg(tmp_path)) as sim:
+        robot = sim.articulation("leg")
+        assert robot.paths == sim.articulation("/l.*").paths == ["/leg"]
+        assert robot.dof_paths == [["/leg/hip", "/body_2/knee", "/foot/ankle", "/foot/joint_3"]]
+        assert robot.link_paths == [["/leg", "/body_2", "/foot"]]
+        assert robot.joint_names == ["hip", "knee", "ankle", "joint_3"]
+        with pytest.raises(ValueError, match=r"matches none of the articulations here: \['/leg'\]"):
+            sim.articulation("box")
+
+
+def test_many_environments(tmp_path: Path) -> None:
+    """Copies are named as those of one's own models, and go their own ways."""
+    with Simulation(leg(tmp_path), num_envs=3) as sim:
+        sim.play()
+        robots = Articulation("/leg")
+        assert robots.paths == [f"/envs/env_{env}/leg" for env in range(3)]
+        assert Articulation("/envs/env_1/leg").link_paths[0][1] == "/envs/env_1/body_2"
+        robots.set_dof_position_targets([[0.0, 0.1, 0, 0], [0.2, 0, 0, 0], [0.4, 0, 0, 0]])
+        sim.step(100)
+        hips = robots.get_dof_positions().numpy()[:, 0]
+        assert (np.diff(hips) > 0.1).all()
+        sim.reset([1])
+        np.testing.assert_allclose(robots.get_dof_positions().numpy()[:, 0], [hips[0], 0, hips[2]])
+
+
+def test_names_with_slashes(tmp_path: Path) -> None:
+    """A robot of several namespaces keeps them behind its environment."""
+    path = written(tmp_path, LEG.format(integrator="Euler").replace('"leg"', '"a/leg"').replace('"hip"', '"a/hip"'))
+    with Simulation(path, num_envs=2) as sim:
+        assert sim.articulation("a/leg").paths == ["/envs/env_0/a/leg", "/envs/env_1/a/leg"]
+        assert sim.articulation("a/leg").dof_names[0] == "a/hip"
+
+
+def test_actuators_take_drives_over_and_give_them_back(tmp_path: Path) -> None:
+    """While actuators are attached, drives are silent; after, and in every control mode, they have the file's gains."""
+    with Simulation(leg(tmp_path)) as sim:
+        sim.play()
+        robot = Articulation("leg")
+        before = [gains.numpy() for gains in robot.get_dof_gains()]
+        actuators = ArticulationActuators.from_configs("leg", {".*": [PDControlConfig(5.0, 1.0)]})
+        assert not np.any([gains.numpy() for gains in robot.get_dof_gains()])
+        actuators.close()
+        robot.switch_dof_control_mode("effort")
+        assert not np.any([gains.numpy() for gains in robot.get_dof_gains()])
+        robot.switch_dof_control_mode("position")
+        np.testing.assert_array_equal([gains.numpy() for gains in robot.get_dof_gains()], before)
+
+
+def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path: Path) -> None:
+    """An articulation that was first asked while drives are silent knows the file's gains."""
+    with Simulation(leg(tmp_path)) as sim:
+        sim.play()
+        actuators = ArticulationActuators.from_configs("leg", {".*": [PDControlConfig(5.0, 1.0)]})
+        robot = Articulation("leg")
+        robot.switch_dof_control_mode("velocity")
+        np.testing.assert_allclose(robot.get_dof_gains()[1].numpy(), [[32, 9, 12, 0]])
+        actuators.close()
+
+
+def test_motors_of_the_file_move_it_as_its_actuators_do() -> None:
+    """`motors_of` a simulation is what `from_configs` takes."""
+    model = mujoco.MjModel.from_xml_path(str(ARM))
+    data = mujoco.MjData(model)
+    data.ctrl[:] = GOAL
+    with Simulation(ARM) as sim:
+        motors = motors_of(sim)
+        assert motors == motors_of(sim, "/arm")
+        assert motors["shoulder"] == MotorConfig(
+            PDControlConfig(200.0, 20.0), [MaxEffortClampingConfig(60.0)], armature=0.0, friction=0.0
+        )
+        sim.play()
+        actuators = ArticulationActuators.from_configs("arm", motors)
+        Articulation("arm").set_dof_position_targets(GOAL)
+        for _ in range(300):
+            mujoco.mj_step(model, data)
+        sim.step(300)
+        np.testing.assert_allclose(Articulation("arm").get_dof_positions().numpy()[0], data.qpos, atol=1e-4)
+        assert np.abs(data.qpos - GOAL).max() < 0.3 and actuators.actuated_dof_indices == [0, 1]
+
+
+def test_motors_of_one_robot_of_several(tmp_path: Path) -> None:
+    """Patterns are those of the robot that is named."""
+    other = '<body name="other"><joint name="swing" axis="0 1 0"/><geom/></body></worldbody>'
+    text = LEG.format(integrator="Euler").replace("</worldbody>", other)
+    text = text.replace("</actuator>", '<motor joint="swing" ctrlrange="-4 4"/></actuator>')
+    with Simulation(written(tmp_path, text)) as sim:
+        assert list(motors_of(sim, "leg")) == ["hip", "knee", "ankle"]
+        assert motors_of(sim, "other")["swing"].clamping == [MaxEffortClampingConfig(4.0)]
+        with pytest.raises(ValueError, match=r"there are 2 articulations, \['/leg', '/other'\]"):
+            motors_of(sim)
+
+
+def test_motors_of_a_model_and_of_a_stage() -> None:
+    """One's own model has the motors of the same file; a stage those of its prims, or else of its drives."""
+    model = mujoco.MjModel.from_xml_path(str(ARM))
+    with MujocoSimulation(model, mujoco.MjData(model)) as own, Simulation(ARM) as sim:
+        assert motors_of(own) == motors_of(own, "arm") == motors_of(sim)
+    with Simulation(stage_of(ROBOTS / "franka_panda.usda")) as sim:
+        by_prim = motors_of(sim.stage)
+        assert motors_of(sim) == by_prim and len(by_prim) == 7
+        robot = sim.articulation("/World/Panda")
+        gains, limits = [values.numpy()[0] for values in robot.get_dof_gains()], robot.get_dof_max_efforts().numpy()[0]
+        sim.stage.RemovePrim("/World/Panda/Actuators")
+        motors = motors_of(sim, "/World")
+        assert list(motors) == robot.dof_names[: len(motors)] and len(motors) == 7
+        for name, stiffness, damping, most in zip(motors, *gains, limits, strict=False):
+            assert stiffness > 0 and motors[name].controller == PDControlConfig(stiffness, damping)
+            assert motors[name].clamping == [MaxEffortClampingConfig(most)]
+            assert motors[name].armature == pytest.approx(0.1)
+
+
+def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
+    """A tendon, a filter and a constant go on as they are, named with the reason; the rest is driven."""
+    text = LEG.format(integrator="Euler").replace(
+        "</actuator>",
+        """
+        <position name="pull" tendon="string" kp="100"/>
+        <general name="slow" joint="joint" dyntype="filter" dynprm="0.1" gainprm="3"/>
+        <general name="held" joint="shin" biastype="affine" biasprm="7 -90 -9"/></actuator>
+        <tendon><fixed name="string"><joint joint="ankle" coef="1"/></fixed></tendon>""",
+    )
+    text = text.replace('<joint type="slide"', '<joint name="joint" type="slide"')
+    text = text.replace("</worldbody>", '<body><joint name="shin"/><geom pos="0.1 0 0"/></body></worldbody>')
+    path = written(
+        tmp_path,
+        text.replace('<velocity name="ankle" joint="ankle" kv="3" gear="2" armature="0.05" damping="0.1"/>', ""),
+    )
+    names = r"'pull' \(acts on a tendon\), 'slow' \(activation dynamics of kind filter\)"
+    with pytest.warns(UserWarning, match=rf"robot\.xml: actuators that no joint drive stands for: {names}"):
+        sim = Simulation(path)
+    with sim:
+        kept = {sim._host.model.actuator(number).name for number in range(sim._host.model.nu)}
+        assert {"pull", "slow", "held"} <= kept and not {"hip", "knee"} & kept
+        with pytest.warns(UserWarning, match="actuators of the model that no motor stands for: 'pull'"):
+            assert list(motors_of(sim, "leg")) == ["hip", "knee"]
+
+
+def test_without_a_stage(tmp_path: Path) -> None:
+    """What would be read or authored on a stage says what to do instead."""
+    with Simulation(leg(tmp_path)) as sim:
+        robot = sim.articulation("leg")
+        assert sim.stage is None and robot.valid
+        for call in (lambda: robot.set_dof_gains(1.0), robot.get_dof_armatures, lambda: robot.set_dof_limits(-1, 1)):
+            with pytest.raises(HostError, match=r"there is no stage that has it while .* Call play\(\) first"):
+                call()
+        with pytest.raises(HostError, match="has no prims"):
+            _ = robot.prims
+        with pytest.raises(HostError, match="no USD stage is current"):
+            add_actuator("/leg", "hip", "motor", PDControlConfig(1.0, 1.0))
+        with pytest.warns(UserWarning, match=r"no USD stage.*motors_of\(sim\).*from_configs\('/leg', motors\)"):
+            assert not ArticulationActuators("leg").actuated_dof_indices
+        sim.play()
+        robot.set_dof_armatures(0.3)
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), np.full((1, 4), 0.3), rtol=1e-6)
+        sim.stop()
+        sim.play()
+        np.testing.assert_allclose(robot.get_dof_armatures().numpy(), [[0, 0, 0.3, 0]])
+
+
+def test_groups_randomization_and_dynamics(tmp_path: Path) -> None:
+    """The rest of the host works as on USD."""
+    with Simulation(leg(tmp_path), num_envs=2) as sim:
+        sim.play()
+        groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0, effort_limit=80.0)}
+        actuators = ArticulationActuators.from_groups("leg", groups)
+        robot = Articulation("leg")
+        robot.set_dof_position_targets(0.2)
+        sim.step(50)
+        data = sim._host.data(1)
+        dense = np.zeros((data.model.nv, data.model.nv))
+        mujoco.mj_fullM(data.model, data, dense)
+        np.testing.assert_allclose(robot.get_mass_matrices().numpy()[1], dense[:4, :4], rtol=1e-5, atol=1e-6)
+        places, _ = robot.get_link_world_poses()
+        np.testing.assert_allclose(places.numpy()[1, 2], data.body("foot").xpos, atol=1e-6)
+        actuators.randomize({"armature": Uniform(0.1, 0.2), "kp": Uniform(10.0, 20.0)}, seed=0)
+        assert len(np.unique(robot.get_dof_armatures().numpy())) == 8
+        sim.step(10)
+
+
+def test_contacts_beside_sensors_of_the_file(tmp_path: Path) -> None:
+    """Contact forces are those of the links, whatever else is measured."""
+    text = """
+    <mujoco><worldbody><geom type="plane" size="1 1 1"/>
+      <body name="crate" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="2"/>
+        <body name="lid" pos="0 0 0.12"><joint name="lid" axis="0 1 0" range="-0.1 0.1"/>
+          <geom type="box" size="0.1 0.1 0.01" mass="1"/></body></body></worldbody>
+      <sensor><framepos objtype="body" objname="lid"/><contact name="crate" body1="crate" data="force"/></sensor>
+    </mujoco>"""
+    with Simulation(written(tmp_path, text)) as sim:
+        robot = sim.articulation("crate")
+        robot.observe_contact_forces("crate")
+        sim.play()
+        sim.step(500)
+        np.testing.assert_allclose(robot.get_link_contact_forces().numpy()[0, 0], [0, 0, 3 * 9.81], rtol=1e-2, atol=0.3)
+        positions, _ = robot.get_world_poses()
+        np.testing.assert_allclose(positions.numpy()[0], [0, 0, 0.1], atol=1e-2)
+        robot.set_world_poses([[1.0, 0.0, 2.0]])
+        sim.step(50)
+        assert robot.get_world_poses()[0].numpy()[0, 2] < 1.99
+
+
+BROKEN = {
+    "unknown element": ("<mujoco><worldbody><bodi/></worldbody></mujoco>", r"unrecognized element.*'bodi'.*line 1"),
+    "mass": (
+        '<mujoco><worldbody><body name="thin"><joint/></body></worldbody></mujoco>',
+        r"mass and inertia of moving bodies must be larger than mjMINVAL, Element name 'thin'",
+    ),
+    "mesh": (
+        '<mujoco><asset><mesh file="gone.stl"/></asset><worldbody><geom type="mesh" mesh="gone"/></worldbody></mujoco>',
+        r"gone\.stl",
+    ),
+    "another format": ("<sdf/>", "MuJoCo cannot open it: .*sdf"),
+    "no XML": ("<mujoco>", "no XML"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_cannot_be_opened_says_where(tmp_path: Path, case: str) -> None:
+    """In one line: the file, the element, the reason, what to do."""
+    text, said = BROKEN[case]
+    path = written(tmp_path, text)
+    with pytest.raises(ValueError, match=said) as raised:
+        Simulation(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}: ") and message.endswith(" the file.") and "\n" not in message
+
+
+def test_files_that_are_not_there_and_other_simulators(tmp_path: Path) -> None:
+    """Both say so."""
+    with pytest.raises(FileNotFoundError, match=r"gone\.xml: no such file"):
+        Simulation(tmp_path / "gone.xml")
+    script = "from isaacsim.core.experimental.actuators.simulation import _open_file; _open_file('a.xml', 'physx')"
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "a.xml: engine = 'physx' reads USD only" in found.stderr
+
+
+def test_needs_no_usd(tmp_path: Path) -> None:
+    """Where usd-core is not installed, files open, drive, randomize and are drawn, and a stage says what is missing."""
+    script = f"""
+import sys
+import warnings
+warnings.simplefilter("error")
+for name in ("pxr", "newton_usd_schemas", "newton"):
+    sys.modules[name] = None
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation, motors_of
+with Simulation({str(leg(tmp_path))!r}, num_envs=2) as sim:
+    sim.play()
+    robot = Articulation("leg")
+    robot.set_dof_gains(100.0, 10.0)
+    robot.set_dof_armatures(0.1)
+    assert robot.get_dof_max_velocities().numpy().shape == (2, 4)
+    robot.switch_dof_control_mode("position")
+    actuators = ArticulationActuators.from_configs("leg", motors_of(sim) | {{"joint_3": motors_of(sim)["knee"]}})
+    robot.set_dof_position_targets(0.3)
+    sim.step(20)
+    picture = sim.render(160, 120, lookat=(0.4, 0, 1), distance=1.5)
+    assert picture.shape == (120, 160, 3) and picture.std() > 5
+    sim.reset()
+    actuators.close()
+try:
+    Simulation("robot.usda")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr
+    assert "a USD stage needs pxr, which is not installed" in found.stdout or "needs newton_usd_schemas" in found.stdout
