@@ -12,6 +12,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd
 
 from ...errors import UnsupportedSceneError
+from ..articulation import every_prim
 from ..axes import is_angular
 from ..joint_properties import authored, read_property
 from ..schema import applied_schemas
@@ -47,7 +48,7 @@ class Joint:
 def read_joints(
     stage: Usd.Stage, parsed: Parsed, bodies: Mapping[Sdf.Path, int], length: float
 ) -> dict[Sdf.Path, Joint]:
-    """The joints that act, by path.
+    """The joints that act, by path; where several are between the same two bodies, in the order of the stage.
 
     Args:
         stage: Where they are.
@@ -80,7 +81,7 @@ def read_joints(
         axes = _free_axes(prim, kind, joint)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
-    return found
+    return _in_stage_order(stage, found)
 
 
 def serial(joints: Sequence[Joint]) -> int:
@@ -227,6 +228,14 @@ def loop_of(joint: Joint, numbers: Mapping[int, int]) -> Loop:
         (numbers[joint.edge.bodies[0]], numbers[joint.edge.bodies[1]]),
         tuple((one.position, one.quaternion) for one in frames),  # pyright: ignore[reportArgumentType]
     )
+
+
+def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf.Path, Joint]:
+    """Several joints between two bodies act one behind the other as they are authored."""
+    if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
+        return joints
+    order = {prim.GetPath(): number for number, prim in enumerate(every_prim(stage.GetPseudoRoot()))}
+    return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
 
 
 def _free_axes(prim: Usd.Prim, kind: str, joint: Any) -> tuple[tuple[str, str], ...]:
