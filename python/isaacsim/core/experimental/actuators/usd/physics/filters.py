@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, UsdPhysics
 
 from ...errors import UnsupportedSceneError
 from .joints import Joint
@@ -62,7 +62,7 @@ def read_filters(
             return set().union(*(of_body.get(link, set()) for link in links))
         return {number for there, number in at.items() if there.HasPrefix(path)}
 
-    apart = set(_grouped_apart(parsed, colliders))
+    apart = set(_grouped_apart(stage, parsed, colliders))
     for path, one in _filtering(parsed):
         for other in one.filteredCollisions:
             apart |= {_pair(*pair) for pair in itertools.product(members(path), members(other))}
@@ -114,17 +114,16 @@ def _touches_itself(robot: Usd.Prim) -> bool:
     return True
 
 
-def _grouped_apart(parsed: Parsed, colliders: Sequence[Collider]) -> Iterable[Pair]:
+def _grouped_apart(stage: Usd.Stage, parsed: Parsed, colliders: Sequence[Collider]) -> Iterable[Pair]:
     """Pairs of colliders whose groups are filtered from each other."""
     members: dict[Sdf.Path, list[int]] = {}
     for number, collider in enumerate(colliders):
         for group in parsed.shapes[collider.path].collisionGroups:
             members.setdefault(group, []).append(number)
-    for path, mine in members.items():
-        group = parsed.groups.get(path)
-        if group is None:
-            continue
-        named = set(group.filteredGroups)
-        others = [other for other in members if (other in named) != bool(group.invertFilteredGroups)]
-        for other in others:
-            yield from (_pair(a, b) for a, b in itertools.product(mine, members[other]) if a != b)
+    if not members:
+        return
+    # the parser's own word on what is inverted is always yes
+    table = UsdPhysics.CollisionGroup.ComputeCollisionGroupTable(stage)
+    for one, other in itertools.combinations_with_replacement(members, 2):
+        if not table.IsCollisionEnabled(one, other):
+            yield from (_pair(a, b) for a, b in itertools.product(members[one], members[other]) if a != b)

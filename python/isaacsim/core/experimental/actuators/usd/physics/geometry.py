@@ -125,9 +125,9 @@ def _placed(kind: str, size: np.ndarray, matrix: np.ndarray, rotation: np.ndarra
 
 
 def _mesh(points: np.ndarray, faces: np.ndarray, matrix: np.ndarray) -> Geometry | None:
-    vertices = points @ matrix[:3, :3].T + matrix[:3, 3]
-    if not len(faces) or not np.isfinite(vertices).all() or faces.min() < 0 or faces.max() >= len(vertices):
+    if not len(faces) or not np.isfinite(points).all() or faces.min() < 0 or faces.max() >= len(points):
         return None
+    vertices = points @ matrix[:3, :3].T + matrix[:3, 3]
     return Geometry("MESH", np.zeros(3), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), vertices, faces)
 
 
