@@ -59,6 +59,9 @@ class Simulation:
         ...     sim.play()
         ...     robot.set_dof_position_targets(0.5)
         ...     sim.step(480)
+        >>> with Simulation("data/robots/arm_2dof.xml") as sim:
+        ...     print(sim.articulation("arm").dof_names, sim.dt)
+        ['shoulder', 'extension'] 0.002
     """
 
     def __init__(

@@ -128,6 +128,8 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
     names: dict[Path, str] = {}
     for link in robot.iter("link"):
         for element in [*link.findall("visual"), *link.findall("collision")]:
+            # names of shapes are used by nobody, and often by two
+            element.attrib.pop("name", None)
             if (mesh := element.find("geometry/mesh")) is None:
                 continue
             uri = mesh.get("filename", "")
