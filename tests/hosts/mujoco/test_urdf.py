@@ -195,6 +195,7 @@ def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
         sim = Simulation(urdf(tmp_path, ARM.replace("</link>", inside + "</link>", 1)))
     sim.close()
     drawn, collide = [str(warning.message) for warning in warned]
+    assert {warning.filename for warning in warned} == {__file__}
     assert "are not drawn: base (a.dae: MuJoCo cannot read it), base (large.stl: MuJoCo cannot read it)" in drawn
     assert "do not collide: base (b.dae: MuJoCo cannot read it)" in collide
 
@@ -226,8 +227,9 @@ def test_links_that_have_no_mass(tmp_path: Path) -> None:
     zero = BODY.replace('value="1"', 'value="0"').format(ixx=0).replace("0.01", "0")
     text += link("frame").replace(BODY.format(ixx=0.01), zero) + joint("glue", "fixed", "tool", "frame")
     text += link("plug").replace(BODY.format(ixx=0.01), "<inertial/>") + joint("plugged", "fixed", "tool", "plug")
-    with pytest.warns(UserWarning, match=r"links that move and have no mass get 0\.001 kg: dummy\."):
+    with pytest.warns(UserWarning, match=r"links that move and have no mass get 0\.001 kg: dummy\.") as warned:
         sim = Simulation(urdf(tmp_path, text))
+    assert warned[0].filename == __file__
     with sim:
         sim.play()
         robot = Articulation("base")

@@ -28,8 +28,6 @@ from .urdf import Urdf, prepare
 _DT = 1 / 240
 # mass [kg] and inertia [kg m²] of a link that moves and has none: those of a screw
 _MASS, _INERTIA = 1e-3, 1e-6
-# where the open end of a one-sided limit of efforts is put, [N·m or N]
-_NO_LIMIT = 1e12
 # what MuJoCo says of a link without mass, and of a flat mesh, with their names
 _MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
 # as `mjtJoint` numbers them
@@ -65,7 +63,7 @@ def read_file(path: Path) -> Scene:
         warnings.warn(
             f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
             "them, with control 0; take them out of the file, or drive their joints by motors.",
-            stacklevel=3,
+            stacklevel=4,
         )
     _take_actuators(spec, model, laws)
     motors, not_motors = read_motors(model)
@@ -167,11 +165,11 @@ def _compiled(path: Path, spec: Any) -> Any:
     if light:
         warnings.warn(
             f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an <inertial>.",
-            stacklevel=4,
+            stacklevel=5,
         )
     if flat:
         names = ", ".join(name.partition("_")[2] for name in flat)
-        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=4)
+        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=5)
     return model
 
 
@@ -229,9 +227,9 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
     joints = {joint.id: joint for joint in spec.joints}
     for joint, found in laws.items():
         low, high = _bounds(model, joint, found)
-        if np.isfinite([low, high]).any() and low < high:
+        if np.isfinite([low, high]).all() and low < high:
             joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
-            joints[joint].actfrcrange = np.clip([low, high], -_NO_LIMIT, _NO_LIMIT)
+            joints[joint].actfrcrange = [low, high]
         # those of newer versions have armature and damping, which are the joint's now
         for actuator in found if hasattr(model, "actuator_armature") else ():
             square, dof = gear_of(model, actuator) ** 2, model.jnt_dofadr[joint]

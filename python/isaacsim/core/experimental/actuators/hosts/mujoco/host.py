@@ -253,7 +253,7 @@ class MujocoHost:
         Warns:
             UserWarning: No motor stands for some of its actuators.
         """
-        warn_of(self._scene.not_motors, stacklevel=4)
+        warn_of(self._scene.not_motors, stacklevel=5)
         return self._scene.motors
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:

@@ -114,7 +114,7 @@ def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, f
                 warnings.warn(
                     f"{path}: joint {name!r} mimics {leader!r}, which is no joint of the file that moves: it follows "
                     "nobody. Correct the name, or take the <mimic> out.",
-                    stacklevel=6,
+                    stacklevel=7,
                 )
                 continue
             found.append((name, leader, float(mimic.get("offset", 0)), float(mimic.get("multiplier", 1))))
@@ -153,7 +153,7 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
             warnings.warn(
                 f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
                 f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces.",
-                stacklevel=5,
+                stacklevel=7,
             )
     meshes.update({name: _content(file) for file, name in names.items()})
 
@@ -218,7 +218,7 @@ def _repair_inertias(path: Path, robot: ET.Element, massless: set[str]) -> None:
         warnings.warn(
             f"{path}: inertias that no body has, for their principal moments must be > 0 and A + B >= C, are made the "
             f"nearest that one can have: {', '.join(changed)}. Correct the file.",
-            stacklevel=5,
+            stacklevel=7,
         )
 
 
