@@ -58,6 +58,14 @@ LEG = """
 """.replace('<touch site="sole"/>', "")
 
 
+# what is known of a file before play, as it is afterwards
+READABLE = {
+    *("get_dof_gains", "get_dof_max_efforts", "get_dof_limits", "get_dof_max_velocities", "get_dof_armatures"),
+    *("get_dof_friction_properties", "get_dof_drive_model_properties", "get_dof_position_targets"),
+    "get_dof_velocity_targets",
+}
+
+
 def written(folder: Path, text: str, name: str = "robot.xml") -> Path:
     """A file of this text."""
     path = folder / name
@@ -271,9 +279,12 @@ def test_without_a_stage(tmp_path: Path) -> None:
     with Simulation(leg(tmp_path)) as sim:
         robot = sim.articulation("leg")
         assert sim.stage is None and robot.valid
-        for call in (lambda: robot.set_dof_gains(1.0), robot.get_dof_armatures, lambda: robot.set_dof_limits(-1, 1)):
-            with pytest.raises(HostError, match=r"there is no stage that has it while .* Call play\(\) first"):
+        for call in (lambda: robot.set_dof_gains(1.0), lambda: robot.set_dof_limits(-1, 1)):
+            with pytest.raises(HostError, match=r"there is no stage to author .* on while .* Call play\(\) first"):
                 call()
+        getters = [name for name in dir(robot) if name in READABLE]
+        assert len(getters) == len(READABLE)
+        stopped = [getattr(robot, name)() for name in getters]
         with pytest.raises(HostError, match="has no prims"):
             _ = robot.prims
         with pytest.raises(HostError, match="no USD stage is current"):
@@ -281,11 +292,26 @@ def test_without_a_stage(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match=r"no USD stage.*motors_of\(sim\).*from_configs\('/leg', motors\)"):
             assert not ArticulationActuators("leg").actuated_dof_indices
         sim.play()
+        for name, before in zip(getters, stopped, strict=True):
+            found = getattr(robot, name)()
+            pairs = zip(before, found, strict=True) if isinstance(found, tuple) else [(before, found)]
+            for one, other in pairs:
+                np.testing.assert_allclose(one.numpy(), other.numpy(), err_msg=name)
         robot.set_dof_armatures(0.3)
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), np.full((1, 4), 0.3), rtol=1e-6)
         sim.stop()
         sim.play()
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), [[0, 0, 0.3, 0]])
+
+
+def test_groups_are_made_before_play_too(tmp_path: Path) -> None:
+    """What they ask the robot for is known from the file."""
+    groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=None, damping=None, effort_limit=None)}
+    with Simulation(leg(tmp_path)) as sim:
+        actuators = ArticulationActuators.from_groups("leg", groups)
+        sim.play()
+        gains = [actuator.controller.kp.numpy()[0] for actuator in actuators.actuators]
+        np.testing.assert_allclose(gains, [320, 90, 0, 0])
 
 
 def test_groups_randomization_and_dynamics(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import warnings
 import xml.etree.ElementTree as ET
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
     taken = {actuator for found in laws.values() for actuator in found}
     joints = {joint.id: joint for joint in spec.joints}
     for joint, found in laws.items():
-        low, high = _bounds(model, joint, found)
+        low, high = _bounds(model, joint, found.values())
         if np.isfinite([low, high]).all() and low < high:
             joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
             joints[joint].actfrcrange = [low, high]
@@ -248,10 +249,11 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
         key.ctrl = []
 
 
-def _bounds(model: Any, joint: int, laws: dict[int, Law]) -> tuple[float, float]:
+def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float]:
     """Between which efforts the actuators of a joint are held."""
-    pairs = [(law.efforts, law.inputs if law.kd == 0 else law.efforts) for law in laws.values()]
-    pairs += [(model.jnt_actfrcrange[joint],)] if model.jnt_actfrclimited[joint] else []
+    pairs: list[tuple[tuple[float, float], ...]] = [((-np.inf, np.inf),)]
+    pairs += [(law.efforts, law.inputs if law.kd == 0 else law.efforts) for law in laws]
+    pairs += [(tuple(model.jnt_actfrcrange[joint]),)] if model.jnt_actfrclimited[joint] else []
     low, high = np.array([bounds for pair in pairs for bounds in pair], float).T
     return float(low.max()), float(high.min())
 
@@ -297,7 +299,6 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
     linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
     lower, upper = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)
-    limits = _bounds(model, joint, dict(enumerate(laws))) if laws else (-np.inf, np.inf)
     return Axis(
         name=name,
         joint=f"{body}/{name.strip('/')}",
@@ -313,7 +314,7 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
         rest=float(model.qpos_spring[place]),
         drive_stiffness=sum((law.kp for law in laws), 0.0),
         drive_damping=sum((law.kd for law in laws), 0.0),
-        drive_limit=max(abs(limits[0]), abs(limits[1])),
+        drive_limit=_bounds(model, joint, laws)[1],
         position=float(model.qpos0[place]),
         velocity=0.0,
         position_target=0.0,
