@@ -247,6 +247,14 @@ def test_what_other_programs_wrote(tmp_path: Path) -> None:
         Simulation(urdf(tmp_path, ARM.replace('effort="5"', 'effort="${effort}"')))
 
 
+def test_shapes_without_size(tmp_path: Path) -> None:
+    """They are left out, for there is nothing to see or to touch."""
+    empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
+    empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
+    with Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
+        assert sim._host.model.ngeom == 8
+
+
 def test_options_of_the_file_for_mujoco(tmp_path: Path) -> None:
     """A file that says itself what MuJoCo is to do with it is read so."""
     options = '<mujoco><compiler fusestatic="true" meshdir="shapes"/></mujoco>'

@@ -6,6 +6,8 @@ import numpy as np
 
 # the smallest principal moment of a repaired inertia, in parts of the largest, and in [kg m²]
 _LEAST, _LEAST_OF_ALL = 1e-6, 1e-9
+# of moments, in parts of the largest; and what MuJoCo takes for 0 [kg m²]
+_ROUNDING, _ZERO = 1e-12, 1e-14
 
 
 def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
@@ -15,7 +17,7 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     """
     moments, axes = np.linalg.eigh(inertia)
     # rounding is no fault, and does not make a moment of 0 another
-    if moments[0] > 1e-12 * moments[2] and moments[0] + moments[1] >= moments[2] * (1 - 1e-12):
+    if moments[0] > max(_ROUNDING * moments[2], _ZERO) and moments[0] + moments[1] >= moments[2] * (1 - _ROUNDING):
         return inertia, 0.0
     new = np.maximum(moments, max(_LEAST * float(np.abs(moments).max()), _LEAST_OF_ALL))
     # the nearest point of the plane A + B = C, and a little inside

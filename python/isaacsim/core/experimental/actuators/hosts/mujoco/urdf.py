@@ -131,6 +131,9 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
             # names of shapes are used by nobody, and often by two
             element.attrib.pop("name", None)
             if (mesh := element.find("geometry/mesh")) is None:
+                # what has no size is neither seen nor touched, and MuJoCo refuses it
+                if any(_is_empty(shape) for shape in element.iterfind("geometry/*")):
+                    link.remove(element)
                 continue
             uri = mesh.get("filename", "")
             file = _find(uri, path.parent, folder)
@@ -156,6 +159,12 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
                 stacklevel=7,
             )
     meshes.update({name: _content(file) for file, name in names.items()})
+
+
+def _is_empty(shape: ET.Element) -> bool:
+    """Whether a box, cylinder or sphere has no size."""
+    sizes = " ".join(shape.get(name, "") for name in ("size", "radius", "length")).split()
+    return any(float(size) <= 0 for size in sizes)
 
 
 def _is_readable(file: Path) -> bool:
