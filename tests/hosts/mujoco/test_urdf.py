@@ -234,6 +234,7 @@ def test_links_that_have_no_mass(tmp_path: Path) -> None:
         sim.play()
         robot = Articulation("base")
         assert robot.link_names == ["base", "upper", "lower", "tool", "dummy", "frame", "plug"]
+        np.testing.assert_array_equal(robot.get_link_inertias().numpy()[0, -2:], 0)
         masses = robot.get_link_masses().numpy().ravel().tolist()
         assert masses == pytest.approx([1, 1, 1, 1, 0.001, 0, 0])
 

@@ -237,16 +237,9 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
             joints[joint].armature += square * model.actuator_armature[actuator]
             joints[joint].damping[0] += square * model.actuator_damping[actuator]
             model.dof_armature[dof], model.dof_damping[dof] = joints[joint].armature, joints[joint].damping[0]
-    actuators = [actuator for actuator in spec.actuators if actuator.id in taken]
-    names = {actuator.name for actuator in actuators}
-    for sensor in list(spec.sensors):
-        if sensor.objtype == mujoco.mjtObj.mjOBJ_ACTUATOR and sensor.objname in names:
-            spec.delete(sensor)
-    for actuator in actuators:
+    # what measures an actuator goes with it
+    for actuator in [actuator for actuator in spec.actuators if actuator.id in taken]:
         spec.delete(actuator)
-    for key in spec.keys:
-        # controls are those of other actuators now
-        key.ctrl = []
 
 
 def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float]:

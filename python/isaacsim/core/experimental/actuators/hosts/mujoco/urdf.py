@@ -83,7 +83,7 @@ def prepare(path: Path, robot: ET.Element) -> Urdf:
 
 
 def _set_options(robot: ET.Element, folder: Path) -> Path:
-    """Choose what MuJoCo does with links, where the file does not; return the folder that it has for meshes."""
+    """Choose what MuJoCo does with links, where the file does not; return and forget the folder it has for meshes."""
     extension = robot.find("mujoco")
     if extension is None:
         extension = ET.SubElement(robot, "mujoco")
@@ -93,8 +93,6 @@ def _set_options(robot: ET.Element, folder: Path) -> Path:
     # a link that is fused loses its name, its frame and its contacts
     for option in ("fusestatic", "discardvisual"):
         compiler.set(option, compiler.get(option, "false"))
-    # meshes get names of their own
-    compiler.set("strippath", "false")
     given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
     return folder / (given[0] or given[1])
 
