@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import Any
 
 from .files import Robot, robots_of
-from .one import SAME
 
 NONE = "-"
+# relative, and what single precision in files leaves
+SAME = {"mass": 1e-4, "bias": 1e-3, "range": 1e-4, "friction": 1e-4}
 # what inertias may change the mass matrix by that no body can have and that are repaired
 REPAIRED = 0.05
 MASS = ("mass", "bias")
@@ -78,12 +79,11 @@ class Row:
                 reasons.append(f"joints lost: {', '.join(found['lost'][:5])}")
             if found["unknown"]:
                 reasons.append(f"joints the original lacks: {', '.join(found['unknown'][:5])}")
-            bound = REPAIRED if found["original_without"] == "refusal" else SAME
-            for name in ("mass", "bias", "range", "friction"):
-                if not found.get(name, 0.0) <= (SAME if name in ("range", "friction") else bound):
-                    because = (
-                        " (links without mass or inertia in the original)" if found["massless"] and name in MASS else ""
-                    )
+            refused = found["original_without"] == "refusal"
+            for name, same in SAME.items():
+                if not found.get(name, 0.0) <= (REPAIRED if refused and name in MASS else same):
+                    unweighed = found["massless"] and name in MASS
+                    because = " (links without mass or inertia in the original)" if unweighed else ""
                     reasons.append(f"{name}{because} differs by {found[name]:.0e} at {found['where'][name]}")
         elif not found["dofs"]:
             reasons.append("no DOFs")
@@ -173,6 +173,9 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
     seconds = sorted(row.found["seconds"] for row in rows if row.opens)
     if seconds:
         yield f"seconds of processor time to open: median {seconds[len(seconds) // 2]:.1f}, largest {seconds[-1]:.1f}"
+    if apart := sorted(row.found["apart"] for row in rows if row.in_mujoco and row.found.get("apart") is not None):
+        near = sum(value <= 1e-3 for value in apart)
+        yield f"moves as the original in plain MuJoCo does within 1e-3 rad or m: {near} of {len(apart)}"
     touching = [row for row in rows if row.found.get("original_contacts") == 0 and row.found.get("contacts")]
     if touching:
         one = touching[0].robot.file
