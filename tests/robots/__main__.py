@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from .files import Robot, robots_of
+from .one import plain
 
 NONE = "-"
 # relative, and what single precision in files leaves
@@ -75,8 +76,9 @@ class Row:
         if not self.opens:
             return reasons or ["open: no reason told"]
         if self.is_compared:
-            if found["lost"]:
-                reasons.append(f"joints lost: {', '.join(found['lost'][:5])}")
+            lost = [name for name in found["lost"] if plain(name) not in found["outside"]]
+            if lost:
+                reasons.append(f"joints lost: {', '.join(lost[:5])}")
             if found["unknown"]:
                 reasons.append(f"joints the original lacks: {', '.join(found['unknown'][:5])}")
             refused = found["original_without"] == "refusal"
@@ -85,8 +87,8 @@ class Row:
                     unweighed = found["massless"] and name in MASS
                     because = " (links without mass or inertia in the original)" if unweighed else ""
                     reasons.append(f"{name}{because} differs by {found[name]:.0e} at {found['where'][name]}")
-        elif not found["dofs"]:
-            reasons.append("no DOFs")
+        if not found["dofs"]:
+            reasons.append("no DOFs: the joints are in no articulation" if found.get("outside") else "no DOFs")
         reasons += [
             f"{kind} broken by {value:.1f} times what is slack" for kind, value in found.get("strain", {}).items()
         ]

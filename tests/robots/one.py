@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from .files import MOVING_PRIMS
+
 DT, SECONDS, STATES = 0.002, 0.5, 20
 # of the pose controllers, and how far they are asked to move: rad, m
 STIFFNESS, DAMPING, ANGLE, LENGTH = 8.0**2, 2 * 8.0, 0.3, 0.03
@@ -92,6 +94,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         matched = match(names, original)
         lost = set(original.joints) - {j for row in matched for j in row if j is not None}
         found.values["lost"] = [original.name(j) or f"joint {j}" for j in sorted(lost)]
+        found.values["outside"] = sorted(outside(sim, robots) & {plain(name) for name in found.values["lost"]})
         found.values["unknown"] = [
             robot.dof_names[i]
             for robot, row in zip(robots, matched, strict=True)
@@ -118,6 +121,15 @@ def names_of(sim: Any, robot: Any) -> list[tuple[str, str, str]]:
                 link = carried.GetDisplayName() or carried.GetName()
         names.append((name, shown, link))
     return names
+
+
+def outside(sim: Any, robots: list[Any]) -> set[str]:
+    """Names of joints of the stage that are in no articulation, as `plain` has them."""
+    if not sim.stage:
+        return set()
+    known = {path for robot in robots for path in robot.dof_paths[0]}
+    prims = [prim for prim in sim.stage.Traverse() if prim.GetTypeName() in MOVING_PRIMS]
+    return {plain(prim.GetDisplayName() or prim.GetName()) for prim in prims if str(prim.GetPath()) not in known}
 
 
 def match(robots: list[list[tuple[str, str, str]]], original: Any) -> list[list[int | None]]:
@@ -238,7 +250,8 @@ def drive(ea: Any, sim: Any, robots: list[Any], matched: list[list[int | None]],
             fastest = max(fastest, float(speeds.max()))
         if twin:
             theirs = twin.step(step * DT)
-            ours = np.concatenate([run.robot.get_dof_positions().numpy()[0][run.known] for run in runs]) + twin.shift
+            now = [run.robot.get_dof_positions().numpy()[0][run.known] for run in runs]
+            ours = np.concatenate([*now, np.zeros(0)]) + twin.shift
             apart = max(apart, float(np.abs(ours - theirs).max(initial=0.0)))
             if step % 25 == 0:
                 for positions, into in ((ours, strained), (theirs, twins)):
@@ -334,7 +347,7 @@ class Twin:
             run.known = [i for i, j in enumerate(row) if j is not None]
         self.joints = [j for row in matched for j in row if j is not None]
         original.start(DT)
-        starts = np.concatenate([run.start[run.known] for run in runs] or [np.zeros(0)])
+        starts = np.concatenate([*(run.start[run.known] for run in runs), np.zeros(0)])
         self.shift = original.state(self.joints)[0] - starts
 
     def step(self, time_now: float) -> np.ndarray:
@@ -346,7 +359,7 @@ class Twin:
             mine = slice(first, first + len(run.known))
             efforts.append(run.law(time_now, positions[mine], velocities[mine]))
             first = mine.stop
-        self._original.step(self.joints, np.concatenate(efforts or [np.zeros(0)]))
+        self._original.step(self.joints, np.concatenate([*efforts, np.zeros(0)]))
         return self._original.state(self.joints)[0]
 
 
