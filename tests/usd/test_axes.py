@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators.usd.axes import is_angular
+from isaacsim.core.experimental.actuators.usd.axes import axis_in, is_angular
 
 
 @pytest.mark.parametrize(
@@ -12,3 +12,8 @@ from isaacsim.core.experimental.actuators.usd.axes import is_angular
 def test_what_turns(axis: str, angular: bool) -> None:
     """Instances of a joint with one axis, and of one with several."""
     assert is_angular(axis) is angular
+
+
+def test_axis_in_a_name() -> None:
+    """That of a joint with one has none."""
+    assert (axis_in("hip:rotX"), axis_in("hip")) == ("rotX", "")

@@ -106,7 +106,7 @@ class ArticulationActuators(ActuatorSet):
             from .usd.discover import discover
             from .usd.other_drives import nothing_found
 
-            found = host.stage, robots.prototype_path, robots.prototype_dof_paths
+            found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
             entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
             if not entries:
                 warnings.warn(nothing_found(*found), stacklevel=2)

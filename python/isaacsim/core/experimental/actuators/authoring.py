@@ -36,7 +36,9 @@ def add_actuator(
 
     Args:
         articulation_root: Path of the robot's prim.
-        target_names: Name of the joint to drive, or several; found anywhere below the root.
+        target_names: Name of the joint to drive, or several: `hip`, and `hip:rotX` of a joint with several axes, as
+            `dof_names` has them; the path, where several joints have the name. Joints are found anywhere below the
+            root, and where none is below it, by what connects the links of the robot.
         name: Name of the new prim.
         controller: The control law.
         clamping: Effort limits.
@@ -87,7 +89,7 @@ def add_motors(
 
     Args:
         articulation_root: Path of the robot's prim.
-        motors: By pattern, which matches names of joints below the root in full, a `MotorConfig` or a list of configs
+        motors: By pattern, which matches names of the robot's joints in full, a `MotorConfig` or a list of configs
             that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
         overwrite_existing: Replace prims of the same names, and others that drive these joints.
@@ -108,18 +110,23 @@ def add_motors(
         ['panda_joint', 'panda_joint_2', 'panda_joint7']
     """
     with needs("add_motors", "usd"):
+        from .usd.articulation import unloaded_at
         from .usd.author import author_actuators, joints_to_drive
+        from .usd.roots import said_of_unloaded
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
-    found = resolve_motors(motors, names, paths, 1)
+    try:
+        found = resolve_motors(motors, names, paths, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
     actuators: dict[str, ActuatorSpec] = {}
     for motor in found:
         parts = _split(motor.spec) if motor.spec is not None else []
         for part in parts:
             actuators[_free(_name(motor.pattern, part.dof_names, len(parts)), actuators)] = part
     properties = [
-        (name, dict(zip([paths[at] for at in motor.columns], _per_joint(motor, value), strict=True)))
+        (name, dict(zip([(paths[at], names[at]) for at in motor.columns], _per_joint(motor, value), strict=True)))
         for motor in found
         for given, value in motor.properties.items()
         for name in _USD_PROPERTIES[given]
@@ -201,8 +208,10 @@ def _name(pattern: str, joints: Sequence[str], parts: int) -> str:
     else:
         last = _common([name[::-1] for name in joints])[::-1]
         text = max(_common(joints), last, key=len)
-    text = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "joints"
-    return f"joint_{text}" if text[0].isdigit() else text
+    # letters of any script may stand in a name
+    text = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in text)
+    text = re.sub("_+", "_", text).strip("_") or "joints"
+    return text if text.isidentifier() else f"joint_{text}"
 
 
 def _common(names: Sequence[str]) -> str:

@@ -31,7 +31,9 @@ class Simulation:
         source: Path of a USD file, or a stage; MuJoCo converts its units to SI.
         dt: Physics step [s].
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
-            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. Only with MuJoCo.
+            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. A path means its robots in every
+            copy, be it that of the robot on the stage, of a prim above it, `/World` or `/`, or a pattern,
+            `/World/envs/env_.*/Arm`; one copy alone is meant by a path through its `env_i`. Only with MuJoCo.
         engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
         strict_inertia: Whether an inertia that no body can have is refused; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.

@@ -14,11 +14,10 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ..errors import HostError
-from .axes import is_angular
+from .articulation import axes_of
+from .axes import MANY, axis_in, is_angular
 
 Axis = tuple[str, str]
-# those of joints with several
-_MANY = ("rotX", "rotY", "rotZ", "transX", "transY", "transZ")
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,12 @@ PROPERTIES = {
 
 def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     """The axis of a joint that the DOF of this name is; one of several is named `joint:axis`."""
-    prim = stage.GetPrimAtPath(joint)
-    own = {"PhysicsRevoluteJoint": "angular", "PhysicsPrismaticJoint": "linear"}
-    if (axis := own.get(str(prim.GetTypeName()))) is not None:
-        return axis
-    last = name.rsplit(":", 1)[-1]
-    return last if last in _MANY else next((axis for axis in _MANY if not _is_locked(prim, axis)), _MANY[0])
+    free = axes_of(stage.GetPrimAtPath(joint))
+    if free in (("angular",), ("linear",)):
+        return free[0]
+    # PhysX locks the linear axes of joints in robots
+    first = min(free, key=lambda one: not is_angular(one), default="rotX")
+    return axis if (axis := axis_in(name)) in MANY else first
 
 
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
@@ -171,11 +170,6 @@ def _authored(joint: Usd.Prim, known: Property, axis: str) -> float:
             if value is not None:
                 return float(value) / known.scale(axis)
     return math.nan
-
-
-def _is_locked(joint: Usd.Prim, axis: str) -> bool:
-    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
-    return bool(low and high) and low.Get() > high.Get()
 
 
 def _has(joint: Usd.Prim, schema: str) -> bool:

@@ -125,7 +125,8 @@ def read_drawn(stage: Usd.Stage, bodies: Bodies, colliders: Sequence[Shape], pla
             continue
         body = bodies.above(prim.GetPath())
         geometry = geometry_of(prim, bodies.frame(body), places)
-        if geometry is not None and not (geometry.vertices is not None and is_flat(geometry.vertices)):
+        # MuJoCo's meshes have four points at least
+        if geometry is not None and (geometry.vertices is None or len(geometry.vertices) > 3):
             drawn.append(replace(_shape(prim, body, geometry, _FRICTION), collides=False))
     shown = {shape.body for shape in drawn} | {touching[path].body for path in seen}
     return [replace(shape, hidden=shape.path not in seen and shape.body in shown) for shape in colliders] + drawn
