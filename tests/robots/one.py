@@ -79,6 +79,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         return {
             "original_dofs": len(original.joints),
             "original_without": original.without,
+            "original_contacts": original.contacts,
             "massless": original.massless,
         }
 
@@ -178,7 +179,7 @@ def compare(robots: list[Any], matched: list[list[int | None]], original: Any) -
         draws = [(random.uniform(low, high), random.uniform(-1, 1, len(joints))) for _ in range(STATES)]
         # USD has no position of a joint in the pose of the file but zero; both ways of counting are told apart here
         tries = [measure(robot, columns, joints, original, draws, shift) for shift in [np.zeros_like(rest), rest]]
-        best = 0 if tries[0][0].max() <= tries[1][0].max() or not rest.any() else 1
+        best = int(rest.any() and sum(map(np.max, tries[1])) < sum(map(np.max, tries[0])))
         shifted |= best == 1
         mass, bias = tries[best]
         lower, upper = (one.numpy()[0][columns] for one in robot.get_dof_limits())
