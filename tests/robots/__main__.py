@@ -131,7 +131,7 @@ def run(robot: Robot, seconds: float, gibibytes: float) -> Row:
     """Check a robot in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         result, log = Path(folder) / "result.json", Path(folder) / "log"
-        where = [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
+        where = [str(REPOSITORY), str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
         arguments = [robot.file, robot.original or "-", result, gibibytes]
         ended = ""
         with log.open("w") as file:
@@ -139,7 +139,8 @@ def run(robot: Robot, seconds: float, gibibytes: float) -> Row:
                 [sys.executable, "-m", f"{__package__}.one", *map(str, arguments)],
                 stdout=file,
                 stderr=file,
-                cwd=REPOSITORY,
+                # MuJoCo logs its warnings where it runs
+                cwd=folder,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, where)), "OMP_NUM_THREADS": "1"},
             )
             try:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
     Articulation,
     ArticulationActuators,
     DelayConfig,
+    MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     Simulation,
@@ -20,7 +24,9 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from pxr import Sdf, Usd, UsdPhysics
+from isaacsim.core.experimental.actuators.usd import schema
+from isaacsim.core.experimental.actuators.usd.discover import discover
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum
 
 ROBOT, HIP, KNEE = "/World/Robot", "/World/Robot/joints/hip", "/World/Robot/joints/knee"
@@ -201,6 +207,17 @@ def test_joints_of_one_name_are_told_apart_by_path() -> None:
     assert targets == [HIP, KNEE, f"{ROBOT}/other/knee"]
 
 
+def test_actuator_built_in_python_goes_by_path_where_joints_share_a_name() -> None:
+    """As prims do."""
+    paths = [HIP, KNEE, f"{ROBOT}/other/knee"]
+    pd = ActuatorConfig(STIFF)
+    with use_host(ArraysHost(["hip", "knee", "knee"], path=ROBOT, dof_paths=paths)):
+        with pytest.raises(ValueError, match=rf"joint 'knee': not in .* '{KNEE}', '{ROBOT}/other/knee'\]"):
+            ArticulationActuators.from_actuators(ROBOT, [(pd, "knee")])
+        with ArticulationActuators.from_actuators(ROBOT, [(pd, paths[2])]) as actuators:
+            assert actuators.actuated_dof_indices == [2]
+
+
 # joints with several axes
 
 WRIST = "/World/Robot/wrist"
@@ -314,3 +331,85 @@ def test_one_axis_has_one_actuator() -> None:
     add_actuator(ROBOT, "wrist:rotX", "two", STIFF, stage=stage)
     with pytest.raises(ActuatorParseError, match=rf"= <{WRIST}\.rotX>: already driven by <{ROBOT}/Actuators/one>"):
         motors_of(stage)
+
+
+# other units
+
+
+def cgs(stage: Usd.Stage) -> Usd.Stage:
+    """The same numbers in centimetres and grams."""
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
+    return stage
+
+
+def sliding() -> Usd.Stage:
+    """A robot with a hinge and a slide."""
+    stage = robot_stage()
+    stage.GetPrimAtPath(KNEE).SetTypeName("PhysicsPrismaticJoint")
+    return stage
+
+
+def test_numbers_of_prims_are_in_the_units_of_the_stage() -> None:
+    """So `add_actuator` writes them; a simulator in SI has them in SI again, one in stage units as they are."""
+    stage = cgs(sliding())
+    limit = MaxEffortClampingConfig(30.0)
+    for name in ("hip", "knee"):
+        prim = add_actuator(ROBOT, name, name, STIFF, clamping=[limit], stage=stage)
+        attributes = [prim.GetAttribute(f"newton:{each}").Get() for each in ("kp", "maxEffort")]
+        assert attributes == ([1e8, 3e8] if name == "hip" else [1e4, 3e6])
+    for target, expected in ((1.0, [10.0, 10.0]), (5.0, [30.0, 30.0])):
+        host = ArraysHost(["hip", "knee"], path=ROBOT, stage=stage, dof_paths=(HIP, KNEE))
+        assert driven(host, target) == [pytest.approx(expected)]
+
+    class StageUnitsHost(ArraysHost):
+        def articulation(self, paths: str | Sequence[str]) -> Any:
+            found = super().articulation(paths)
+            found.in_stage_units = True
+            return found
+
+    host = StageUnitsHost(["hip", "knee"], path=ROBOT, stage=stage, dof_paths=(HIP, KNEE))
+    assert driven(host, 2.0) == [[2e8, 2e4]]
+
+
+def driven(host: ArraysHost, target: float) -> list[list[float]]:
+    """Efforts at this distance from the target."""
+    with use_host(host):
+        with ArticulationActuators(ROBOT):
+            host.play()
+            host.arrays().position_targets[:] = target
+            host.step(0.01)
+            return host.arrays().efforts.reshape(1, -1).tolist()
+
+
+def test_motors_come_back_in_si_from_a_stage_in_other_units() -> None:
+    """With armature and friction of their joints."""
+    made = pendulum()
+    motors = {"hinge": MotorConfig(PDControlConfig(20.0, 2.0), armature=0.5, friction=0.25)}
+    add_motors(ROBOT, motors, stage=cgs(made.stage))
+    assert made.stage.GetPrimAtPath(f"{ROBOT}/hinge").GetAttribute("physxJointAxis:angular:armature").Get() == 5e6
+    (found,) = motors_of(made.stage).values()
+    assert found.controller.kp == pytest.approx(20.0) and found.controller.kd == pytest.approx(2.0)
+    assert (found.armature, found.friction) == (pytest.approx(0.5), pytest.approx(0.25))
+
+
+def test_prim_whose_numbers_have_no_one_unit_is_refused() -> None:
+    """When it is written, and when it is read for a simulator in SI."""
+    stage = sliding()
+    add_actuator(ROBOT, ["hip", "knee"], "act", STIFF, stage=stage)
+    assert efforts(stage) == [[10.0, 10.0]]
+    says = r"PDControlConfig\.kp is of joints that turn and of joints that slide, .* Give each kind an actuator\."
+    with pytest.raises(ActuatorParseError, match=rf"<{ACT}>: {says}"):
+        efforts(cgs(stage))
+    with pytest.raises(ValueError, match=says):
+        add_actuator(ROBOT, ["hip", "knee"], "other", STIFF, stage=stage)
+
+
+def test_values_of_a_schema_of_ones_own_have_no_known_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are taken in metres and kilograms only."""
+    monkeypatch.setattr(schema, "_foreign", {"SpringAPI": "clamping"})
+    stage = robot_stage()
+    add_actuator(ROBOT, "knee", "act", STIFF, stage=stage).AddAppliedSchema("SpringAPI")
+    assert len(discover(stage, ROBOT, [HIP, KNEE], si=True)) == 1
+    with pytest.raises(ActuatorParseError, match=rf"<{ACT}> applies SpringAPI, whose units are not known, on a stage"):
+        discover(cgs(stage), ROBOT, [HIP, KNEE], si=True)

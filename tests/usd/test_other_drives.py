@@ -58,6 +58,6 @@ def test_nothing_is_said_to_be_nothing() -> None:
 def test_a_host_without_stage_has_none_to_find() -> None:
     """The remedy is the same; a wrapper that is asked not to look does not complain."""
     with use_host(ArraysHost(["hip"])):
-        with pytest.warns(UserWarning, match="there is no stage to find any on. Describe motors"):
+        with pytest.warns(UserWarning, match="there is no USD stage to find any on. Describe motors"):
             ArticulationActuators("/Robot")
         ArticulationActuators("/Robot", _skip_discovery=True)

@@ -32,7 +32,8 @@ def add_actuator(
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
-    never degrees. Wrappers that exist already do not pick the prim up.
+    never degrees; on a stage that is not in metres and kilograms they become those of the stage. Wrappers that exist
+    already do not pick the prim up.
 
     Args:
         articulation_root: Path of the robot's prim.
@@ -135,14 +136,19 @@ def add_motors(
 
 
 def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, MotorConfig]:
-    """Return the motors of a robot that a stage describes by actuator prims, by the names of their joints.
+    """Return the motors that a stage describes by actuator prims, or that a simulation has, by the names of joints.
 
     `add_motors` and `ArticulationActuators.from_configs` make the same of them. Armature and friction are those
-    authored on the joints; friction is left out where the static one is not the dynamic one. Files of networks come as
-    full paths, and only those that the stage may name.
+    authored on the joints; friction is left out where the static one is not the dynamic one. Numbers are SI, whatever
+    the stage is written in. Files of networks come as full paths, and only those that the stage may name.
+
+    Of a simulation, joints that no actuator prim drives have the motor that does what their drive does, where it has
+    gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are those
+    of `motors_of_model`; a URDF file has no gains, so that its motors have none either, and pass efforts up to the
+    limit of the joint.
 
     Args:
-        source: A stage, or the path of a USD file.
+        source: A stage, the path of a USD file, or a `Simulation` or `MujocoSimulation`.
         articulation_root: Path of the articulation root, or of a prim above it; None means the only one there is.
 
     Raises:
@@ -150,16 +156,37 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
         ValueError: There is no such articulation, or more than one.
         FileNotFoundError: There is no such file.
 
+    Warns:
+        UserWarning: No motor stands for some actuators of MuJoCo, by name, with the reason.
+
     Example:
         >>> from isaacsim.core.experimental.actuators import motors_of
         >>> motors_of("data/robots/arm_2dof.usda")["shoulder"].controller
         PDControlConfig(kp=200.0, kd=20.0, const_effort=0.0)
     """
+    # a simulation, or its host
+    host = getattr(source, "_host", source)
+    if hasattr(host, "articulation") and host.stage is None:
+        return _motors_of_host(host, articulation_root)
     with needs("motors_of", "usd"):
-        from .usd.motors import read_motors
+        from .usd.motors import read_drives, read_motors
         from .usd.stage import open_stage
 
+    if hasattr(host, "articulation"):
+        return read_motors(host.stage, articulation_root) | read_drives(host.stage, articulation_root)
     return read_motors(open_stage(source), articulation_root)
+
+
+def _motors_of_host(host: Any, root: str | None) -> dict[str, MotorConfig]:
+    """Motors of one robot of a model that MuJoCo read by itself."""
+    roots = {robot.prototype[0]: robot for robot in host.robots()} if root is None else {root: host.articulation(root)}
+    if len(roots) != 1:
+        raise ValueError(
+            f"articulation_root = None: there are {len(roots)} articulations, {list(roots)}. Give the path of one."
+        )
+    (names,) = (robot.dof_names for robot in roots.values())
+    motors = host.motors()
+    return {pattern: motor for pattern, motor in motors.items() if any(re.fullmatch(pattern, name) for name in names)}
 
 
 _USD_PROPERTIES = {"armature": ("armatures",), "friction": ("static_frictions", "dynamic_frictions")}

@@ -1,4 +1,4 @@
-"""Open a USD stage with embedded physics."""
+"""Open a USD stage, or an MJCF or URDF file, with embedded physics."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import operator
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Self
 
 from .errors import HostError, no_copy
@@ -21,15 +22,25 @@ except ModuleNotFoundError as missing:
         raise
 
 
+# physics step [s] of a stage
+_DT = 1 / 240
+
+
 class Simulation:
-    """A USD stage simulated here and now, with MuJoCo or PhysX: no Kit, no GPU, no display.
+    """A USD stage, or an MJCF or URDF file, simulated here and now with MuJoCo or PhysX: no Kit, no GPU, no display.
 
     It is the current simulation of `Articulation`, `ArticulationActuators` and `add_actuator` until it is closed.
     Use it as a context manager, or call `close`.
 
+    MJCF and URDF files are read by MuJoCo itself, and need no USD. Their robots are `/` and the name of a body that is
+    a child of the world, `/arm`. There is no stage: what would be authored on it while physics is stopped is refused.
+    The initial state is the model's own, not that of a keyframe, and targets are 0. Options of an MJCF file hold; its
+    actuators on hinges and slides become the drives of their joints, and those that no drive stands for stay, with a
+    warning. A URDF file is fixed to the world unless a floating joint carries it, and has drives without gains.
+
     Args:
-        source: Path of a USD file, or a stage; MuJoCo converts its units to SI.
-        dt: Physics step [s].
+        source: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file, or a stage; MuJoCo converts the units of USD to SI.
+        dt: Physics step [s]; None means that of an MJCF file, and 1/240 for USD and URDF.
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
             copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. A path means its robots in every
             copy, be it that of the robot on the stage, of a prim above it, `/World` or `/`, or a pattern,
@@ -40,7 +51,8 @@ class Simulation:
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: An argument is out of range, or the stage cannot be simulated; the message names the prims.
+        ValueError: An argument is out of range, or the stage or file cannot be simulated; the message names the prims
+            or the element.
         HostError: The simulator is not installed.
 
     Example:
@@ -56,27 +68,29 @@ class Simulation:
     def __init__(
         self,
         source: str | os.PathLike[str] | Any,
-        dt: float = 1 / 240,
+        dt: float | None = None,
         num_envs: int = 1,
         *,
         engine: str = "mujoco",
         strict_inertia: bool = False,
     ) -> None:
-        if not (math.isfinite(dt) and dt > 0):
+        if dt is not None and not (math.isfinite(dt) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
         if not (math.isfinite(num_envs) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
         host_class = _host_class(engine)
-        from .usd.stage import open_stage
-
+        if _is_robot_file(source):
+            what, own_dt = _open_file(source, engine, strict_inertia)
+        else:
+            what, own_dt = _open_stage(source), _DT
         options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
-        self._host = host_class(open_stage(source), float(dt), int(num_envs), **options)
+        self._host = host_class(what, float(own_dt if dt is None else dt), int(num_envs), **options)
         self.engine = engine
         opened.enter(self)
 
     @property
     def stage(self) -> Any:
-        """The USD stage."""
+        """The USD stage; None of an MJCF or URDF file."""
         return self._host.stage
 
     @property
@@ -168,7 +182,8 @@ class Simulation:
             raise HostError(f"engine = {self.engine!r}: draws no pictures. Use engine='mujoco' for them.")
         from .hosts.mujoco.picture import render
 
-        return render(*self._host.picture(env), width, height, **camera)
+        model, data = self._host.picture(env)
+        return render(model, data, width, height, **camera)
 
     def __enter__(self) -> Self:
         return self
@@ -178,6 +193,30 @@ class Simulation:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
+
+
+def _is_robot_file(source: Any) -> bool:
+    """Whether MuJoCo is to read the source by itself."""
+    return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in (".xml", ".mjcf", ".urdf")
+
+
+def _open_file(source: str | os.PathLike[str], engine: str, strict_inertia: bool) -> tuple[Any, float]:
+    """What stands in an MJCF or URDF file, and its physics step."""
+    if engine != "mujoco":
+        raise ValueError(
+            f"{os.fspath(source)}: engine = {engine!r} reads USD only. Use engine='mujoco', or convert the file."
+        )
+    from .hosts.mujoco.file_reader import read_file
+
+    scene = read_file(Path(source), strict_inertia=strict_inertia)
+    return scene, scene.spec.option.timestep
+
+
+def _open_stage(source: Any) -> Any:
+    with needs("a USD stage", "sim"):
+        from .usd.stage import open_stage
+
+    return open_stage(source)
 
 
 def _host_class(simulator: str) -> Any:

@@ -108,7 +108,11 @@ class PhysicsBackend(DofBackend, Protocol):
     """Name of the simulator, for messages."""
 
     stage: Any
-    """The USD stage."""
+    """The USD stage; None where there is none."""
+
+    def default_gains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffnesses and dampings that drives begin with, flat; asked for where there is no stage."""
+        ...
 
     def read_property(self, name: str) -> np.ndarray:
         """A property of `PROPERTIES` in `usd.joint_properties` as it is in force, SI, flat; ±inf is no limit.

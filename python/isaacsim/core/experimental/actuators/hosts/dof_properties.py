@@ -220,7 +220,12 @@ class DofProperties(ArrayArticulation):
         self._current()
         if self._default_gains is None:
             arrays = self._backend.arrays()
-            found = {name: self._authored(name) for name in ("stiffnesses", "dampings")}
+            names = ("stiffnesses", "dampings")
+            if self._backend.stage is None:
+                gains = self._backend.default_gains()
+            else:
+                gains = tuple(self._authored(name) for name in names)
+            found: dict[str, np.ndarray] = dict(zip(names, gains, strict=True))
             if arrays is not None:
                 found = {name: np.where(np.isnan(gains), getattr(arrays, name), gains) for name, gains in found.items()}
             self._default_gains = found
@@ -281,6 +286,10 @@ class DofProperties(ArrayArticulation):
 
     def _authored(self, name: str) -> np.ndarray:
         """A property of all robots as the stage has it, flat."""
+        if self._backend.stage is None:
+            raise HostError(
+                f"<{self.paths[0]}>.{name}: there is no stage that has it while physics is stopped. Call play() first."
+            )
         from ..usd.joint_properties import read_property
 
         robots = self._backend.robots()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import HostError
 from .contacts import Contacts
 from .default_state import DefaultState
 from .dof_properties import DofProperties
@@ -16,12 +17,18 @@ class PhysicsArticulation(DofProperties, Dynamics, DefaultState, Contacts):
     @property
     def valid(self) -> bool:
         """Whether the robots are on the stage still."""
-        return all(prim and prim.IsActive() for prim in self.prims)
+        return self._backend.stage is None or all(prim and prim.IsActive() for prim in self.prims)
 
     @property
     def prims(self) -> list[Any]:
-        """Articulation root prim of each row; copies have that of their prototype."""
+        """Articulation root prim of each row; copies have that of their prototype.
+
+        Raises:
+            HostError: There is no stage.
+        """
         stage = self._backend.stage
+        if stage is None:
+            raise HostError(f"<{self.paths[0]}>: has no prims, for there is no stage. Open a USD file for them.")
         return [stage.GetPrimAtPath(robot.prototype[0]) for robot in self._robots]
 
     def is_physics_tensor_entity_valid(self) -> bool:

@@ -76,7 +76,7 @@ class ActuatorParsed:
 
 
 def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed | None:
-    """Return what a prim asks for, or None when it is no `NewtonActuator`.
+    """Return what a prim asks for, or None when it is no `NewtonActuator`; numbers are in the units of the stage.
 
     Args:
         prim: A USD prim.

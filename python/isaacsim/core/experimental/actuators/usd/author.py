@@ -14,12 +14,13 @@ from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
-from .axes import axis_in
+from .axes import address, axis_in, is_angular
 from .discover import dofs_driven
 from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
 from .roots import said_of_unloaded
 from .schema import TARGETS, is_actuator
+from .units import to_stage, units_of
 
 
 def asset_text(path: str | PurePath) -> str:
@@ -59,7 +60,7 @@ def author_actuator(
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
-    return _define(stage, path, configs, targets)
+    return _define(stage, path, _on_stage(stage, configs, targets), targets)
 
 
 def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str], list[str]]:
@@ -98,9 +99,9 @@ def author_actuators(
         try:
             configs = _check_configs(spec.controller, spec.clamping, spec.delay)
             dofs = zip(spec.targets, spec.dof_names, strict=True)
-            targets = _resolve_targets(root, [":".join(filter(None, (joint, axis_in(name)))) for joint, name in dofs])
+            targets = _resolve_targets(root, [address(joint, name) for joint, name in dofs])
             _check_place(stage, scope.AppendChild(name), targets, overwrite_existing)
-            found.append((scope.AppendChild(name), configs, targets))
+            found.append((scope.AppendChild(name), _on_stage(stage, configs, targets), targets))
         except ValueError as error:
             problems.append(str(error))
     if problems:
@@ -265,6 +266,12 @@ def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str)
             f"Name {':'.join([joint, free[0]])!r} for instance."
         )
     return prim.GetPath().AppendProperty(axis) if len(free) > 1 else prim.GetPath()
+
+
+def _on_stage(stage: Usd.Stage, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> list[Any]:
+    """The configs with their numbers in the units of the stage."""
+    axes = [path.name if path.IsPropertyPath() else axes_of(stage.GetPrimAtPath(path))[0] for path in targets]
+    return [to_stage(config, units_of(stage), [is_angular(axis) for axis in axes]) for config in configs]
 
 
 def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], overwrite_existing: bool) -> None:

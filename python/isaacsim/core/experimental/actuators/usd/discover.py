@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,11 +12,12 @@ from pxr import Sdf, Tf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import DCMotorClampingConfig, NeuralControlConfig
+from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
-from .axes import axis_in
+from .axes import axis_in, is_angular
 from .joint_order import dof_names
+from .joint_properties import axis_of
 from .ownership import Ownership
 from .schema import (
     CONFIG_BY_SCHEMA,
@@ -28,6 +30,7 @@ from .schema import (
     read_config,
     schema_problem,
 )
+from .units import from_stage, units_of
 
 
 def actuator_paths(stage: Usd.Stage) -> list[str]:
@@ -41,6 +44,7 @@ def discover(
     joints: Sequence[str],
     names: Sequence[str] | None = None,
     *,
+    si: bool = False,
     files: bool = False,
     trusted: bool = False,
 ) -> list[ActuatorSpec]:
@@ -53,6 +57,7 @@ def discover(
         root: Path of the articulation root prim.
         joints: Path of the joint of each DOF of the articulation, which an actuator can drive.
         names: Name of each DOF; None means as the stage has them.
+        si: Whether numbers are wanted in SI, and not as they are, in the units of the stage.
         files: Whether to read the files of networks too.
         trusted: Whether Torch may run those that are not recognised.
 
@@ -81,7 +86,7 @@ def discover(
         dofs = _driven(prim, targets, owned, root, driven_by, issues)
         spec = _parse(prim, dofs, issues, files, trusted)
         if spec is not None:
-            specs.append(spec)
+            specs.append(_in_si(spec, stage, issues) if si else spec)
     if issues:
         raise ActuatorParseError(issues)
     return specs
@@ -258,6 +263,28 @@ def _parse(
         delay=next(iter(configs["delay"]), None),
         checkpoint=read_network(prim, str(controller.model_path), issues, trusted) if files and neural else None,
     )
+
+
+def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorSpec:
+    """The same actuator with its numbers in SI; networks are in SI anyway. Problems go to `issues`."""
+    units = units_of(stage)
+    if units.si:
+        return spec
+    dofs = zip(spec.targets, spec.dof_names, strict=True)
+    angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs]
+    configs = [spec.controller, *spec.clamping, *([spec.delay] if spec.delay else [])]
+    issues += [
+        f"<{spec.path}> applies {config.SCHEMA}, whose units are not known, on a stage with metersPerUnit = "
+        f"{units.length:g} and kilogramsPerUnit = {units.mass:g}: must be in metres and kilograms. Convert the stage."
+        for config in configs
+        if isinstance(config, ForeignConfig)
+    ]
+    try:
+        controller, *clamping = (from_stage(config, units, angular) for config in (spec.controller, *spec.clamping))
+    except ValueError as error:
+        issues.append(f"<{spec.path}>: {error}")
+        return spec
+    return dataclasses.replace(spec, controller=controller, clamping=tuple(clamping))
 
 
 def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:

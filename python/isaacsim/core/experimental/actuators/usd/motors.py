@@ -9,13 +9,14 @@ from pxr import Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import ControlConfig, NeuralControlConfig
+from ..specs.configs import ControlConfig, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
 from ..specs.motors import MotorConfig
 from .articulation import articulation_roots, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .discover import discover
 from .joint_order import dof_names, joint_orders
 from .joint_properties import authored, axis_of
+from .other_drives import gains_of_drives
 from .roots import match_roots
 
 
@@ -25,7 +26,7 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     motors: dict[str, MotorConfig] = {}
     issues: list[str] = []
     joints = joint_orders(stage, [root])[0]
-    for spec in discover(stage, root, joints, dof_names(stage, joints)):
+    for spec in discover(stage, root, joints, dof_names(stage, joints), si=True):
         controller = _with_file(stage, spec.path, spec.controller, issues)
         values = {name: _property(stage, spec, name) for name in ("armature", "friction")}
         # joints that have a property stand apart from those that do not
@@ -42,6 +43,27 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
             )
     if issues:
         raise ActuatorParseError(issues)
+    return motors
+
+
+def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
+    """Motors that do what joint drives do, by the names of their joints; of drives that have gains and no actuator."""
+    root = _root(stage, articulation_root)
+    joints = joint_orders(stage, [root])[0]
+    names = dof_names(stage, joints)
+    driven = {path for spec in discover(stage, root, joints, names) for path in spec.dof_names}
+    free = {name: joint for joint, name in zip(joints, names, strict=True) if name not in driven}
+    drives = gains_of_drives(stage, list(free.values()), list(free))
+    motors = {}
+    for name, (stiffness, damping, most) in drives.items():
+        control = PDControlConfig(stiffness, damping)
+        spec = ActuatorSpec(root, (free[name],), control, dof_names=(name,))
+        motors[name] = MotorConfig(
+            control,
+            [MaxEffortClampingConfig(most)] if np.isfinite(most) else [],
+            None,
+            *(_short([name], _property(stage, spec, which)) for which in ("armature", "friction")),
+        )
     return motors
 
 

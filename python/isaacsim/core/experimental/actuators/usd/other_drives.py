@@ -22,7 +22,7 @@ def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Seq
         joints: Path of the joint of each DOF.
         names: Name of each DOF.
     """
-    driven = _drives(stage, joints, names)
+    driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
     found = [f"drives of USD, {_listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
     found += [f"{_MUJOCO} prims, of {_listed(mujoco)}"] if mujoco else []
@@ -45,7 +45,9 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
     )
 
 
-def _drives(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+def gains_of_drives(
+    stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]
+) -> dict[str, tuple[float, float, float]]:
     """Stiffness, damping and largest effort of the drives that have gains, in SI, by name of the DOF."""
     there = [(joint, name) for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint)]
     axes = [(joint, axis_of(stage, joint, name)) for joint, name in there]

@@ -87,6 +87,9 @@ class KitArticulation(DofAccess):
     With another stage they end.
     """
 
+    # so do the physics of Kit compute
+    in_stage_units = True
+
     def __init__(self, host: KitHost, paths: str | Sequence[str]) -> None:
         self._host, self._patterns = host, paths
         self._stage_changes = host.bus.stage_changes

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from types import SimpleNamespace
 from typing import Any
 
 import mujoco
@@ -19,10 +21,8 @@ import warp as wp
 from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
-from ...usd.joint_properties import read_property as authored_property
-from ...usd.physics.read import read_scene, with_drawn
+from ...specs.motors import MotorConfig
 from ...usd.physics.scene import Scene
-from ...usd.stage import StageEdits
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
@@ -32,7 +32,8 @@ from ..values import as_warp, resolve_indices
 from .dynamics import Equations, Layout, base_of, link_inertias
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
-from .model import build_model, initial_state
+from .model import CONTACT, build_model, initial_state
+from .model_actuators import warn_of
 
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
@@ -62,14 +63,14 @@ class MujocoArticulation(PhysicsArticulation):
 
 
 class MujocoHost:
-    """Physics of a USD stage on MuJoCo.
+    """Physics of a USD stage, or of a file that MuJoCo reads by itself.
 
     With `num_envs = 1` the whole stage is one simulation, however many robots it holds. With more, the stage is a
     prototype of which `num_envs` isolated copies run; robot `/World/Arm` of copy `i` is `/World/envs/env_i/Arm`, and a
     path that already has a segment `env_0` has it replaced by `env_i`.
 
     Args:
-        stage: USD stage in metres.
+        source: USD stage in metres, or the scene of a file.
         dt: Physics step [s].
         num_envs: Number of copies.
         strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
@@ -77,8 +78,10 @@ class MujocoHost:
 
     engine = "MuJoCo"
 
-    def __init__(self, stage: Any, dt: float, num_envs: int, *, strict_inertia: bool = False) -> None:
-        self.stage, self.dt, self.num_envs = stage, dt, num_envs
+    def __init__(self, source: Any, dt: float, num_envs: int, *, strict_inertia: bool = False) -> None:
+        self._file = source if isinstance(source, Scene) else None
+        self.stage: Any = None if self._file else source
+        self.dt, self.num_envs = dt, num_envs
         self._strict_inertia = strict_inertia
         self._every_env = np.arange(num_envs)[:, None]
         self.bus = EventBus()
@@ -86,7 +89,7 @@ class MujocoHost:
         self.step_count = 0
         # paths of links whose contacts somebody wants to know
         self._observers: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
-        self._edits = StageEdits(stage)
+        self._edits = _edits_of(self.stage)
         self._batch: Batch | None = None
         self._arrays: DofArrays | None = None
         self._build()
@@ -117,8 +120,7 @@ class MujocoHost:
             self._compile()
         self._batch = self._open_batch()
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
-        self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
-        self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
+        self._arrays.stiffnesses[:], self._arrays.dampings[:] = self.default_gains()
         self._drive = np.zeros((self.num_envs, self._width), np.float32)
         self._contact = np.zeros((self.num_envs, self.model.nsensordata), np.float32)
         self._connect(self._arrays)
@@ -202,7 +204,7 @@ class MujocoHost:
         """A model with all that is to be seen, and its data as one environment is; physics goes without the former."""
         now = self.data(env)
         if self._drawn is None:
-            self._drawn, _ = build_model(with_drawn(self.stage, self._scene), self.dt)
+            self._drawn, _ = build_model(self._seen(), self.dt)
         seen = mujoco.MjData(self._drawn)
         seen.qpos[:] = now.qpos
         for name in ("body_pos", "body_quat"):
@@ -247,7 +249,27 @@ class MujocoHost:
         """A property as it is in force, flat; what MuJoCo has no use for is what the stage authors."""
         if name in KNOWN:
             return read_property(self._fields, self._address, name).reshape(-1)
+        if self._file is not None:
+            of_file = {"max_velocities": [a.velocity_limit for a in self._axes], "max_actuator_velocities": math.inf}
+            return np.tile(np.broadcast_to(of_file.get(name, 0.0), self._width), self.num_envs)
+        from ...usd.joint_properties import read_property as authored_property
+
         return np.tile(authored_property(self.stage, name, [(a.joint, a.usd_name) for a in self._axes]), self.num_envs)
+
+    def default_gains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffnesses and dampings that drives have from the start, in the order of the mirrors."""
+        gains = [[axis.drive_stiffness for axis in self._axes], [axis.drive_damping for axis in self._axes]]
+        stiffnesses, dampings = np.tile(np.reshape(gains, (2, self._width)), self.num_envs)
+        return stiffnesses, dampings
+
+    def motors(self) -> dict[str, MotorConfig]:
+        """What a file that MuJoCo reads by itself says of its motors, by pattern.
+
+        Warns:
+            UserWarning: No motor stands for some of its actuators.
+        """
+        warn_of(self._scene.not_motors, stacklevel=4)
+        return self._scene.motors
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set properties at some places of the mirrors."""
@@ -381,7 +403,7 @@ class MujocoHost:
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        self._scene = scene = read_scene(self.stage, strict_inertia=self._strict_inertia)
+        self._scene = scene = self._file or _read(self.stage, self._strict_inertia)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
         self._compile()
@@ -390,11 +412,20 @@ class MujocoHost:
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
 
+    def _seen(self) -> Scene:
+        """The scene with all that is to be seen; files are read with it."""
+        if self._file is not None:
+            return self._file
+        from ...usd.physics.read import with_drawn
+
+        return with_drawn(self.stage, self._scene)
+
     def _compile(self) -> None:
         """Make the model of what was read of the stage, with sensors of what is observed."""
         scene, self._sensed, self._drawn = self._scene, self._observed(), None
         self.model, self._address = build_model(scene, self.dt, sorted(self._sensed))
-        self._contact_columns = dict(zip(self.model.sensor_objid.tolist(), self.model.sensor_adr.tolist(), strict=True))
+        sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
+        self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
         self._initial = initial_state(scene, self.model)
         self._scratch, self._kinematics = mujoco.MjData(self.model), Kinematics(self.model)
         self._layouts = _layouts(scene, self.model, self._address.velocity)
@@ -554,6 +585,22 @@ class MujocoHost:
         return speeds
 
 
+def _read(stage: Any, strict_inertia: bool) -> Scene:
+    """The physics of a stage; whoever has files only needs no USD."""
+    from ...usd.physics.read import read_scene
+
+    return read_scene(stage, strict_inertia=strict_inertia)
+
+
+def _edits_of(stage: Any) -> Any:
+    """What tells whether the stage is edited; a file that was read stays as it was."""
+    if stage is None:
+        return SimpleNamespace(pending=False, clear=lambda: None)
+    from ...usd.stage import StageEdits
+
+    return StageEdits(stage)
+
+
 def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
     """Every robot of every environment, with its place in the mirrors."""
     robots = []
@@ -562,7 +609,8 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
         for articulation in scene.articulations:
             bodies = [scene.bodies[number] for number in articulation.bodies]
             joints = tuple(axis.joint for axis in articulation.axes)
-            above = 1 if articulation.path.count("/") > 1 else 0
+            # names in a file may have slashes
+            above = 1 if scene.spec is None and articulation.path.count("/") > 1 else 0
             place = functools.partial(_path_in_env, env=env, num_envs=num_envs, above=above)
             robots.append(
                 Robot(
@@ -589,10 +637,10 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
 
 def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
     """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it: below `above` segments."""
-    if num_envs == 1:
-        return path
     segments = path.strip("/").split("/")
-    if "env_0" in segments:
+    if num_envs == 1:
+        pass
+    elif "env_0" in segments:
         segments[segments.index("env_0")] = f"env_{env}"
     else:
         segments[above:above] = ["envs", f"env_{env}"]

@@ -34,6 +34,8 @@ _HINGE_SPAN = 0.1
 _HIDDEN = 3
 # what ends the names of the two drives of an axis
 _DRIVES = ("/position", "/velocity")
+# what ends the name of a contact sensor
+CONTACT = "#contact"
 # of a contact sensor: what it tells of contacts, as bits; how it reduces them, by their net force; to how many
 _NET_FORCE = [1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value, 3, 1]
 
@@ -61,17 +63,37 @@ def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -
     """Return what `scene` is in MuJoCo before it is compiled, and the name of each axis by its `id`.
 
     Contacts of some bodies are measured by sensors of the same names. Drives are two affine actuators per axis, one on
-    position and one on velocity, even with zero gains, so that gains can be set while physics runs.
+    position and one on velocity, even with zero gains, so that gains can be set while physics runs. What MuJoCo read
+    by itself, `scene.spec`, gets those and nothing else.
     """
-    spec = mujoco.MjSpec()
-    spec.compiler.degree = False
-    spec.compiler.autolimits = True
+    spec = mujoco.MjSpec() if scene.spec is None else scene.spec.copy()
     spec.option.timestep = dt
-    spec.option.gravity = scene.gravity
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     # a diverged state stays visible instead of being reset silently
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     names: dict[int, str] = {}
+    if scene.spec is None:
+        _add_scene(spec, scene, names)
+    else:
+        names |= {id(axis): axis.name for body in scene.bodies for axis in body.axes}
+        for name in names.values():
+            _add_drives(spec, name)
+    for path in contact_links:
+        spec.add_sensor(
+            name=path + CONTACT,
+            type=mujoco.mjtSensor.mjSENS_CONTACT,
+            objtype=mujoco.mjtObj.mjOBJ_BODY,
+            objname=path,
+            intprm=_NET_FORCE,
+        )
+    return spec, names
+
+
+def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+    """Put a scene into an empty spec, and note the names of its axes."""
+    spec.compiler.degree = False
+    spec.compiler.autolimits = True
+    spec.option.gravity = scene.gravity
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     handles = [spec.worldbody]
     for body in scene.bodies:
         handles.append(_add_body(spec, handles[body.parent + 1], body, names))
@@ -91,21 +113,14 @@ def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
-    for path in contact_links:
-        spec.add_sensor(
-            name=path,
-            type=mujoco.mjtSensor.mjSENS_CONTACT,
-            objtype=mujoco.mjtObj.mjOBJ_BODY,
-            objname=path,
-            intprm=_NET_FORCE,
-        )
-    _add_look(spec)
-    return spec, names
+    add_look(spec)
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return `(qpos, qvel)` as the stage authors them."""
+    """Return `(qpos, qvel)` as the stage authors them, or as a file has them, without velocities."""
     qpos, qvel = model.qpos0.copy(), np.zeros(model.nv)
+    if scene.spec is not None:
+        return qpos, qvel
     for body in scene.bodies:
         if body.kind == "free":
             joint = model.joint(body.joint)
@@ -160,6 +175,11 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     if math.isfinite(axis.drive_limit):
         limit = max(axis.drive_limit, NO_FORCE)
         joint.actfrcrange = [-limit, limit]
+    _add_drives(spec, name)
+
+
+def _add_drives(spec: Any, name: str) -> None:
+    """The drives of an axis, without gains."""
     for suffix in _DRIVES:
         spec.add_actuator(
             name=name + suffix,
@@ -228,7 +248,7 @@ def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
     )
 
 
-def _add_look(spec: Any) -> None:
+def add_look(spec: Any) -> None:
     """Sky, light and floor pattern for rendered pictures; physics does not see them."""
     sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
     spec.add_texture(name="sky", **sky, rgb1=[0.96, 0.97, 0.98], rgb2=[0.72, 0.80, 0.88], width=256, height=256)

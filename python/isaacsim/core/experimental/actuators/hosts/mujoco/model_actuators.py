@@ -28,18 +28,24 @@ from ...specs.motors import MotorConfig
 from .own_library import mujoco
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
+_UNBOUNDED = -math.inf, math.inf
 _ON_JOINTS = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT")
 
 
 @dataclass(frozen=True)
-class _Linear:
-    """An actuator as a law of its joint: gains, and the bounds of its effort; inf is none."""
+class Law:
+    """An actuator as a law of its joint: gains, and the lower and upper bounds of its effort; inf is none."""
 
     kp: float
     kd: float
     const_effort: float
-    max_effort: float
-    max_input: float
+    efforts: tuple[float, float]
+    inputs: tuple[float, float]
+
+    @property
+    def limited(self) -> bool:
+        """Whether the actuator has bounds of its own."""
+        return any(map(math.isfinite, (*self.efforts, *self.inputs)))
 
 
 def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
@@ -60,42 +66,74 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
         UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
             actuators go on acting.
     """
-    problems: list[str] = []
+    motors, problems = read_motors(model)
+    warn_of(problems, stacklevel=3)
+    return motors
+
+
+def warn_of(problems: Sequence[str], stacklevel: int) -> None:
+    """Tell of actuators that no motor stands for."""
+    if problems:
+        warnings.warn(
+            f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
+            "of the model, or write the motors of their joints by hand.",
+            stacklevel=stacklevel,
+        )
+
+
+def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str]]:
+    """Motors by pattern, and every actuator that none stands for, with the reason; see `motors_of_model`."""
+    laws_of, problems = laws_by_joint(model)
     motors: dict[str, MotorConfig] = {}
+    for joint, laws in laws_of.items():
+        wrong = [(actuator, why) for actuator in laws if (why := _asymmetry(model, actuator, laws[actuator]))]
+        if not wrong and (why := _joint_limit_problem(model, joint)):
+            wrong = [(next(iter(laws)), why)]
+        if wrong:
+            problems += [f"{_actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
+        else:
+            motors.update([motor_of_joint(model, joint, list(laws.values()))])
+    return motors, problems
+
+
+def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:
+    """The pattern and the motor of a joint with actuators that have symmetric bounds; none of them is a motor too."""
+    dof = int(model.jnt_dofadr[joint])
+    return re.escape(_joint_name(model, joint)).replace("\\-", "-"), MotorConfig(
+        PDControlConfig(
+            kp=sum((law.kp for law in laws), 0.0),
+            kd=sum((law.kd for law in laws), 0.0),
+            const_effort=sum((law.const_effort for law in laws), 0.0),
+        ),
+        _clamps(model, joint, laws),
+        armature=float(model.dof_armature[dof]),
+        friction=float(model.dof_frictionloss[dof]),
+    )
+
+
+def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
+    """The laws of the actuators on each hinge or slide, by actuator; and every other actuator, with the reason.
+
+    A joint is there with all of its actuators or with none.
+    """
+    problems: list[str] = []
+    laws_of: dict[int, dict[int, Law]] = {}
     by_joint = actuators_by_joint(model)
     covered = {actuator for found in by_joint.values() for actuator in found}
     for actuator in sorted(set(range(len(model.actuator_group))) - covered):
         problems.append(f"{_actuator_name(model, actuator)!r} ({_target(model, actuator)})")
     for joint, actuators in sorted(by_joint.items()):
-        read = [_linear(model, actuator) for actuator in actuators]
-        wrong = [(actuator, why) for actuator, why in zip(actuators, read, strict=True) if isinstance(why, str)]
-        laws = [law for law in read if isinstance(law, _Linear)]
-        name = model.joint(joint).name or f"joint_{joint}"
-        if not wrong and len(laws) > 1 and any(math.isfinite(min(law.max_effort, law.max_input)) for law in laws):
+        read = {actuator: _linear(model, actuator) for actuator in actuators}
+        laws = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
+        wrong = [(actuator, why) for actuator, why in read.items() if isinstance(why, str)]
+        if not wrong and len(laws) > 1 and any(law.limited for law in laws.values()):
+            name = _joint_name(model, joint)
             wrong = [(actuators[0], f"one of {len(laws)} on joint {name!r}, with limits of their own")]
-        if not wrong and (why := _joint_limit_problem(model, joint)):
-            wrong = [(actuators[0], why)]
         if wrong:
             problems += [f"{_actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
-            continue
-        dof = int(model.jnt_dofadr[joint])
-        motors[re.escape(name).replace("\\-", "-")] = MotorConfig(
-            PDControlConfig(
-                kp=sum(law.kp for law in laws),
-                kd=sum(law.kd for law in laws),
-                const_effort=sum(law.const_effort for law in laws),
-            ),
-            _clamps(model, joint, laws),
-            armature=float(model.dof_armature[dof]),
-            friction=float(model.dof_frictionloss[dof]),
-        )
-    if problems:
-        warnings.warn(
-            f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
-            "of the model, or write the motors of their joints by hand.",
-            stacklevel=2,
-        )
-    return motors
+        else:
+            laws_of[joint] = laws
+    return laws_of, problems
 
 
 def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:
@@ -113,12 +151,12 @@ def gains_by_joint(model: mujoco.MjModel) -> dict[int, tuple[float, float]]:
     """Stiffness and damping of the actuators on each joint, of those that have them."""
     found = {}
     for joint, actuators in actuators_by_joint(model).items():
-        laws = [law for one in actuators if isinstance(law := _linear(model, one), _Linear)]
+        laws = [law for one in actuators if isinstance(law := _linear(model, one), Law)]
         found[joint] = sum(law.kp for law in laws), sum(law.kd for law in laws)
     return found
 
 
-def _linear(model: mujoco.MjModel, actuator: int) -> _Linear | str:
+def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
     """An actuator as a law of its joint, or why it is none."""
     gain_type = mujoco.mjtGain(model.actuator_gaintype[actuator]).name
     bias_type = mujoco.mjtBias(model.actuator_biastype[actuator]).name
@@ -138,28 +176,38 @@ def _linear(model: mujoco.MjModel, actuator: int) -> _Linear | str:
         return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
     if b1 > 0 or b2 > 0:
         return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
-    gear, max_effort, max_input = _gear(model, actuator), math.inf, math.inf
+    gear, efforts, inputs = _gear(model, actuator), _UNBOUNDED, _UNBOUNDED
     if model.actuator_forcelimited[actuator]:
-        low, high = model.actuator_forcerange[actuator]
-        if low != -high:
-            return f"its forcerange {low:g} … {high:g} is not symmetric"
-        max_effort = float(high * abs(gear))
+        efforts = _ordered(model.actuator_forcerange[actuator] * gear)
     control = _first_control(model, actuator)
     if b1 == 0 and control is not None and model.actuator_ctrllimited[control]:
-        low, high = model.actuator_ctrlrange[control]
-        if low != -high:
-            return f"its ctrlrange {low:g} … {high:g}, which limits the effort, is not symmetric"
         if b0 != 0:
             return "its ctrlrange limits the effort about a constant"
-        max_input = float(abs(strength * high * gear))
-    return _Linear(float(-b1 * gear**2), float(-b2 * gear**2), float(b0 * gear), max_effort, max_input)
+        inputs = _ordered(model.actuator_ctrlrange[control] * strength * gear)
+    return Law(float(-b1 * gear**2), float(-b2 * gear**2), float(b0 * gear), efforts, inputs)
 
 
-def _clamps(model: mujoco.MjModel, joint: int, laws: Sequence[_Linear]) -> list[ClampingConfig]:
+def _ordered(bounds: np.ndarray) -> tuple[float, float]:
+    """Lower and upper bound, whichever comes first."""
+    return float(bounds.min()), float(bounds.max())
+
+
+def _asymmetry(model: mujoco.MjModel, actuator: int, law: Law) -> str:
+    """Which of an actuator's bounds is not the same either way; empty if none."""
+    if law.efforts[0] != -law.efforts[1]:
+        low, high = model.actuator_forcerange[actuator]
+        return f"its forcerange {low:g} … {high:g} is not symmetric"
+    if law.inputs[0] != -law.inputs[1]:
+        low, high = model.actuator_ctrlrange[_first_control(model, actuator)]
+        return f"its ctrlrange {low:g} … {high:g}, which limits the effort, is not symmetric"
+    return ""
+
+
+def _clamps(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> list[ClampingConfig]:
     """The limits of one joint; several actuators have none of their own."""
     kd = sum(law.kd for law in laws)
-    max_input = min(law.max_input for law in laws)
-    max_effort = min(law.max_effort for law in laws)
+    max_input = min((law.inputs[1] for law in laws), default=math.inf)
+    max_effort = min((law.efforts[1] for law in laws), default=math.inf)
     if model.jnt_actfrclimited[joint]:
         max_effort = min(max_effort, float(model.jnt_actfrcrange[joint, 1]))
     if math.isfinite(max_input) and kd > 0:
@@ -216,6 +264,10 @@ def _target(model: mujoco.MjModel, actuator: int) -> str:
         ball = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL)
         return f"acts on the {'ball' if ball else 'free'} joint {model.joint(joint).name or f'joint_{joint}'!r}"
     return f"acts on {_KINDS.get(kind, kind)}"
+
+
+def _joint_name(model: mujoco.MjModel, joint: int) -> str:
+    return model.joint(joint).name or f"joint_{joint}"
 
 
 def _actuator_name(model: mujoco.MjModel, actuator: int) -> str:

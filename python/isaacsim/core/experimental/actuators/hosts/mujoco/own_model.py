@@ -18,6 +18,7 @@ import numpy as np
 import warp as wp
 
 from ...errors import HostError, no_copy
+from ...specs.motors import MotorConfig
 from ...usd.roots import Roots, no_pattern
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
@@ -28,7 +29,7 @@ from ..transfer import transfer
 from ..values import resolve_indices
 from .address import address_of
 from .fields import KNOWN, read_property, write_properties
-from .model_actuators import actuators_by_joint, gains_by_joint
+from .model_actuators import actuators_by_joint, gains_by_joint, read_motors, warn_of
 from .own_data import BatchData, DataList
 from .own_library import mujoco
 
@@ -416,6 +417,12 @@ class MujocoSimulation:
             for name, given in new.items():
                 self._require_shared(name, given, axes)
         write_properties(self.data.fields, self._address, new, envs, axes)
+
+    def motors(self) -> dict[str, MotorConfig]:
+        """What the model's own actuators do, by pattern; see `motors_of_model`."""
+        motors, problems = read_motors(self.model)
+        warn_of(problems, stacklevel=4)
+        return motors
 
     # inside
 

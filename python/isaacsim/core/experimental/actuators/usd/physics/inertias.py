@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
+
 import numpy as np
+
+from ...errors import UnsupportedSceneError
 
 # principal moments are at least that part of the largest one
 _LEAST = 1e-6
@@ -34,3 +39,25 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
         fixed += lack / 3 * np.array([1.0, 1.0, -1.0])
     change = float(np.abs(fixed - moments).max()) / largest
     return (even, 0.0) if change == 0.0 else (axes @ np.diag(fixed) @ axes.T, change)
+
+
+def tell_of_inertias(where: str, changed: Mapping[str, float], strict: bool, *, stacklevel: int) -> None:
+    """Warn of inertias that were repaired, by body with the relative change, or refuse them.
+
+    Raises:
+        UnsupportedSceneError: `strict` is set, and there are some.
+    """
+    if not changed:
+        return
+    named = ", ".join(f"{body} ({change:.2g})" for body, change in changed.items())
+    rule = "principal moments must be > 0, and none larger than the sum of the others"
+    if strict:
+        raise UnsupportedSceneError(
+            f"{where}inertias that no body can have: {named}, in brackets by what part of the largest moment they are "
+            f"off: {rule}. Correct them, or pass strict_inertia=False."
+        )
+    warnings.warn(
+        f"{where}inertias that no body can have were changed to the nearest ones: {named}, in brackets by what part of "
+        f"the largest moment: {rule}. Correct them, or pass strict_inertia=True to have them refused.",
+        stacklevel=stacklevel,
+    )

@@ -17,7 +17,7 @@ from ..units import StageUnits, units_of
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
-from .inertias import ROUNDING, repaired
+from .inertias import ROUNDING, repaired, tell_of_inertias
 from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
 from .masses import Mass, mass_of
 from .parsed import Parsed, parse
@@ -215,26 +215,15 @@ def _require_masses(
 
 def _repair(masses: list[Mass], paths: Sequence[Sdf.Path], strict: bool) -> None:
     """Put the nearest inertia that a body can have in the place of one that none can."""
-    changed = []
+    changed = {}
     for number, mass in enumerate(masses):
         if mass.mass <= 0.0:
             continue
         inertia, change = repaired(mass.inertia)
         masses[number] = replace(mass, inertia=inertia)
         if change > ROUNDING:
-            changed.append(f"<{paths[number]}> ({change:.2g})")
-    if changed and strict:
-        raise UnsupportedSceneError(
-            f"inertias that no body can have: {', '.join(changed)}. The principal moments must be > 0, and none larger "
-            "than the sum of the others; in brackets by what part of the largest they must change. Correct them, or "
-            "pass strict_inertia=False."
-        )
-    if changed:
-        warnings.warn(
-            f"inertias that no body can have were changed: {', '.join(changed)}, in brackets by what part of the "
-            "largest moment. Correct physics:diagonalInertia, or pass strict_inertia=True to have them refused.",
-            stacklevel=3,
-        )
+            changed[f"<{paths[number]}>"] = change
+    tell_of_inertias("", changed, strict, stacklevel=4)
 
 
 def _body(

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+
+from ...specs.motors import MotorConfig
 
 
 @dataclass
@@ -129,7 +132,7 @@ class Articulation:
 
 @dataclass
 class Scene:
-    """Everything the embedded physics needs to know of a stage."""
+    """Everything the embedded physics needs to know of a stage or file."""
 
     gravity: np.ndarray
     bodies: list[Body]
@@ -139,3 +142,8 @@ class Scene:
     articulations: list[Articulation]
     # pairs of body numbers, -1 is the world
     no_contact: list[tuple[int, int]]
+    # an `MjSpec` that MuJoCo read by itself: it has all of this but the drives, and paths and axes are its names
+    spec: Any = None
+    # what such a file says of its motors, by pattern, and what of its actuators no motor stands for
+    motors: dict[str, MotorConfig] = field(default_factory=dict)
+    not_motors: list[str] = field(default_factory=list)

@@ -1,0 +1,292 @@
+"""MJCF and URDF files, read by MuJoCo's own parser: the `Scene` names what stands in the `MjSpec` that it made.
+
+Actuators that a joint drive stands for become the drive of their joint. All others stay as the file has them.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...errors import UnsupportedSceneError
+from ...usd.physics.scene import Articulation, Axis, Body, Scene
+from ..rotations import matrices
+from .model import add_look
+from .model_actuators import Law, laws_by_joint, motor_of_joint, read_motors
+from .urdf import Urdf, prepare
+
+# physics step [s] of a URDF file, which has none
+_DT = 1 / 240
+# mass [kg] and inertia [kg m²] of a link that moves and has none: those of a screw
+_MASS, _INERTIA = 1e-3, 1e-6
+# where the open end of a one-sided limit of efforts is put, [N·m or N]
+_NO_LIMIT = 1e12
+# as `mjtJoint` numbers them
+_KINDS = ("free", "ball", "axes", "axes")
+
+
+def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
+    """Return what stands in an MJCF or URDF file.
+
+    Every child of the world with a hinge or slide in its subtree is a robot.
+
+    Args:
+        path: The file.
+        strict_inertia: Whether inertias of a URDF file that no body can have are refused, and not repaired; MuJoCo
+            refuses those of an MJCF file.
+
+    Raises:
+        FileNotFoundError: No such file.
+        UnsupportedSceneError: MuJoCo cannot read it; the message names the element.
+
+    Warns:
+        UserWarning: Actuators that no joint drive stands for, by name, or links of a URDF file that were repaired.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file. Give the path of an .xml, .mjcf or .urdf file.")
+    urdf = _urdf(path, strict_inertia)
+    if urdf is None:
+        spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
+        model = _parsed(path, spec.compile)
+    else:
+        spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
+        _complete(spec, urdf)
+        model = _with_masses(path, spec)
+        _let_neighbours_touch(spec, model)
+    _name_all(spec)
+    motors, not_motors = read_motors(model)
+    laws, not_drives = laws_by_joint(model)
+    if not_drives:
+        warnings.warn(
+            f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
+            "them, with control 0; take them out of the file, or drive their joints by motors.",
+            stacklevel=3,
+        )
+    _take_actuators(spec, model, laws)
+    velocity_limits = urdf.velocity_limits if urdf else {}
+    bodies = _bodies(spec, model, laws, velocity_limits)
+    if urdf is not None:
+        followers = {follower for follower, *_ in urdf.mimics}
+        axes = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
+        motors = dict(motor_of_joint(model, joint.id, []) for joint in axes)
+    return Scene(
+        gravity=np.array(model.opt.gravity),
+        bodies=bodies,
+        shapes=[],
+        mimics=[],
+        loops=[],
+        articulations=_articulations(bodies),
+        no_contact=[],
+        spec=spec,
+        motors=motors,
+        not_motors=not_motors,
+    )
+
+
+def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
+    """A URDF file as MuJoCo can read it; None for another one, of which MuJoCo says what is wrong."""
+    try:
+        root = ET.parse(path).getroot()
+    except ET.ParseError as error:
+        raise UnsupportedSceneError(f"{path}: no XML ({error}). Correct the file.") from error
+    return prepare(path, root, strict_inertia) if root.tag == "robot" else None
+
+
+def _parsed(path: Path, read: Any) -> Any:
+    """What MuJoCo makes of a file."""
+    try:
+        return read()
+    except ValueError as error:
+        raise UnsupportedSceneError(f"{path}: MuJoCo cannot open it: {_said(error)}. Correct the file.") from error
+
+
+def _said(error: ValueError) -> str:
+    """The reason MuJoCo gives, in one line."""
+    lines = [line.strip().rstrip(":.") for line in str(error).splitlines()]
+    return re.sub(r"^(XML )?Error: (Error )?", "", ", ".join(filter(None, lines)))
+
+
+def _complete(spec: Any, urdf: Urdf) -> None:
+    """Add what MuJoCo does not read of a URDF file, and what it has no element for, as USD has it."""
+    spec.option.timestep = _DT
+    spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    for follower, leader, offset, ratio in urdf.mimics:
+        spec.add_equality(
+            type=mujoco.mjtEq.mjEQ_JOINT,
+            objtype=mujoco.mjtObj.mjOBJ_JOINT,
+            name1=follower,
+            name2=leader,
+            data=[offset, ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
+        )
+    for body in spec.bodies:
+        shapes = list(body.geoms)
+        for geom in shapes:
+            # masses are given: meshes may be flat or open
+            if geom.meshname and body.name not in urdf.without_inertia:
+                spec.mesh(geom.meshname).inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+            # pictures show what is made to be seen
+            if geom.contype and any(not other.contype for other in shapes):
+                geom.group = 3
+    add_look(spec)
+
+
+def _with_masses(path: Path, spec: Any) -> Any:
+    """The model of a URDF file, in which links may move that have no mass."""
+    light: list[str] = []
+    while True:
+        try:
+            model = spec.compile()
+        except ValueError as error:
+            named = re.search(r"mass and inertia of moving bodies.*\n.*name '(.*?)'", str(error))
+            if named is None or named[1] in light:
+                raise UnsupportedSceneError(
+                    f"{path}: MuJoCo cannot open it: {_said(error)}. Correct the file."
+                ) from error
+            light.append(named[1])
+            body = spec.body(named[1])
+            body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
+            continue
+        if light:
+            warnings.warn(
+                f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an "
+                "<inertial>.",
+                stacklevel=4,
+            )
+        return model
+
+
+def _let_neighbours_touch(spec: Any, model: Any) -> None:
+    """Let no link collide with the links it is joined to: MuJoCo makes an exception of those fixed to the world."""
+    static = [body for body in range(1, model.nbody) if model.body_weldid[body] == 0 and model.body_geomnum[body]]
+    for body in range(1, model.nbody):
+        if model.body_weldid[body] == body and model.body_weldid[model.body_parentid[body]] == 0:
+            for other in static:
+                spec.add_exclude(bodyname1=model.body(body).name, bodyname2=model.body(other).name)
+
+
+def _name_all(spec: Any) -> None:
+    """Give bodies and joints without a name one by number, as `MujocoSimulation` does."""
+    for kind, elements in (("body", list(spec.bodies)), ("joint", list(spec.joints))):
+        taken = {element.name for element in elements}
+        for element in elements:
+            if not element.name:
+                name = f"{kind}_{element.id}"
+                while name in taken:
+                    name += "_"
+                element.name = name
+
+
+def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> None:
+    """Take out the actuators that drives replace, with what measures them; their limits become those of the joints."""
+    taken = {actuator for found in laws.values() for actuator in found}
+    joints = {joint.id: joint for joint in spec.joints}
+    for joint, found in laws.items():
+        low, high = _bounds(model, joint, found)
+        if np.isfinite([low, high]).any() and low < high:
+            joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
+            joints[joint].actfrcrange = np.clip([low, high], -_NO_LIMIT, _NO_LIMIT)
+    actuators = [actuator for actuator in spec.actuators if actuator.id in taken]
+    names = {actuator.name for actuator in actuators}
+    for sensor in list(spec.sensors):
+        if sensor.objtype == mujoco.mjtObj.mjOBJ_ACTUATOR and sensor.objname in names:
+            spec.delete(sensor)
+    for actuator in actuators:
+        spec.delete(actuator)
+    for key in spec.keys:
+        # controls are those of other actuators now
+        key.ctrl = []
+
+
+def _bounds(model: Any, joint: int, laws: dict[int, Law]) -> tuple[float, float]:
+    """Between which efforts the actuators of a joint are held."""
+    pairs = [(law.efforts, law.inputs if law.kd == 0 else law.efforts) for law in laws.values()]
+    pairs += [(model.jnt_actfrcrange[joint],)] if model.jnt_actfrclimited[joint] else []
+    low, high = np.array([bounds for pair in pairs for bounds in pair], float).T
+    return float(low.max()), float(high.min())
+
+
+def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]], velocity_limits: dict[str, float]) -> list[Body]:
+    """All bodies but the world, in MuJoCo's order."""
+    handles = {body.id: body for body in spec.bodies}
+    joints = {joint.id: joint.name for joint in spec.joints}
+    bodies = []
+    for number in range(1, model.nbody):
+        name = handles[number].name
+        first = int(model.body_jntadr[number])
+        here = range(first, first + int(model.body_jntnum[number]))
+        kinds = {_KINDS[model.jnt_type[joint]] for joint in here} or {"fixed"}
+        axes = [
+            _axis(model, joint, f"/{name.strip('/')}", joints[joint], list(laws.get(joint, {}).values()))
+            for joint in here
+            if _KINDS[model.jnt_type[joint]] == "axes"
+        ]
+        for axis in axes:
+            axis.max_velocity = velocity_limits.get(axis.name, axis.max_velocity)
+        axes_of_inertia = matrices(model.body_iquat[number])
+        bodies.append(
+            Body(
+                path=name,
+                joint=f"/{name.strip('/')}/{joints[first].strip('/') if here else 'fixed'}",
+                parent=int(model.body_parentid[number]) - 1,
+                kind="axes" if "axes" in kinds else kinds.pop(),
+                position=model.body_pos[number].copy(),
+                quaternion=model.body_quat[number].copy(),
+                anchor=model.jnt_pos[first].copy() if here else np.zeros(3),
+                axes=axes,
+                mass=float(model.body_mass[number]),
+                com=model.body_ipos[number].copy(),
+                inertia=axes_of_inertia * model.body_inertia[number] @ axes_of_inertia.T,
+            )
+        )
+    return bodies
+
+
+def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis:
+    """A hinge or slide, with the drive that stands for its actuators."""
+    linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
+    dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
+    lower, upper = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)
+    limits = _bounds(model, joint, dict(enumerate(laws))) if laws else (-np.inf, np.inf)
+    return Axis(
+        name=name,
+        joint=f"{body}/{name.strip('/')}",
+        usd_name="linear" if linear else "angular",
+        linear=bool(linear),
+        anchor=model.jnt_pos[joint].copy(),
+        direction=model.jnt_axis[joint].copy(),
+        lower=float(lower),
+        upper=float(upper),
+        armature=float(model.dof_armature[dof]),
+        friction=float(model.dof_frictionloss[dof]),
+        damping=float(np.ravel(model.dof_damping[dof])[0]),
+        stiffness=float(np.ravel(model.jnt_stiffness[joint])[0]),
+        rest=float(model.qpos_spring[place]),
+        drive_stiffness=sum((law.kp for law in laws), 0.0),
+        drive_damping=sum((law.kd for law in laws), 0.0),
+        drive_limit=max(abs(limits[0]), abs(limits[1])),
+        reference=float(model.qpos0[place]),
+        position=float(model.qpos0[place]),
+    )
+
+
+def _articulations(bodies: list[Body]) -> list[Articulation]:
+    """The robots: children of the world with a hinge or slide in their subtree."""
+    subtrees: dict[int, list[int]] = {}
+    top: list[int] = []
+    for number, body in enumerate(bodies):
+        top.append(number if body.parent < 0 else top[body.parent])
+        subtrees.setdefault(top[number], []).append(number)
+    return [
+        Articulation("/" + bodies[root].path.strip("/"), numbers, axes)
+        for root, numbers in subtrees.items()
+        if (axes := [axis for number in numbers for axis in bodies[number].axes])
+    ]

@@ -1,0 +1,204 @@
+"""A URDF file as MuJoCo can read it: meshes found, and what MuJoCo would drop or refuse said or set right.
+
+MuJoCo's defaults for URDF are made for speed: links on fixed joints are fused into their parents, what is only seen is
+dropped, and paths of meshes lose their folders. Here links keep their names and masses, and meshes of the same name in
+two folders stay two.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import UnsupportedSceneError
+from ...usd.physics.inertias import ROUNDING, repaired, tell_of_inertias
+
+_READABLE = (".stl", ".obj", ".msh")
+_FIXED = "fixed"
+_INERTIA = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
+# what a binary STL file is, after 80 bytes and the number of faces
+_FACE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
+
+
+@dataclass
+class Urdf:
+    """What MuJoCo is to read, and what it does not.
+
+    Args:
+        xml: The file, for MuJoCo.
+        meshes: Files by the names that `xml` has for them.
+        mimics: Follower, leader, offset and ratio.
+        velocity_limits: By joint.
+        without_inertia: Links that state none.
+    """
+
+    xml: str = ""
+    meshes: dict[str, bytes] = field(default_factory=dict)
+    mimics: list[tuple[str, str, float, float]] = field(default_factory=list)
+    velocity_limits: dict[str, float] = field(default_factory=dict)
+    without_inertia: set[str] = field(default_factory=set)
+
+
+def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
+    """Return a URDF file as MuJoCo can read it.
+
+    Args:
+        path: Of the file.
+        robot: Its root element; it is changed.
+        strict_inertia: Whether inertias that no body can have are refused, and not repaired.
+
+    Raises:
+        UnsupportedSceneError: It is a template, meshes are missing, or a joint mimics none.
+
+    Warns:
+        UserWarning: Meshes in formats that MuJoCo lacks were left out, or inertias were repaired; names the links.
+    """
+    if "xacro" in ET.tostring(robot, "unicode")[:2000] and any("xacro" in element.tag for element in robot.iter()):
+        raise UnsupportedSceneError(
+            f"{path}: is a template of xacro, which has elements to be expanded. Expand it: `xacro {path.name} > "
+            f"{path.stem}.urdf`."
+        )
+    made = Urdf()
+    made.mimics = _take_mimics(path, robot)
+    for joint in robot.iter("joint"):
+        limit = joint.find("limit")
+        if limit is not None and (velocity := float(limit.get("velocity", 0))) > 0:
+            made.velocity_limits[joint.get("name", "")] = velocity
+    made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
+    folder = _set_options(robot, path.parent)
+    _take_meshes(path, robot, folder, made.meshes)
+    _repair_inertias(path, robot, strict_inertia)
+    _free_root(robot)
+    made.xml = ET.tostring(robot, "unicode")
+    return made
+
+
+def _set_options(robot: ET.Element, folder: Path) -> Path:
+    """Choose what MuJoCo does with links, where the file does not; return the folder that it has for meshes."""
+    extension = robot.find("mujoco")
+    if extension is None:
+        extension = ET.SubElement(robot, "mujoco")
+    compiler = extension.find("compiler")
+    if compiler is None:
+        compiler = ET.SubElement(extension, "compiler")
+    # a link that is fused loses its name, its frame and its contacts
+    for option in ("fusestatic", "discardvisual"):
+        compiler.set(option, compiler.get(option, "false"))
+    # meshes get names of their own
+    compiler.set("strippath", "false")
+    given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
+    return folder / (given[0] or given[1])
+
+
+def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, float]]:
+    """Take mimics out of the file: not every version of MuJoCo reads them, and none says which leader is missing."""
+    moving = {joint.get("name") for joint in robot.iter("joint") if joint.get("type") not in (None, _FIXED)}
+    found = []
+    for joint in robot.iter("joint"):
+        for mimic in joint.findall("mimic"):
+            joint.remove(mimic)
+            name, leader = joint.get("name", ""), mimic.get("joint", "")
+            # what is fixed follows nobody
+            if name not in moving:
+                continue
+            if leader not in moving:
+                raise UnsupportedSceneError(
+                    f"{path}: joint {name!r} mimics {leader!r}: must be a joint of the file that moves. Correct the "
+                    "name, or take the <mimic> out."
+                )
+            found.append((name, leader, float(mimic.get("offset", 0)), float(mimic.get("multiplier", 1))))
+    return found
+
+
+def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, bytes]) -> None:
+    """Find the files of meshes, and give each a name of its own."""
+    missing: list[str] = []
+    dropped: dict[str, list[str]] = {"visual": [], "collision": []}
+    names: dict[Path, str] = {}
+    for link in robot.iter("link"):
+        for element in [*link.findall("visual"), *link.findall("collision")]:
+            if (mesh := element.find("geometry/mesh")) is None:
+                continue
+            uri = mesh.get("filename", "")
+            if Path(uri).suffix.lower() not in _READABLE:
+                link.remove(element)
+                dropped[element.tag].append(f"{link.get('name')} ({Path(uri).name})")
+            elif (file := _find(uri, path.parent, folder)) is None:
+                missing.append(f"{uri} (link {link.get('name')!r})")
+            else:
+                names.setdefault(file, f"{len(names)}_{file.name}")
+                mesh.set("filename", names[file])
+    if missing:
+        raise UnsupportedSceneError(
+            f"{path}: meshes are missing: {', '.join(dict.fromkeys(missing))}. Packages are looked for in the folder "
+            "of the file and in those above it: put them there, or correct the paths."
+        )
+    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
+        if dropped[kind]:
+            warnings.warn(
+                f"{path}: meshes of these links {what}, for MuJoCo reads {', '.join(_READABLE)} only: "
+                f"{', '.join(dropped[kind])}. Convert them.",
+                stacklevel=5,
+            )
+    meshes.update({name: _content(file) for file, name in names.items()})
+
+
+def _find(uri: str, here: Path, folder: Path) -> Path | None:
+    """The file that a URI of a mesh means."""
+    scheme, _, rest = uri.rpartition("://")
+    candidates = [folder / rest, here / rest, folder / Path(rest).name]
+    if scheme in ("package", "model"):
+        package, _, inside = rest.partition("/")
+        above = [here, *here.absolute().parents]
+        candidates = [one / package / inside for one in above]
+        candidates += [one / inside for one in above if one.name == package]
+        candidates += [one / inside for one in above[:3]]
+    return next((one.resolve() for one in candidates if one.is_file()), None)
+
+
+def _content(file: Path) -> bytes:
+    """A mesh as MuJoCo reads it, which knows STL in its binary form only."""
+    content = file.read_bytes()
+    if file.suffix.lower() != ".stl" or len(content) == 84 + _FACE.itemsize * int.from_bytes(content[80:84], "little"):
+        return content
+    numbers = re.findall(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", content)
+    faces = np.zeros(len(numbers) // 3, _FACE)
+    faces["corners"] = np.array(numbers[: 3 * len(faces)], float).reshape(-1, 3, 3)
+    return bytes(80) + len(faces).to_bytes(4, "little") + faces.tobytes() if len(faces) else content
+
+
+def _repair_inertias(path: Path, robot: ET.Element, strict: bool) -> None:
+    """Make inertias that no body has the nearest ones that a body can have."""
+    changed: dict[str, float] = {}
+    for link in robot.iter("link"):
+        element, mass = link.find("inertial/inertia"), link.find("inertial/mass")
+        if element is None or mass is None or float(mass.get("value", 0)) <= 0:
+            continue
+        inertia = np.zeros((3, 3))
+        for name, row, column in _INERTIA:
+            inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
+        new, change = repaired(inertia)
+        if change > 0.0:
+            if change > ROUNDING:
+                changed[link.get("name", "")] = change
+            for name, row, column in _INERTIA:
+                element.set(name, repr(float(new[row, column])))
+    tell_of_inertias(f"{path}: ", changed, strict, stacklevel=6)
+
+
+def _free_root(robot: ET.Element) -> None:
+    """Call a root on which a floating joint stands the world: MuJoCo has free joints at the top only."""
+    joints = list(robot.iter("joint"))
+    children = {child.get("link") for joint in joints for child in joint.findall("child")}
+    for joint in joints:
+        parent = joint.find("parent")
+        if joint.get("type") == "floating" and parent is not None and (root := parent.get("link")) not in children:
+            for element in robot.iter():
+                for name in ("name", "link"):
+                    if element.tag in ("link", "parent") and element.get(name) == root:
+                        element.set(name, "world")
