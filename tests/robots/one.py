@@ -221,12 +221,15 @@ def measure(
         bias = robot.get_dof_gravity_compensation_forces().numpy()[0].astype(float)
         bias = (bias + robot.get_dof_coriolis_and_centrifugal_compensation_forces().numpy()[0])[columns]
         mass, due = original.dynamics(joints, rows[0, columns].astype(float) + shift, rows[1, columns].astype(float))
-        size = np.sqrt(np.outer(mass.diagonal(), mass.diagonal()))
-        masses.append((np.abs(ours - mass) / size).max(axis=1))
+        size = np.sqrt(np.abs(np.outer(mass.diagonal(), mass.diagonal())))
+        # a joint that moves nothing, in an original that MuJoCo refuses, says nothing
+        apart = np.divide(np.abs(ours - mass), size, out=np.zeros_like(size), where=size > 0)
+        masses.append(apart.max(axis=1))
         biases.append(np.abs(bias - due))
         # an acceleration of 1 rad/s² or m/s² matters, less does not
-        sizes.append(np.abs(due) + mass.diagonal())
-    return np.max(masses, axis=0), np.max(biases, axis=0) / np.max(sizes, axis=0)
+        sizes.append(np.abs(due) + np.abs(mass.diagonal()))
+    most, size = np.max(biases, axis=0), np.max(sizes, axis=0)
+    return np.max(masses, axis=0), np.divide(most, size, out=np.zeros_like(size), where=size > 0)
 
 
 def drive(ea: Any, sim: Any, robots: list[Any], matched: list[list[int | None]], original: Any) -> dict[str, Any]:
