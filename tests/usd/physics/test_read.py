@@ -474,15 +474,16 @@ def test_four_bar_linkage_is_closed() -> None:
     assert sum(len(body.axes) for body in scene.bodies) == 3
 
 
-def test_joint_between_loose_bodies_is_simulated_and_no_robot() -> None:
-    """One of them is free, and the other hangs on it."""
-    made = SmallStage()
+@pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
+def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
+    """One of them is free, and the other hangs on it: a robot where nothing on the stage says what is one."""
+    made = pendulum() if beside else SmallStage()
     made.body("/World/a")
     made.body("/World/b")
     made.joint("/World/j", "Revolute", "/World/a", "/World/b")
     scene = read_scene(made.stage)
-    assert [(body.path, body.kind) for body in scene.bodies] == [("/World/a", "free"), ("/World/b", "axes")]
-    assert scene.articulations == []
+    assert (body_of(scene, "/World/a").kind, body_of(scene, "/World/b").kind) == ("free", "axes")
+    assert [articulation.path for articulation in scene.articulations] == robots
 
 
 def test_joint_against_the_tree_turns_the_other_way() -> None:
@@ -525,12 +526,12 @@ def test_distance_joint_is_refused_by_name() -> None:
         read_scene(pendulum(kind="Distance").stage)
 
 
-def test_body_without_mass_is_refused_by_name() -> None:
+def test_body_without_mass_gets_little_and_is_named() -> None:
     """There is nothing to compute it from."""
     made = SmallStage()
     UsdPhysics.RigidBodyAPI.Apply(made.stage.DefinePrim("/World/ghost", "Xform"))
-    with pytest.raises(UnsupportedSceneError, match=r"without mass: \['/World/ghost'\]"):
-        read_scene(made.stage)
+    with pytest.warns(UserWarning, match=r"have no mass get 0\.001 kg: </World/ghost>"):
+        assert body_of(read_scene(made.stage), "/World/ghost").mass == 1e-3
 
 
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])

@@ -18,6 +18,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...usd.physics.inertias import SCREW
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model import add_look
@@ -26,8 +27,6 @@ from .urdf import Urdf, prepare
 
 # physics step [s] of a URDF file, which has none
 _DT = 1 / 240
-# mass [kg] and inertia [kg m²] of a link that moves and has none: those of a screw
-_MASS, _INERTIA = 1e-3, 1e-6
 # where the open end of a one-sided limit of efforts is put, [N·m or N]
 _NO_LIMIT = 1e12
 # what MuJoCo says of a link without mass, and of a flat mesh, with their names
@@ -86,6 +85,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         shapes=[],
         mimics=[],
         loops=[],
+        tendons=[],
         articulations=_articulations(bodies),
         no_contact=[],
         spec=spec,
@@ -164,7 +164,7 @@ def _compiled(path: Path, spec: Any) -> Any:
             if found[0] and found[0][1] not in light:
                 light.append(found[0][1])
                 body = spec.body(light[-1])
-                body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
+                body.explicitinertial, body.mass, body.inertia = True, SCREW[0], [SCREW[1]] * 3
             elif found[1] and found[1][1] not in flat:
                 flat.append(found[1][1])
                 _flatten(spec, flat[-1])
@@ -172,7 +172,8 @@ def _compiled(path: Path, spec: Any) -> Any:
                 raise _refused(path, error) from error
     if light:
         warnings.warn(
-            f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an <inertial>.",
+            f"{path}: links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light)}. Give them an "
+            "<inertial>.",
             stacklevel=4,
         )
     if flat:

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
-from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape
+from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 
 _GEOMETRIES = {
@@ -111,6 +111,8 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
         )
     for loop in scene.loops:
         _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
+    for tendon in scene.tendons:
+        _add_tendon(spec, handles, tendon, names)
     _hold_others(spec, scene, names)
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
@@ -144,8 +146,11 @@ def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
     if body.mass > 0:
         handle.explicitinertial = True
         handle.mass, handle.ipos = body.mass, body.com
-        i = body.inertia
-        handle.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+        # MuJoCo would look for the principal axes less exactly
+        moments, axes = np.linalg.eigh(body.inertia)
+        turn = np.zeros(4)
+        mujoco.mju_mat2Quat(turn, (axes * np.linalg.det(axes)).ravel())
+        handle.inertia, handle.iquat = moments, turn
     if body.kind == "free":
         handle.add_freejoint(name=body.joint)
     elif body.kind == "ball":
@@ -205,6 +210,29 @@ def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             bias = np.zeros(10)
             bias[0], bias[place] = gain * target, -gain
             spec.actuator(name + suffix).biasprm = bias
+
+
+def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, str]) -> None:
+    added = spec.add_tendon(name=tendon.name, springlength=tendon.rest)
+    for name, value in tendon.values.items():
+        place = getattr(added, name)
+        if np.ndim(place):
+            # newer versions have polynomials
+            place[0] = value
+        else:
+            setattr(added, name, value)
+    if tendon.limits is not None:
+        added.limited, added.range = mujoco.mjtLimited.mjLIMITED_TRUE, tendon.limits
+    for number, part in enumerate(tendon.path):
+        if isinstance(part, tuple):
+            added.wrap_joint(names[id(part[0])], part[1])
+            continue
+        if number:
+            added.wrap_pulley(1.0)
+        for point, (body, place) in enumerate(part):
+            site = f"{tendon.name}/{number}.{point}"
+            handles[body + 1].add_site(name=site, pos=place, group=5)
+            added.wrap_site(site)
 
 
 def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 
+# mass [kg] and inertia [kg·m²] of a link that moves and has none
+SCREW = 1e-3, 1e-6
 # principal moments are at least that part of the largest one, and that [kg·m²]
 _LEAST, _LEAST_OF_ALL = 1e-6, 1e-9
 # by which the others are larger together, so that rounding does not undo it
@@ -32,8 +34,8 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     moments, axes = np.linalg.eigh(even)
     largest = float(np.abs(moments).max())
     fixed = moments
-    # rounding does not make a moment of 0 another
-    if moments[0] <= 1e-12 * largest:
+    # rounding does not make a moment of 0 another, and MuJoCo takes what is smaller than 1e-15 for 0
+    if moments[0] <= max(1e-12 * largest, 1e-14):
         fixed = np.maximum(moments, max(_LEAST * largest, _LEAST_OF_ALL))
     if (lack := fixed[2] * (1 + _MARGIN) - fixed[0] - fixed[1]) > 0.0:
         # the nearest triple whose largest is the sum of the others

@@ -12,6 +12,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd
 
 from ...errors import UnsupportedSceneError
+from ..articulation import every_prim
 from ..axes import is_angular
 from ..joint_properties import authored, read_property
 from ..schema import applied_schemas
@@ -80,6 +81,9 @@ def read_joints(
         axes = _free_axes(prim, kind, joint)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
+    if len({frozenset(joint.edge.bodies) for joint in found.values()}) < len(found):
+        # several between the same two bodies are one behind the other as the stage has them
+        return {path: found[path] for prim in every_prim(stage.GetPseudoRoot()) if (path := prim.GetPath()) in found}
     return found
 
 

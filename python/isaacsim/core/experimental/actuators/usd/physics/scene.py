@@ -122,6 +122,25 @@ class Loop:
 
 
 @dataclass
+class Tendon:
+    """A length and what it does: the sum of some axes times coefficients, or a way through points on bodies.
+
+    Args:
+        name: Its own.
+        path: Axes and coefficients; or strands of points, each a body's number, -1 is the world, and a place [m] on it.
+        limits: Lower and upper limit of the length, or None.
+        rest: Lengths between which its spring is slack; negative where that is its length in the reference position.
+        values: stiffness, damping, frictionloss, armature.
+    """
+
+    name: str
+    path: list[tuple[Axis, float]] | list[list[tuple[int, np.ndarray]]]
+    limits: tuple[float, float] | None
+    rest: tuple[float, float]
+    values: dict[str, float]
+
+
+@dataclass
 class Articulation:
     """One robot: its root prim, the numbers of its bodies, the root first, and its axes, breadth-first."""
 
@@ -139,6 +158,7 @@ class Scene:
     shapes: list[Shape]
     mimics: list[Mimic]
     loops: list[Loop]
+    tendons: list[Tendon]
     articulations: list[Articulation]
     # pairs of body numbers, -1 is the world
     no_contact: list[tuple[int, int]]
