@@ -22,7 +22,7 @@ OWNERS = {
     "isaacsim": ["hosts.kit"],
     "matplotlib": ["graphs", "training"],
     "mujoco": ["hosts.mujoco"],
-    "newton": ["compat.to_newton", "hosts.mujoco"],
+    "newton": ["compat.to_newton"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),

@@ -13,7 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators import (
+    Articulation,
+    ArticulationActuators,
+    PDControlConfig,
+    Simulation,
+    add_actuator,
+)
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.current import current_host, current_stage
 from places import REPOSITORY, ROBOTS
@@ -111,10 +117,8 @@ def test_engine_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -
 
 def test_stage_that_cannot_be_simulated_is_a_value_error() -> None:
     """Before anything runs, and the simulation does not become current."""
-    made = pendulum()
-    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
-    with pytest.raises(UnsupportedSceneError, match="metersPerUnit"):
-        Simulation(made.stage)
+    with pytest.raises(UnsupportedSceneError, match="distance joint"):
+        Simulation(pendulum(kind="Distance").stage)
     with pytest.raises(HostError):
         current_host()
 
@@ -506,11 +510,12 @@ def test_robot_removed_while_stopped_is_gone(sim: Simulation) -> None:
 
 def test_edit_that_cannot_be_simulated_is_told_at_play(sim: Simulation) -> None:
     """Again and again, until it is undone."""
-    UsdGeom.SetStageMetersPerUnit(sim.stage, 0.01)
+    joint = next(prim for prim in sim.stage.Traverse() if prim.GetName() == "shoulder" and prim.IsA("PhysicsJoint"))
+    joint.SetTypeName("PhysicsDistanceJoint")
     for _ in range(2):
-        with pytest.raises(UnsupportedSceneError, match="metersPerUnit"):
+        with pytest.raises(UnsupportedSceneError, match="distance joint"):
             sim.play()
-    UsdGeom.SetStageMetersPerUnit(sim.stage, 1.0)
+    joint.SetTypeName("PhysicsRevoluteJoint")
     sim.play()
     assert sim.playing
 
@@ -590,6 +595,31 @@ def test_reset_refuses_environments_there_are_not(batch: Simulation, env_ids: ob
     """By index."""
     with pytest.raises(ValueError, match="environment"):
         batch.reset(env_ids)
+
+
+@pytest.mark.parametrize("root", ["/World/Robot", "/Robot", "/World/deep/Robot", "/World/envs/env_0/Robot"])
+def test_path_above_the_root_means_the_robots_of_every_copy(root: str) -> None:
+    """Whoever takes it, and wherever the copies stand; one copy alone by a path through it."""
+    made = SmallStage()
+    made.root(root)
+    for name in ("base", "bob"):
+        made.body(f"{root}/{name}", com=(0, 0, -0.5))
+    made.joint(f"{root}/fix", "Fixed", None, f"{root}/base")
+    made.joint(f"{root}/hinge", "Revolute", f"{root}/base", f"{root}/bob")
+    pd = PDControlConfig(10.0, 0.0)
+    add_actuator(root, "hinge", "act", pd, stage=made.stage)
+    for above in {root.rpartition("/")[0] or "/", "/"} - {"/World/envs/env_0"}:
+        for wrapped in (ArticulationActuators, lambda path: ArticulationActuators.from_configs(path, {".*": [pd]})):
+            with Simulation(made.stage, num_envs=3) as sim, wrapped(above) as actuators:
+                sim.play()
+                robots = Articulation(above)
+                assert (len(robots), actuators.articulation.paths) == (3, robots.paths)
+                robots.set_dof_position_targets(1.0)
+                sim.step()
+                assert robots.get_dof_efforts().numpy().tolist() == [[10.0]] * 3
+    with Simulation(made.stage, num_envs=3):
+        env = robots.paths[1].rpartition("env_1")
+        assert Articulation("".join(env[:2])).paths == [robots.paths[1]]
 
 
 # several robots on one stage

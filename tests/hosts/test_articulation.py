@@ -163,6 +163,17 @@ def test_unknown_joint_lists_the_known_ones(legs: ArrayArticulation) -> None:
         legs.get_dof_indices(["hip", "toe"])
 
 
+def test_joints_of_one_name_go_by_path() -> None:
+    """The name alone is of none of them; the error lists the paths."""
+    paths = ["/R/left/knee", "/R/right/knee", "/R/hip"]
+    robots = ArraysHost(["knee", "knee", "hip"], path="/R", dof_paths=paths).articulation("/R")
+    assert robots.get_dof_indices(["/R/right/knee", "hip"]).numpy().tolist() == [1, 2]
+    with pytest.raises(
+        ValueError, match=r"'knee': not in </R>\. Available: \['/R/left/knee', '/R/right/knee', 'hip'\]"
+    ):
+        robots.get_dof_indices("knee")
+
+
 @pytest.mark.parametrize(("env_ids", "rows"), [([2], [1]), ([0, 3], [0]), ([1], []), ([], [])])
 def test_environments_become_rows(host: ArraysHost, env_ids: list[int], rows: list[int]) -> None:
     """Only of the robots selected."""

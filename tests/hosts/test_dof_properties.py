@@ -499,17 +499,17 @@ def test_constants_of_mujoco_follow_an_armature(field: str) -> None:
     assert not np.allclose(*found)
 
 
-def test_joints_that_newton_merges_have_properties_while_playing_only() -> None:
-    """Several between the same two bodies: which is which is not known on the stage."""
+def test_joints_between_the_same_two_bodies_have_properties_of_their_own() -> None:
+    """Each is an axis by the name of its prim, while physics is stopped and while it runs."""
     made = pendulum()
     made.joint(f"{ROOT}/roll", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", axis="X")
     made.attribute(HINGE, "newton:armature", 0.25)
     sim, robot = opened(made, "mujoco")
-    assert robot.num_dofs == 2
-    for call in (robot.get_dof_armatures, lambda: robot.set_dof_armatures(0.5)):
-        with pytest.raises(HostError, match=r"several joints between the same two bodies.* Do it after play\(\)"):
-            call()
+    assert robot.dof_names == ["hinge", "roll"]
+    assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.0]]
+    robot.set_dof_armatures([[0.25, 0.125]])
     sim.play()
+    assert robot.get_dof_armatures().numpy().tolist() == [[0.25, 0.125]]
     robot.set_dof_gains(2.0, 1.0)
     robot.set_dof_armatures([[0.5, 0.75]])
     assert robot.get_dof_armatures().numpy().tolist() == [[0.5, 0.75]]

@@ -6,11 +6,13 @@ import pytest
 from isaacsim.core.experimental.actuators.usd.articulation import (
     acceleration_drives,
     articulation_roots,
+    axes_of,
     bodies_of,
     every_prim,
     is_single_axis_joint,
-    joints_by_name,
     loop_joints,
+    unloaded_at,
+    unloaded_payloads,
 )
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -84,33 +86,48 @@ def test_knows_single_axis_joints(kind, single):
     assert is_single_axis_joint(stage_with(("/joint", kind)).GetPrimAtPath("/joint")) is single
 
 
-def test_joints_are_keyed_by_name():
-    """Collect joints of every kind and depth below the root by their last path segment."""
-    stage = stage_with(
-        "/R",
-        ("/R/hip", "PhysicsRevoluteJoint"),
-        ("/R/arm/hip", "PhysicsPrismaticJoint"),
-        ("/R/arm/weld", "PhysicsFixedJoint"),
-        ("/R/arm/free", "PhysicsJoint"),
-        ("/Other/elbow", "PhysicsRevoluteJoint"),
-    )
-    assert joints_by_name(stage.GetPrimAtPath("/R")) == {
-        "hip": ["/R/hip", "/R/arm/hip"],
-        "weld": ["/R/arm/weld"],
-        "free": ["/R/arm/free"],
-    }
+@pytest.mark.parametrize(
+    ("kind", "locked", "axes"),
+    [
+        ("PhysicsRevoluteJoint", (), ("angular",)),
+        ("PhysicsPrismaticJoint", (), ("linear",)),
+        ("PhysicsJoint", (), ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")),
+        ("PhysicsJoint", ("transX", "transY", "transZ", "rotY"), ("rotX", "rotZ")),
+        ("PhysicsFixedJoint", (), ()),
+        ("PhysicsSphericalJoint", (), ()),
+        ("Xform", (), ()),
+        ("", (), ()),
+    ],
+)
+def test_axes_are_those_that_a_joint_leaves_free(kind, locked, axes):
+    """By kind; a generic joint locks an axis by limits the wrong way round."""
+    stage = stage_with(("/joint", kind))
+    joint = stage.GetPrimAtPath("/joint")
+    for axis in locked:
+        limit = UsdPhysics.LimitAPI.Apply(joint, axis)
+        limit.CreateLowAttr(1.0)
+        limit.CreateHighAttr(-1.0)
+    assert axes_of(joint) == axes
 
 
-def test_root_is_none_of_its_joints():
-    """Leave the root itself out, although it is a joint."""
-    stage = stage_with(("/R", "PhysicsRevoluteJoint"), ("/R/hip", "PhysicsRevoluteJoint"))
-    assert list(joints_by_name(stage.GetPrimAtPath("/R"))) == ["hip"]
+def test_no_prim_has_no_axes():
+    """A path without a prim is of no joint."""
+    stage = stage_with("/A")
+    assert axes_of(stage.GetPrimAtPath("/hip")) == ()
 
 
-def test_joints_inside_an_instance_are_found():
-    """Give the path on the stage of a joint inside an instance."""
-    stage = instanced(stage_with("/Source", ("/Source/wheel", "PhysicsRevoluteJoint")), "/R/part", "/Source")
-    assert joints_by_name(stage.GetPrimAtPath("/R")) == {"wheel": ["/R/part/wheel"]}
+def test_payloads_that_are_not_loaded_are_listed(tmp_path):
+    """Those of the whole stage, or those on the way to or from a path."""
+    (tmp_path / "arm.usda").write_text('#usda 1.0\n(defaultPrim = "Arm")\ndef Xform "Arm" {}\n')
+    stage = stage_with("/World/A", "/World/B", "/World/AB")
+    for path in ("/World/A", "/World/B/arm", "/World/AB"):
+        stage.DefinePrim(path, "Xform").GetPayloads().AddPayload(str(tmp_path / "arm.usda"))
+    assert unloaded_payloads(stage) == []
+    for path in ("/World/AB", "/World/B/arm", "/World/A"):
+        stage.Unload(path)
+    assert unloaded_payloads(stage) == ["/World/A", "/World/AB", "/World/B/arm"]
+    assert unloaded_at(stage, "/World/A/elbow") == ["/World/A"]
+    assert unloaded_at(stage, "/World/B") == ["/World/B/arm"]
 
 
 def test_roots_come_in_stage_order():

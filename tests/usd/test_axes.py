@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators.usd.axes import is_angular
+from isaacsim.core.experimental.actuators.usd.axes import address, axis_in, is_angular, told_apart
 
 
 @pytest.mark.parametrize(
@@ -12,3 +12,15 @@ from isaacsim.core.experimental.actuators.usd.axes import is_angular
 def test_what_turns(axis: str, angular: bool) -> None:
     """Instances of a joint with one axis, and of one with several."""
     assert is_angular(axis) is angular
+
+
+def test_axis_in_a_name() -> None:
+    """That of a joint with one has none."""
+    assert (axis_in("hip:rotX"), axis_in("hip")) == ("rotX", "")
+
+
+def test_names_that_several_have_become_addresses() -> None:
+    """With the axis, where the joint has several."""
+    names, joints = ["hip", "ball:rotX", "ball:rotX", "hip", "toe"], ["/a/hip", "/a/ball", "/b/ball", "/b/hip", "/toe"]
+    assert told_apart(names, joints) == ["/a/hip", "/a/ball:rotX", "/b/ball:rotX", "/b/hip", "toe"]
+    assert address("/toe", "toe") == "/toe"

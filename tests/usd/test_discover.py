@@ -512,11 +512,11 @@ PRIMS = {
     ),
     "target is a property": (
         actuator(targets=f"<{HIP}.physics:axis>"),
-        f"newton:targets = <{HIP}.physics:axis>: no such prim",
+        f"newton:targets = <{HIP}.physics:axis>: no such axis of the joint, which has angular",
     ),
     "target is a fixed joint": (
         actuator(targets=f"<{ROOT}/joints/root_joint>"),
-        f"newton:targets = <{ROOT}/joints/root_joint>: a PhysicsFixedJoint, must be a PhysicsRevoluteJoint or",
+        f"newton:targets = <{ROOT}/joints/root_joint>: a PhysicsFixedJoint, must be a PhysicsRevoluteJoint, a",
     ),
     "target is a body": (actuator(targets=f"<{ROOT}/base>"), f"newton:targets = <{ROOT}/base>: a Xform, must be"),
     "second target is bad": (actuator(targets=f"[<{HIP}>, <{ROOT}/base>]"), f"newton:targets = <{ROOT}/base>: a Xform"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
-from isaacsim.core.experimental.actuators.usd.joint_order import joint_orders
+from isaacsim.core.experimental.actuators.usd.joint_order import dof_names, joint_orders, joints_of
 from places import ROBOTS
-from pxr import UsdPhysics
+from pxr import Usd, UsdPhysics
 from small_stages import SmallStage
 from stages import stage_of
 
@@ -83,3 +83,63 @@ def test_robot_without_joints_has_none() -> None:
     made = SmallStage()
     made.root("/World/S")
     assert joint_orders(made.stage, ["/World/S"]) == [[]]
+
+
+def test_joint_with_several_axes_comes_as_often() -> None:
+    """Its DOFs are named by axis, linear ones first; where these are missing, the simulator has locked them."""
+    made = tree("/World/R")
+    ball = made.joint("/World/R/shoulder_b", "", "/World/R/base", "/World/R/upper_b").GetPath().pathString
+    for axis in ("transX", "transY", "rotY"):
+        limit = UsdPhysics.LimitAPI.Apply(made.stage.GetPrimAtPath(ball), axis)
+        limit.CreateLowAttr(1.0)
+        limit.CreateHighAttr(-1.0)
+    assert names(made, "/World/R") == ["shoulder_a", *["shoulder_b"] * 3, "elbow_a", "elbow_b"]
+    (joints,) = joint_orders(made.stage, ["/World/R"])
+    several = ["shoulder_b:transZ", "shoulder_b:rotX", "shoulder_b:rotZ"]
+    assert dof_names(made.stage, joints) == ["shoulder_a", *several, "elbow_a", "elbow_b"]
+    assert dof_names(made.stage, [ball, ball, "/World/gone"]) == [*several[1:], "gone"]
+    assert dof_names(made.stage, [ball]) == ["shoulder_b"]
+
+
+# the joints of the robot at a prim
+
+
+def found(stage: Usd.Stage, path: str) -> list[str]:
+    return [str(joint.GetPath()) for joint in joints_of(stage.GetPrimAtPath(path))]
+
+
+def test_joints_below_a_prim_are_its_own() -> None:
+    """Of every kind, in stage order, those of instances too; the prim itself is none of them."""
+    stage = tree("/World/R").stage
+    stage.DefinePrim("/World/R/wheel", "PhysicsRevoluteJoint")
+    stage.DefinePrim("/World/R/wheel/axle", "PhysicsRevoluteJoint")
+    copy = stage.DefinePrim("/World/S/part")
+    copy.GetReferences().AddInternalReference("/World/R/wheel")
+    copy.SetInstanceable(True)
+    names = ("fix", "shoulder_a", "elbow_a", "shoulder_b", "elbow_b", "wheel", "wheel/axle")
+    assert found(stage, "/World/R") == [f"/World/R/{name}" for name in names]
+    assert found(stage, "/World/R/wheel") == ["/World/R/wheel/axle"]
+    assert found(stage, "/World/S") == ["/World/S/part", "/World/S/part/axle"]
+
+
+@pytest.mark.parametrize("root", ["/World/R/base", "/World/R/fix", "/World/R/links"])
+def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> None:
+    """With the articulation root on a link or on a joint, and from a prim above links alone; other robots are not."""
+    made = SmallStage()
+    base = "/World/R/links/base" if root == "/World/R/links" else "/World/R/base"
+    for path in (base, "/World/R/upper", "/World/S/base", "/World/S/upper"):
+        made.body(path)
+    made.joint("/World/R/fix", "Fixed", None, base)
+    # what moves not at all does not make it the robot's place
+    made.joint(f"{base}/weld", "Fixed", base, "/World/R/upper")
+    made.joint("/World/R/hip", "Revolute", base, "/World/R/upper")
+    made.joint("/World/S/hip", "Revolute", "/World/S/base", "/World/S/upper")
+    UsdPhysics.ArticulationRootAPI.Apply(made.stage.GetPrimAtPath(root))
+    assert set(found(made.stage, root)) == {"/World/R/fix", "/World/R/hip", f"{base}/weld"}
+
+
+def test_prim_without_links_has_no_joints() -> None:
+    """Return an empty list."""
+    stage = tree("/World/R").stage
+    stage.DefinePrim("/World/Looks", "Scope")
+    assert found(stage, "/World/Looks") == []

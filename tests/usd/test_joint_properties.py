@@ -15,7 +15,7 @@ from isaacsim.core.experimental.actuators.usd.joint_properties import (
     read_property,
     write_properties,
 )
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum
 
 HINGE = "/World/Robot/hinge"
@@ -39,6 +39,26 @@ def test_every_property_is_read_as_it_was_written(made: SmallStage, name: str, a
     assert read_property(made.stage, name, place) == [PROPERTIES[name].fallback]
     write_properties(made.stage, {name: np.array([0.7])}, place)
     np.testing.assert_allclose(read_property(made.stage, name, place), [0.7], rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", ["angular", "linear", "rotY", "transX"])
+def test_numbers_of_the_stage_are_in_its_units(made: SmallStage, axis: str) -> None:
+    """A mass is 1000 of them in grams, a length 100 in centimetres, and what follows from both; angles are degrees."""
+    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    UsdPhysics.SetStageKilogramsPerUnit(made.stage, 0.001)
+    turns = axis in ("angular", "rotY")
+    effort, position = (1e7, math.degrees(1.0)) if turns else (1e5, 1e2)
+    expected = dict.fromkeys(PROPERTIES, effort / position)
+    expected |= dict.fromkeys(("max_efforts", "static_frictions", "dynamic_frictions"), effort)
+    expected |= dict.fromkeys(("position_targets", "velocity_targets", "lower_limits", "upper_limits"), position)
+    expected |= dict.fromkeys(("max_velocities", "max_actuator_velocities"), position)
+    expected |= {"armatures": 1e7 if turns else 1e3, "speed_effort_gradients": position / effort}
+    place = [(HINGE, axis)]
+    for name, known in PROPERTIES.items():
+        write_properties(made.stage, {name: np.array([2.0])}, place)
+        raw = made.stage.GetPrimAtPath(HINGE).GetAttribute(known.on(axis)[0][0]).Get()
+        assert raw == pytest.approx(2.0 * expected[name], rel=1e-6), name
+        np.testing.assert_allclose(read_property(made.stage, name, place), [2.0], rtol=1e-6)
 
 
 def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:

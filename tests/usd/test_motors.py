@@ -91,6 +91,22 @@ def test_joints_with_other_values_get_prims_of_their_own(stage: Any) -> None:
         assert [prim.GetName() for prim in add_motors(LEG, again)] == ["L_HAA", "L_KFE", "R", "slide"]
 
 
+def test_names_in_any_script_come_back() -> None:
+    """In prims that are called after them; what no name can hold is left out."""
+    made = SmallStage()
+    made.root("/World/Hand")
+    names = ["グリッパー", "Gelenk_ü", "Gelenk_ö"]
+    for at, name in enumerate(["base", *names]):
+        made.body(f"/World/Hand/link_{at}")
+        if at:
+            made.joint(f"/World/Hand/{name}", "Revolute", f"/World/Hand/link_{at - 1}", f"/World/Hand/link_{at}")
+    motors = {"グリッパー": MotorConfig(PD), "Gelenk_[üö]": MotorConfig(PDControlConfig(1.0, 0.5))}
+    prims = add_motors("/World/Hand", motors, stage=made.stage)
+    assert [prim.GetName() for prim in prims] == ["グリッパー", "Gelenk_üö"]
+    found = motors_of(made.stage)
+    assert found == {"グリッパー": motors["グリッパー"], "Gelenk_ü|Gelenk_ö": motors["Gelenk_[üö]"]}
+
+
 def test_armature_and_friction_are_the_joints_own(stage: Any) -> None:
     """In single precision, by joint where they differ; joints that have none stand apart."""
     motors = {

@@ -27,6 +27,9 @@ ROOTS = ["/World/A", "/World/B/base", "/World/B/tail", "/World/envs/env_0/C", "/
         ("/World/env_[0-9]+/R", "/World/env_12/R", True),
         ("/World/env_[0-9]+/R", "/World/env_x/R", False),
         ("/world/a", "/World/A", False),
+        ("/World/グリッパー", "/World/グリッパー", True),
+        ("/World/Gelenk_ü", "/World/Gelenk_u", False),
+        ("/World/Gelenk_.", "/World/Gelenk_ü", True),
     ],
 )
 def test_pattern_matches_segment_by_segment(pattern, path, matched):
@@ -42,6 +45,7 @@ def test_pattern_matches_segment_by_segment(pattern, path, matched):
         ("/World/B", [1, 2]),
         ("/World/B/.*", [1, 2]),
         ("/World", [0, 1, 2, 3, 4]),
+        ("/", [0, 1, 2, 3, 4]),
         ("/World/.*", [0, 1, 2, 3, 4]),
         ("/World/envs/.*/C", [3, 4]),
         ("/World/envs/env_.*", [3, 4]),
@@ -60,7 +64,7 @@ def test_pattern_picks_every_root_below(patterns, picked):
 
 @pytest.mark.parametrize(
     "pattern",
-    ["/World/X", "/World/A/base", "/World/a", "World/.*/.*/.*/.*", "/", "", "/World/A/.*", "/World/envs/.*/D"],
+    ["/World/X", "/World/A/base", "/World/a", "World/.*/.*/.*/.*", "", "/World/A/.*", "/World/envs/.*/D"],
 )
 def test_no_match_lists_what_exists(pattern):
     """Name the pattern and list the articulations when none matches."""
@@ -119,6 +123,16 @@ def test_no_match_on_an_empty_stage_says_so():
     """Say that there are no articulations at all."""
     with pytest.raises(ValueError, match=r"'/World/A' matches none of the articulations here: there are none"):
         match_roots("/World/A", [])
+
+
+def test_no_match_names_payloads_that_are_not_loaded():
+    """With the call that loads each, as far as somebody would read them."""
+    with pytest.raises(
+        ValueError, match=r"expression\. The payload of </World/X> is not loaded: `stage\.Load\('/World/X'\)`\.$"
+    ):
+        match_roots("/World/X", ROOTS, ["/World/X"])
+    with pytest.raises(ValueError, match=r"Load\('/D'\)`\. Nor are 2 more\.$"):
+        match_roots("/World/X", ROOTS, ["/A", "/B", "/C", "/D", "/E", "/F"])
 
 
 def test_one_of_several_patterns_without_a_match_is_reported():

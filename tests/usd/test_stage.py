@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
-from isaacsim.core.experimental.actuators.usd.stage import StageEdits, open_stage, require_meters, without_prims
+from isaacsim.core.experimental.actuators.usd.stage import (
+    StageEdits,
+    open_stage,
+    require_meters,
+    require_si,
+    without_prims,
+)
 from pxr import Ar, Sdf, Usd, UsdGeom
 
 PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    def Xform "B"\n    {\n    }\n}\n'
@@ -117,6 +123,17 @@ def test_other_length_units_are_refused(stage, unit):
         require_meters(stage)
     words = ("plain.usda", f"metersPerUnit = {unit:g}", "Convert the asset to metres")
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
+    """Beside metres."""
+    require_si(stage)
+    stage.SetMetadata("kilogramsPerUnit", 0.001)
+    with pytest.raises(UnsupportedSceneError, match=r"plain\.usda: kilogramsPerUnit = 0\.001: .* Convert the"):
+        require_si(stage)
+    stage.SetMetadata("metersPerUnit", 0.01)
+    with pytest.raises(UnsupportedSceneError, match="metersPerUnit = 0\\.01"):
+        require_si(stage)
 
 
 # a view without some prims

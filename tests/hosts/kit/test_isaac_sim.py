@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators import Articulation, ArticulationActua
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
 from isaacsim.core.experimental.actuators.hosts.current import current_host
+from pxr import UsdGeom
 
 
 @pytest.fixture(params=ISAAC)
@@ -347,6 +348,17 @@ def test_prim_above_robots_means_all_of_them(world: KitWorld) -> None:
     wrapper.articulation.set_dof_position_targets(1.0)
     world.update()
     assert (world.physics.arrays["actuation_forces"] != 0).sum(axis=1).tolist() == [2, 2]
+
+
+def test_numbers_of_prims_are_taken_as_they_are(world: KitWorld) -> None:
+    """In the units of the stage, in which the physics of Kit computes."""
+    stage = world.usd_context.get_stage()
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    actuators = ArticulationActuators(ROBOTS).actuators
+    assert actuators
+    for actuator in actuators:
+        authored = stage.GetPrimAtPath(actuator.label).GetAttribute("newton:kp").Get()
+        assert actuator.controller.kp.numpy().tolist() == [authored] * len(actuator.indices)
 
 
 @pytest.mark.parametrize("playing", [False, True])

@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
 from isaacsim.core.experimental.actuators.hosts.current import current_host
-from pxr import Usd, UsdPhysics
+from pxr import Usd, UsdGeom, UsdPhysics
 
 
 @pytest.fixture(params=PLAIN)
@@ -84,6 +84,17 @@ def test_feedforward_given_before_play_reaches_its_joint(world: KitWorld) -> Non
     after = wrapper.articulation.get_dof_indices("ankle").numpy()
     assert after != before
     assert wrapper.articulation.get_dof_efforts(dof_indices=after).numpy().tolist() == [[3.0], [3.0]]
+
+
+def test_numbers_of_prims_are_taken_as_they_are(world: KitWorld) -> None:
+    """In the units of the stage, in which the physics of Kit computes."""
+    stage = world.usd_context.get_stage()
+    UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+    actuators = ArticulationActuators(ROBOTS).actuators
+    assert actuators
+    for actuator in actuators:
+        authored = stage.GetPrimAtPath(actuator.label).GetAttribute("newton:kp").Get()
+        assert actuator.controller.kp.numpy().tolist() == [authored] * len(actuator.indices)
 
 
 def test_unknown_joint_is_named(world: KitWorld) -> None:

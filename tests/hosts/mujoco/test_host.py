@@ -148,9 +148,9 @@ def test_stage_that_cannot_be_read_is_read_again_at_the_next_play() -> None:
     """The physics before the edit does not come back by itself."""
     made = pendulum()
     host = MujocoHost(made.stage, DT, 1)
-    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    made.stage.GetPrimAtPath("/World/Robot/hinge").SetTypeName("PhysicsDistanceJoint")
     for _ in range(2):
-        with pytest.raises(ValueError, match="metersPerUnit"):
+        with pytest.raises(ValueError, match="distance joint"):
             host.play()
 
 
@@ -640,6 +640,8 @@ def test_rows_are_named_as_isaac_sim_clones_are(root: str, expected: str) -> Non
     ("paths", "rows"),
     [
         ("/World/Arm", [0, 1, 2]),
+        ("/World", [0, 1, 2]),
+        ("/", [0, 1, 2]),
         ("/World/envs/env_1/Arm", [1]),
         ("/World/envs/env_.*/Arm", [0, 1, 2]),
         ("/World/envs/env_[02]", [0, 2]),
@@ -647,7 +649,7 @@ def test_rows_are_named_as_isaac_sim_clones_are(root: str, expected: str) -> Non
     ],
 )
 def test_paths_select_rows(paths: str | list[str], rows: list[int]) -> None:
-    """The prototype's path means every row."""
+    """The path of the prototype, or of a prim above it, means every row."""
     robots = MujocoHost(robot_file("arm_2dof"), DT, 3).articulation(paths)
     assert robots.paths == [f"/World/envs/env_{row}/Arm" for row in rows]
 

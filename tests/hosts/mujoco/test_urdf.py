@@ -212,8 +212,9 @@ def test_meshes_that_are_flat(tmp_path: Path) -> None:
 def test_inertias_that_no_body_has(tmp_path: Path) -> None:
     """They are made the nearest possible, with one warning for all."""
     text = ARM.replace('ixx="0.01"', 'ixx="0.05"', 1)
-    with pytest.warns(UserWarning, match=r"inertias that no body has.*: base \(by 0\.01 kg m²\)\. Correct the file"):
+    with pytest.warns(UserWarning, match=r"arm\.urdf: inertias that no body can have .* base \(0\.2\)") as warned:
         sim = Simulation(urdf(tmp_path, text))
+    assert [warning.filename for warning in warned] == [__file__]
     with sim:
         robot = sim.articulation("base")
         sim.play()
@@ -254,6 +255,15 @@ def test_shapes_without_size(tmp_path: Path) -> None:
     empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
     with Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
         assert sim._host.model.ngeom == 8
+
+
+def test_warnings_of_mujoco_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, and not to a file in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match=r"MuJoCo warns: joint 'shoulder' has equal lower and upper limits") as warned:
+        sim = Simulation(urdf(tmp_path, ARM.replace('lower="-1" upper="1"', 'lower="1" upper="1"')))
+    sim.close()
+    assert [warning.filename for warning in warned] == [__file__] and not (tmp_path / "MUJOCO_LOG.TXT").exists()
 
 
 def test_options_of_the_file_for_mujoco(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from .pipeline.randomization import JointProperties
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
+from .usd.axes import told_apart
 
 if TYPE_CHECKING:
     from .compat.isaac_lab.table import ResolutionTable
@@ -107,8 +108,9 @@ class ArticulationActuators(ActuatorSet):
             from .usd.discover import discover
             from .usd.other_drives import nothing_found
 
-            found = host.stage, robots.prototype_path, robots.prototype_dof_paths
-            entries, axes = _built(discover(*found, files=True, trusted=trusted), robots)
+            found = host.stage, robots.prototype_path, robots.prototype_dof_paths, robots.articulation.dof_names
+            specs = discover(*found, si=not robots.in_stage_units, files=True, trusted=trusted)
+            entries, axes = _built(specs, robots)
             if not entries:
                 warnings.warn(nothing_found(*found), stacklevel=2)
         self._build(host, robots, entries, axes, auto_step_pre_physics, device)
@@ -196,21 +198,22 @@ class ArticulationActuators(ActuatorSet):
         Args:
             paths: As for the constructor.
             actuators: Pairs of an `ActuatorConfig`, or a whole `Actuator`, ours or newton's, its arrays sized
-                `(num_robots,)`, and the name of the joint it drives.
+                `(num_robots,)`, and the name of the joint it drives, or its path where several have that name.
             auto_step_pre_physics: Step before every physics step by itself.
             device: As for the constructor.
 
         Raises:
-            ValueError: An unknown, repeated or ambiguous joint name, or an array of the wrong length.
+            ValueError: An unknown or repeated joint name, or an array of the wrong length.
             HostError: No simulation is open.
         """
         host = current_host()
         robots = Binding(host.articulation(paths))
-        names = robots.articulation.dof_names
-        ordered = in_joint_order(actuators, names, f"<{robots.articulation.paths[0]}>")
+        names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
+        known = told_apart(names, joints)
+        ordered = in_joint_order(actuators, known, f"<{robots.articulation.paths[0]}>")
         with quiet_warp():
             built = entries_from_configs(ordered, robots.num_robots, robots.device)
-        axes = [(robots.prototype_dof_paths[names.index(name)], name) for _, name in ordered]
+        axes = [(joints[at], names[at]) for at in (known.index(name) for _, name in ordered)]
         self = cls.__new__(cls)
         self._build(host, robots, built, axes, auto_step_pre_physics, device)
         return self

@@ -32,11 +32,14 @@ def add_actuator(
     """Define the actuator prim `<articulation_root>/Actuators/<name>` and return it.
 
     Everything is checked before the stage is touched. Units are rad, rad/s and N·m (m, m/s and N for prismatic joints),
-    never degrees. Wrappers that exist already do not pick the prim up.
+    never degrees; on a stage that is not in metres and kilograms they become those of the stage. Wrappers that exist
+    already do not pick the prim up.
 
     Args:
         articulation_root: Path of the robot's prim.
-        target_names: Name of the joint to drive, or several; found anywhere below the root.
+        target_names: Name of the joint to drive, or several: `hip`, and `hip:rotX` of a joint with several axes, as
+            `dof_names` has them; the path, where several joints have the name. Joints are found anywhere below the
+            root, and where none is below it, by what connects the links of the robot.
         name: Name of the new prim.
         controller: The control law.
         clamping: Effort limits.
@@ -87,7 +90,7 @@ def add_motors(
 
     Args:
         articulation_root: Path of the robot's prim.
-        motors: By pattern, which matches names of joints below the root in full, a `MotorConfig` or a list of configs
+        motors: By pattern, which matches names of the robot's joints in full, a `MotorConfig` or a list of configs
             that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
         overwrite_existing: Replace prims of the same names, and others that drive these joints.
@@ -108,18 +111,23 @@ def add_motors(
         ['panda_joint', 'panda_joint_2', 'panda_joint7']
     """
     with needs("add_motors", "usd"):
+        from .usd.articulation import unloaded_at
         from .usd.author import author_actuators, joints_to_drive
+        from .usd.roots import said_of_unloaded
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
-    found = resolve_motors(motors, names, paths, 1)
+    try:
+        found = resolve_motors(motors, names, paths, 1)
+    except ValueError as error:
+        raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
     actuators: dict[str, ActuatorSpec] = {}
     for motor in found:
         parts = _split(motor.spec) if motor.spec is not None else []
         for part in parts:
             actuators[_free(_name(motor.pattern, part.dof_names, len(parts)), actuators)] = part
     properties = [
-        (name, dict(zip([paths[at] for at in motor.columns], _per_joint(motor, value), strict=True)))
+        (name, dict(zip([(paths[at], names[at]) for at in motor.columns], _per_joint(motor, value), strict=True)))
         for motor in found
         for given, value in motor.properties.items()
         for name in _USD_PROPERTIES[given]
@@ -131,8 +139,8 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
     """Return the motors that a stage describes by actuator prims, or that a simulation has, by the names of joints.
 
     `add_motors` and `ArticulationActuators.from_configs` make the same of them. Armature and friction are those
-    of the joints; friction is left out where the static one is not the dynamic one. Files of networks come as
-    full paths, and only those that the stage may name.
+    authored on the joints; friction is left out where the static one is not the dynamic one. Numbers are SI, whatever
+    the stage is written in. Files of networks come as full paths, and only those that the stage may name.
 
     Of a simulation, joints that no actuator prim drives have the motor that does what their drive does, where it has
     gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are those
@@ -227,8 +235,10 @@ def _name(pattern: str, joints: Sequence[str], parts: int) -> str:
     else:
         last = _common([name[::-1] for name in joints])[::-1]
         text = max(_common(joints), last, key=len)
-    text = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_") or "joints"
-    return f"joint_{text}" if text[0].isdigit() else text
+    # letters of any script may stand in a name
+    text = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in text)
+    text = re.sub("_+", "_", text).strip("_") or "joints"
+    return text if text.isidentifier() else f"joint_{text}"
 
 
 def _common(names: Sequence[str]) -> str:

@@ -41,11 +41,15 @@ class Simulation:
     warning. A URDF file is fixed to the world unless a floating joint carries it, and has drives without gains.
 
     Args:
-        source: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file, or a stage. Lengths in metres.
+        source: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file, or a stage; MuJoCo converts the units of USD to SI.
         dt: Physics step [s]; None means that of an MJCF file, and 1/240 for USD and URDF.
         num_envs: 1 simulates the whole stage as it is. More take it as a prototype and simulate that many isolated
-            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. Only with MuJoCo.
+            copies; robot `/World/Arm` of copy `i` is then `/World/envs/env_i/Arm`. A path means its robots in every
+            copy, be it that of the robot on the stage, of a prim above it, `/World` or `/`, or a pattern,
+            `/World/envs/env_.*/Arm`; one copy alone is meant by a path through its `env_i`. Only with MuJoCo.
         engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
+        strict_inertia: Whether an inertia that no body can have is refused; else MuJoCo gets the closest one that a
+            body can have, and a warning names the links.
 
     Raises:
         FileNotFoundError: No such file.
@@ -73,6 +77,7 @@ class Simulation:
         num_envs: int = 1,
         *,
         engine: str = "mujoco",
+        strict_inertia: bool = False,
     ) -> None:
         if dt is not None and not (math.isfinite(dt) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
@@ -84,8 +89,9 @@ class Simulation:
                 f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file."
             )
         host_class = _host_class(engine)
-        opened_source, own_dt = _open_file(Path(source)) if is_file else (_open_stage(source), _DT)
-        self._host = host_class(opened_source, float(own_dt if dt is None else dt), int(num_envs))
+        what, own_dt = _open_file(Path(source), strict_inertia) if is_file else (_open_stage(source), _DT)
+        options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
+        self._host = host_class(what, float(own_dt if dt is None else dt), int(num_envs), **options)
         self.engine = engine
         opened.enter(self)
 
@@ -183,7 +189,8 @@ class Simulation:
             raise HostError(f"engine = {self.engine!r}: draws no pictures. Use engine='mujoco' for them.")
         from .hosts.mujoco.picture import render
 
-        return render(self._host.model, self._host.data(env), width, height, **camera)
+        model, data = self._host.picture(env)
+        return render(model, data, width, height, **camera)
 
     def __enter__(self) -> Self:
         return self
@@ -195,11 +202,11 @@ class Simulation:
         raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
 
 
-def _open_file(path: Path) -> tuple[Any, float]:
+def _open_file(path: Path, strict_inertia: bool) -> tuple[Any, float]:
     """What stands in an MJCF or URDF file, and its physics step."""
     from .hosts.mujoco.file_reader import read_file
 
-    scene = read_file(path)
+    scene = read_file(path, strict_inertia=strict_inertia)
     return scene, scene.spec.option.timestep
 
 

@@ -330,7 +330,7 @@ class ArrayArticulation(DofAccess):
     def _resolve(self) -> None:
         """Match the paths against the host's robots as they are now."""
         generation, robots = self._backend.generation, self._backend.robots()
-        numbers = _match(self._patterns, robots)
+        numbers = _match(self._patterns, robots, getattr(self._backend, "stage", None))
         self._take([robots[i] for i in numbers])
         self._numbers = np.array(numbers)
         # not before: what failed to match is matched again
@@ -382,7 +382,7 @@ class ArrayArticulation(DofAccess):
         self._backend.write_state(name, self._index(indices, dof_indices))
 
 
-def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:
+def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Any) -> list[int]:
     """Rows for the patterns, by the robots' own paths or by that of their prototype."""
     copies: dict[str, list[int]] = {}
     for row, robot in enumerate(robots):
@@ -394,11 +394,20 @@ def _match(patterns: str | Sequence[str], robots: Sequence[Robot]) -> list[int]:
         if not hits:
             hits = sorted(row for hit in prototypes.find(pattern) for row in copies[prototypes.paths[hit]])
         if not hits:
-            raise no_match(pattern, prototypes.paths)
+            raise no_match(pattern, prototypes.paths, _unloaded(stage))
         picked |= dict.fromkeys(hits)
     if not picked:
         raise no_pattern()
     return list(picked)
+
+
+def _unloaded(stage: Any) -> list[str]:
+    """Payloads that may hold a robot."""
+    if stage is None:
+        return []
+    from ..usd.articulation import unloaded_payloads
+
+    return unloaded_payloads(stage)
 
 
 def _rows(flat: np.ndarray, start: int, pitch: int, shape: tuple[int, int]) -> np.ndarray:

@@ -46,6 +46,11 @@ class Binding:
         """Paths on the stage of the prototype's joints."""
         return list(getattr(self.articulation, "prototype_dof_paths", None) or self.articulation.dof_paths[0])
 
+    @property
+    def in_stage_units(self) -> bool:
+        """Whether its arrays are in the units of the stage and not in SI."""
+        return bool(getattr(self.articulation, "in_stage_units", False))
+
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
         """Rows that belong to the given environments."""
         convert = getattr(self.articulation, "envs_to_rows", list)

@@ -8,6 +8,7 @@ from typing import Any
 import warp as wp
 
 from ..errors import no_copy
+from ..usd.axes import told_apart
 
 
 class DofAccess:
@@ -25,6 +26,11 @@ class DofAccess:
         """Names of the joint axes."""
         raise NotImplementedError
 
+    @property
+    def dof_paths(self) -> list[list[str]]:
+        """Joint path of each axis of each row."""
+        raise NotImplementedError
+
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
         raise NotImplementedError
 
@@ -40,12 +46,12 @@ class DofAccess:
     # joints
 
     def get_dof_indices(self, names: str | Sequence[str]) -> wp.array:
-        """Return the columns of the named joints, int32.
+        """Return the columns of the named joints, int32; where several have a name, each goes by the path of its joint.
 
         Raises:
             ValueError: There is no such joint; the message lists those there are.
         """
-        known = self.dof_names
+        known = told_apart(self.dof_names, getattr(self, "prototype_dof_paths", None) or self.dof_paths[0])
         wanted = [names] if isinstance(names, str) else list(names)
         for name in wanted:
             if name not in known:

@@ -231,7 +231,7 @@ class DofProperties(ArrayArticulation):
             return super()._get(name, indices, dof_indices)
         self._current()
         at = self._index(indices, dof_indices)
-        rows = self._known(self._authored(name)[at]) if self._is_stopped() else self._backend.read_property(name)[at]
+        rows = self._authored(name)[at] if self._is_stopped() else self._backend.read_property(name)[at]
         return wp.array(rows, dtype=wp.float32, device="cpu")
 
     def _get_all(self, names: tuple[str, ...], indices: Any, dof_indices: Any) -> Any:
@@ -276,15 +276,6 @@ class DofProperties(ArrayArticulation):
                 "Swap the limits, or set both at once."
             )
 
-    def _known(self, values: np.ndarray) -> np.ndarray:
-        """Refuse an axis that the stage holds nowhere."""
-        if np.isnan(values).any():
-            raise HostError(
-                f"<{self.paths[0]}> has several joints between the same two bodies, which are one here: their "
-                "properties cannot be read and set while physics is stopped. Do it after play()."
-            )
-        return values
-
     def _is_stopped(self) -> bool:
         return self._backend.arrays() is None
 
@@ -321,7 +312,6 @@ class DofProperties(ArrayArticulation):
         columns: dict[str, np.ndarray] = {}
         for name, values in rows.items():
             flat = self._authored(name).astype(np.float32)
-            self._known(flat[at])
             flat[at] = values
             by_axis: dict[tuple[str, str], set[float]] = {}
             for place, axis in place_of.items():

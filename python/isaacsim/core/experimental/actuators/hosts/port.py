@@ -171,6 +171,14 @@ class ArticulationExtras(Protocol):
         ...
 
     @property
+    def in_stage_units(self) -> bool:
+        """Whether arrays are in the stage's units of length and mass, as in Kit. Without it they are in SI.
+
+        Numbers of actuator prims are in the units of the stage, and are converted to those of the arrays.
+        """
+        ...
+
+    @property
     def valid(self) -> bool:
         """Whether the robots are still there. Without it they are."""
         ...

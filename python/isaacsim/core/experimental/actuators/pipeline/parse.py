@@ -52,7 +52,7 @@ class ActuatorParsed:
         controller_class: The control law.
         controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` holds the checkpoint read.
         component_specs: Class and scalar arguments of clamps, in authored order, and of the delay, last.
-        target_path: Path of the first joint it drives.
+        target_path: Path of the first joint it drives; `/Robot/hip.rotX` where it is one axis of several.
         target_paths: Paths of all joints it drives.
 
     `drive_class` and `drive_kwargs` are later names of the first two.
@@ -76,7 +76,7 @@ class ActuatorParsed:
 
 
 def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed | None:
-    """Return what a prim asks for, or None when it is no `NewtonActuator`.
+    """Return what a prim asks for, or None when it is no `NewtonActuator`; numbers are in the units of the stage.
 
     Args:
         prim: A USD prim.
@@ -97,8 +97,8 @@ def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed |
         return ActuatorParsed(
             *_class_and_arguments(spec.controller, spec.checkpoint),
             component_specs=[_class_and_arguments(config) for config in others],
-            target_path=spec.targets[0],
-            target_paths=list(spec.targets),
+            target_path=spec.target_paths[0],
+            target_paths=list(spec.target_paths),
         )
     except ValueError as error:
         raise ActuatorParseError([f"<{spec.path}>: {error}"]) from error

@@ -39,3 +39,9 @@ class ActuatorSpec:
         if not self.dof_names:
             # the class is frozen
             object.__setattr__(self, "dof_names", tuple(target.rsplit("/", 1)[1] for target in self.targets))
+
+    @property
+    def target_paths(self) -> tuple[str, ...]:
+        """Path of each joint, or of the axis of one that has several, `/Robot/hip.rotX`."""
+        axes = [name.partition(":")[2] for name in self.dof_names]
+        return tuple(f"{joint}.{axis}" if axis else joint for joint, axis in zip(self.targets, axes, strict=True))

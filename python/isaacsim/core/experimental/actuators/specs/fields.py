@@ -40,6 +40,12 @@ class Parameter:
     """Whether +inf is allowed; it switches the parameter's effect off."""
 
     @property
+    def dimension(self) -> tuple[int, int]:
+        """Powers of an effort and of a position in the unit; time is in seconds everywhere."""
+        linear = self.unit.rpartition(" or ")[2]
+        return int(linear.startswith("N")), (linear.startswith("m")) - ("/m" in linear or "/(m" in linear)
+
+    @property
     def rule(self) -> str:
         """The range in words, for error messages."""
         if self.type == "asset":

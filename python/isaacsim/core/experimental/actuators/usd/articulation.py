@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pxr import Sdf, Usd, UsdPhysics
 
+from .axes import MANY
+
 AXIS_JOINTS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
 
 
@@ -21,13 +23,28 @@ def is_single_axis_joint(prim: Usd.Prim) -> bool:
     return prim.IsValid() and any(prim.IsA(joint) for joint in AXIS_JOINTS)
 
 
-def joints_by_name(root: Usd.Prim) -> dict[str, list[str]]:
-    """Paths of all joint prims below `root`, keyed by their last path segment."""
-    found: dict[str, list[str]] = {}
-    for prim in every_prim(root):
-        if prim != root and prim.IsA("PhysicsJoint"):
-            found.setdefault(prim.GetName(), []).append(str(prim.GetPath()))
-    return found
+def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
+    """USD's names of the axes of a joint that can be driven: `angular`, `linear`, or what a generic one leaves free."""
+    kind = joint.GetTypeName() if joint else ""
+    if kind == "PhysicsJoint":
+        return tuple(axis for axis in MANY if not _is_locked(joint, axis))
+    return {"PhysicsRevoluteJoint": ("angular",), "PhysicsPrismaticJoint": ("linear",)}.get(kind, ())
+
+
+def _is_locked(joint: Usd.Prim, axis: str) -> bool:
+    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
+    return bool(low and high) and low.Get() > high.Get()
+
+
+def unloaded_payloads(stage: Usd.Stage) -> list[str]:
+    """Paths of the prims whose payloads are not loaded."""
+    return sorted(str(path) for path in set(stage.FindLoadable()) - set(stage.GetLoadSet()))
+
+
+def unloaded_at(stage: Usd.Stage, path: str | Sdf.Path) -> list[str]:
+    """Those of them that are at a path, or above or below it."""
+    at, found = Sdf.Path(str(path)), map(Sdf.Path, unloaded_payloads(stage))
+    return [str(one) for one in found if one.HasPrefix(at) or at.HasPrefix(one)]
 
 
 def articulation_roots(stage: Usd.Stage) -> list[str]:

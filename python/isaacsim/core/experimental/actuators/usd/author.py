@@ -12,12 +12,15 @@ from pxr import Sdf, Usd, Vt
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
-from .articulation import every_prim, is_single_axis_joint, joints_by_name
+from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
-from .discover import targets_of
-from .joint_order import is_part
+from .axes import address, axis_in, is_angular
+from .discover import dofs_driven
+from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
+from .roots import said_of_unloaded
 from .schema import TARGETS, is_actuator
+from .units import to_stage, units_of
 
 
 def asset_text(path: str | PurePath) -> str:
@@ -57,22 +60,22 @@ def author_actuator(
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
-    return _define(stage, path, configs, targets)
+    return _define(stage, path, _on_stage(stage, configs, targets), targets)
 
 
 def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str], list[str]]:
-    """Names and paths of the revolute and prismatic joints below a root that are part of an articulation."""
+    """Names of the DOFs of a robot that are part of an articulation, and path of the joint of each."""
     _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
-    joints = [prim for prim in every_prim(root) if prim != root and is_single_axis_joint(prim) and is_part(prim)]
-    return [prim.GetName() for prim in joints], [str(prim.GetPath()) for prim in joints]
+    paths = [str(prim.GetPath()) for prim in joints_of(root) if is_part(prim) for _ in axes_of(prim)]
+    return dof_names(stage, paths), paths
 
 
 def author_actuators(
     stage: Usd.Stage,
     articulation_root: str,
     actuators: Mapping[str, ActuatorSpec],
-    properties: Sequence[tuple[str, Mapping[str, float]]],
+    properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]],
     *,
     overwrite_existing: bool,
 ) -> list[Usd.Prim]:
@@ -82,22 +85,23 @@ def author_actuators(
         stage: Where.
         articulation_root: Path of the robot's prim.
         actuators: What they are, by name; their paths and networks are not looked at.
-        properties: Joint properties to author: name, and value by joint path.
+        properties: Joint properties to author: name, and value by path of the joint and name of the DOF.
         overwrite_existing: Whether to replace what drives these joints, and prims of these names.
     """
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
-    driven = {target for spec in actuators.values() for target in spec.targets}
+    driven = {dof for spec in actuators.values() for dof in zip(spec.targets, spec.dof_names, strict=True)}
     problems, obsolete = others_driving(
         stage, driven, {scope.AppendChild(name) for name in actuators}, overwrite_existing
     )
-    found: list[tuple[Sdf.Path, list[Any], list[str]]] = []
+    found: list[tuple[Sdf.Path, list[Any], list[Sdf.Path]]] = []
     for name, spec in actuators.items():
         try:
             configs = _check_configs(spec.controller, spec.clamping, spec.delay)
-            targets = _resolve_targets(root, spec.dof_names)
+            dofs = zip(spec.targets, spec.dof_names, strict=True)
+            targets = _resolve_targets(root, [address(joint, name) for joint, name in dofs])
             _check_place(stage, scope.AppendChild(name), targets, overwrite_existing)
-            found.append((scope.AppendChild(name), configs, targets))
+            found.append((scope.AppendChild(name), _on_stage(stage, configs, targets), targets))
         except ValueError as error:
             problems.append(str(error))
     if problems:
@@ -106,7 +110,7 @@ def author_actuators(
     before.TransferContent(layer)
     try:
         for name, values in properties:
-            axes = [(joint, axis_of(stage, joint, "")) for joint in values]
+            axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
             write_properties(stage, {name: np.array(list(values.values()))}, axes)
         for path in obsolete:
             stage.RemovePrim(path)
@@ -116,7 +120,7 @@ def author_actuators(
         raise
 
 
-def _define(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[str]) -> Usd.Prim:
+def _define(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[Sdf.Path]) -> Usd.Prim:
     """Write a prim that was checked."""
     _write(stage, path, configs, targets)
     if isinstance(configs[0], NeuralControlConfig):
@@ -125,20 +129,27 @@ def _define(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[
 
 
 def others_driving(
-    stage: Usd.Stage, driven: set[str], places: set[Sdf.Path], overwrite_existing: bool
+    stage: Usd.Stage, driven: set[tuple[str, str]], places: set[Sdf.Path], overwrite_existing: bool
 ) -> tuple[list[str], list[Sdf.Path]]:
-    """What is wrong with prims elsewhere that drive some of the joints already, and those to be removed."""
+    """What is wrong with prims elsewhere that drive some of the DOFs already, and those to be removed.
+
+    Args:
+        stage: Where.
+        driven: Path of the joint and name of each DOF.
+        places: Prims that are overwritten anyway.
+        overwrite_existing: Whether to remove the others.
+    """
     problems: list[str] = []
     obsolete: list[Sdf.Path] = []
     layer = stage.GetEditTarget().GetLayer()
     for prim in every_prim(stage.GetPseudoRoot()):
-        if not is_actuator(prim) or prim.GetPath() in places or driven.isdisjoint(targets := targets_of(prim)):
+        if not is_actuator(prim) or prim.GetPath() in places or driven.isdisjoint(dofs := dofs_driven(prim)):
             continue
-        joint = next(target for target in targets if target in driven)
-        where = f"joint <{joint}> is driven by <{prim.GetPath()}> already"
+        joint, name = next(dof for dof in dofs if dof in driven)
+        where = f"joint <{joint}>{f' ({name})' if axis_in(name) else ''} is driven by <{prim.GetPath()}> already"
         if not overwrite_existing:
             problems.append(f"{where}. Deactivate that prim, or pass overwrite_existing=True.")
-        elif not driven.issuperset(targets):
+        elif not driven.issuperset(dofs):
             problems.append(f"{where}, which drives other joints too. Give those a motor, or deactivate that prim.")
         elif any(spec.layer != layer for spec in prim.GetPrimStack()):
             problems.append(f"{where}, which is defined in another layer than the edit target. Deactivate that prim.")
@@ -153,10 +164,14 @@ def _require_stage(stage: Any) -> None:
 
 
 def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
-    # USD cannot even look at some characters
-    root = stage.GetPrimAtPath(path) if path.isprintable() and Sdf.Path.IsValidPathString(path) else None
+    is_path = _is_unicode(path) and Sdf.Path.IsValidPathString(path)
+    root = stage.GetPrimAtPath(path) if is_path else None
     if not root or root.IsPseudoRoot():
-        raise ValueError(f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim.")
+        unloaded = unloaded_at(stage, path) if is_path else []
+        raise ValueError(
+            f"articulation_root = {path!r}: no such prim on the stage. Give the path of the robot's prim."
+            f"{said_of_unloaded(unloaded)}"
+        )
     if root.IsInstance() or root.IsInstanceProxy():
         raise ValueError(
             f"articulation_root = <{path}> is instanced and cannot be edited here. "
@@ -166,10 +181,15 @@ def _root_prim(stage: Usd.Stage, path: str) -> Usd.Prim:
 
 
 def _require_identifier(name: str) -> None:
-    if not isinstance(name, str) or not (name.isascii() and name.isidentifier()):
+    if not isinstance(name, str) or not _is_unicode(name) or not Sdf.Path.IsValidIdentifier(name):
         raise ValueError(
             f"name = {name!r}: must be a USD identifier (letters, digits, '_', not starting with a digit). Rename it."
         )
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether USD can look at a text, which has no half of a surrogate pair then."""
+    return text.encode(errors="ignore").decode() == text
 
 
 def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) -> list[Any]:
@@ -200,35 +220,61 @@ def _require_kind(argument: str, config: Any, kind: str) -> None:
         raise TypeError(f"{argument} = {config!r}: must be {_KIND_WORDS[kind]} ({names}).")
 
 
-def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[str]:
-    """Paths of the named joints below `root`, in the order given."""
+def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[Sdf.Path]:
+    """What to target for each named DOF of the robot at `root`, in the order given: a joint, or `joint.axis`."""
     single = isinstance(target_names, str) or not isinstance(target_names, Iterable)
     names: list[Any] = [target_names] if single else list(target_names)
     if not names:
         raise ValueError("target_names is empty: an actuator drives a joint. Name at least one.")
-    if not all(isinstance(joint, str) for joint in names):
+    if not all(isinstance(name, str) for name in names):
         raise TypeError(f"target_names = {target_names!r}: must be the name of a joint or a list of names.")
-    joints = joints_by_name(root)
-    targets: list[str] = []
-    for joint in names:
-        paths = joints.get(joint, [])
-        if not paths:
-            raise ValueError(f"joint {joint!r}: not below <{root.GetPath()}>. Available: {sorted(joints)}.")
-        if len(paths) > 1:
-            raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Rename all but one of them.")
-        prim = root.GetStage().GetPrimAtPath(paths[0])
-        if not is_single_axis_joint(prim):
-            raise ValueError(
-                f"joint {joint!r} is a {prim.GetTypeName()}: only revolute and prismatic joints can be driven. "
-                "Name another joint."
-            )
-        if paths[0] in targets:
-            raise ValueError(f"joint {joint!r} is named twice in target_names. Name each joint once.")
-        targets.append(paths[0])
+    joints: dict[str, list[Usd.Prim]] = {}
+    for prim in joints_of(root):
+        joints.setdefault(prim.GetName(), []).append(prim)
+        joints[str(prim.GetPath())] = [prim]
+    targets: list[Sdf.Path] = []
+    for name in names:
+        target = _target(root, joints, name)
+        if target in targets:
+            raise ValueError(f"joint {name!r} is named twice in target_names. Name each joint once.")
+        targets.append(target)
     return targets
 
 
-def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[str], overwrite_existing: bool) -> None:
+def _target(root: Usd.Prim, joints: Mapping[str, Sequence[Usd.Prim]], name: str) -> Sdf.Path:
+    """What to target for a DOF; `joints` are those of the robot by name and by path."""
+    joint, _, axis = name.partition(":")
+    found = joints.get(joint, [])
+    if not found:
+        raise ValueError(
+            f"joint {joint!r}: not of <{root.GetPath()}>. "
+            f"Available: {sorted(known for known in joints if not known.startswith('/'))}."
+            f"{said_of_unloaded(unloaded_at(root.GetStage(), root.GetPath()))}"
+        )
+    if len(found) > 1:
+        paths = [str(prim.GetPath()) for prim in found]
+        raise ValueError(f"joint {joint!r}: name found {len(paths)} times: {paths}. Give the path that is meant.")
+    prim, free = found[0], axes_of(found[0])
+    if not free:
+        raise ValueError(
+            f"joint {joint!r} is a {prim.GetTypeName()}: only revolute and prismatic joints, and generic ones with a "
+            "free axis, can be driven. Name another joint."
+        )
+    if axis not in free if axis else len(free) > 1:
+        raise ValueError(
+            f"{name!r}: {'no such axis' if axis else 'says no axis'} of joint {joint!r}, which has {', '.join(free)}. "
+            f"Name {':'.join([joint, free[0]])!r} for instance."
+        )
+    return prim.GetPath().AppendProperty(axis) if len(free) > 1 else prim.GetPath()
+
+
+def _on_stage(stage: Usd.Stage, configs: Sequence[Any], targets: Sequence[Sdf.Path]) -> list[Any]:
+    """The configs with their numbers in the units of the stage."""
+    axes = [path.name if path.IsPropertyPath() else axes_of(stage.GetPrimAtPath(path))[0] for path in targets]
+    return [to_stage(config, units_of(stage), [is_angular(axis) for axis in axes]) for config in configs]
+
+
+def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], overwrite_existing: bool) -> None:
     """Refuse what could not be written whole: a locked layer, a hidden or taken path, a prim of a weaker layer."""
     target = stage.GetEditTarget()
     layer = target.GetLayer()
@@ -280,7 +326,7 @@ def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
     return any(node.path == site and target.GetLayer() in node.layerStack.layers for node in nodes)
 
 
-def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[str]) -> None:
+def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[Sdf.Path]) -> None:
     """Build the prim in a layer of its own, then copy it into the edit target in one call.
 
     Whatever fails before or in that call leaves the edit target as it was.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pxr import Sdf, Tf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import DCMotorClampingConfig, NeuralControlConfig
-from .articulation import every_prim, is_single_axis_joint, on_stage
+from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
+from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
+from .axes import axis_in, is_angular
+from .joint_order import dof_names
+from .joint_properties import axis_of
 from .ownership import Ownership
 from .schema import (
     CONFIG_BY_SCHEMA,
@@ -26,6 +30,7 @@ from .schema import (
     read_config,
     schema_problem,
 )
+from .units import from_stage, units_of
 
 
 def actuator_paths(stage: Usd.Stage) -> list[str]:
@@ -34,7 +39,14 @@ def actuator_paths(stage: Usd.Stage) -> list[str]:
 
 
 def discover(
-    stage: Usd.Stage, root: str, joints: Sequence[str], *, files: bool = False, trusted: bool = False
+    stage: Usd.Stage,
+    root: str,
+    joints: Sequence[str],
+    names: Sequence[str] | None = None,
+    *,
+    si: bool = False,
+    files: bool = False,
+    trusted: bool = False,
 ) -> list[ActuatorSpec]:
     """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
@@ -43,7 +55,9 @@ def discover(
     Args:
         stage: Where to look.
         root: Path of the articulation root prim.
-        joints: Paths of the articulation's joints that an actuator can drive.
+        joints: Path of the joint of each DOF of the articulation, which an actuator can drive.
+        names: Name of each DOF; None means as the stage has them.
+        si: Whether numbers are wanted in SI, and not as they are, in the units of the stage.
         files: Whether to read the files of networks too.
         trusted: Whether Torch may run those that are not recognised.
 
@@ -52,15 +66,15 @@ def discover(
     """
     owner = Ownership(stage, root, joints)
     _warn_of_unloaded(stage, root, owner)
-    owned = set(joints)
+    owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
     issues: list[str] = []
-    driven_by: dict[str, str] = {}
+    driven_by: dict[tuple[str, str], str] = {}
     for prim in every_prim(stage.GetPseudoRoot()):
         if not is_actuator(prim):
             continue
         path, targets = str(prim.GetPath()), targets_of(prim)
-        whose = owner.of(path, targets)
+        whose = owner.of(path, [joint for joint, _ in targets])
         if whose == "nobody's":
             warnings.warn(
                 f"<{path}> is ignored: it drives no joint of an articulation. "
@@ -69,10 +83,10 @@ def discover(
             )
         if whose != "ours":
             continue
-        issues += _target_issues(prim, targets, owned, root, driven_by)
-        spec = _parse(prim, tuple(targets), issues, files, trusted)
+        dofs = _driven(prim, targets, owned, root, driven_by, issues)
+        spec = _parse(prim, dofs, issues, files, trusted)
         if spec is not None:
-            specs.append(spec)
+            specs.append(_in_si(spec, stage, issues) if si else spec)
     if issues:
         raise ActuatorParseError(issues)
     return specs
@@ -91,9 +105,10 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
         raise ValueError(f"{prim!r}: no such prim on the stage. Give the path of an actuator prim.")
     if not is_actuator(prim):
         return None
-    targets = targets_of(prim)
-    issues = _target_issues(prim, targets, set(targets), "", {})
-    spec = _parse(prim, tuple(targets), issues, files, trusted)
+    targets, issues = targets_of(prim), list[str]()
+    joints = [joint for joint in dict.fromkeys(joint for joint, _ in targets) for _ in _axes_at(prim, joint)]
+    owned = _names_by_joint(joints, dof_names(prim.GetStage(), joints))
+    spec = _parse(prim, _driven(prim, targets, owned, "", {}, issues), issues, files, trusted)
     if spec is None and not issues:
         issues.append(
             f"<{prim.GetPath()}> has schemas {applied_schemas(prim)}: must have a controller schema that this version "
@@ -104,53 +119,106 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     return spec
 
 
-def targets_of(prim: Usd.Prim) -> list[str]:
-    """Paths the prim targets; none when `newton:targets` is no relationship."""
+def targets_of(prim: Usd.Prim) -> list[tuple[str, str]]:
+    """Path of the joint and axis of each target, `</Robot/hip>` or `</Robot/hip.rotX>`; the former names no axis.
+
+    None when `newton:targets` is no relationship.
+    """
     try:
-        return [str(path) for path in prim.GetRelationship(TARGETS).GetForwardedTargets()]
+        found = prim.GetRelationship(TARGETS).GetForwardedTargets()
     except Tf.ErrorException:
         return []
+    return [(str(path.GetPrimPath()), path.name if path.IsPropertyPath() else "") for path in found]
 
 
-def _target_issues(
-    prim: Usd.Prim, targets: Sequence[str], owned: set[str], root: str, driven_by: dict[str, str]
-) -> list[str]:
-    """What is wrong with the targets of one prim; notes in `driven_by` who drives each joint."""
+def dofs_driven(prim: Usd.Prim) -> list[tuple[str, str]]:
+    """Path of the joint and name of the DOF of each target that is one, as the stage has them."""
+    found = []
+    for path, axis in targets_of(prim):
+        names = dof_names(prim.GetStage(), [path] * len(_axes_at(prim, path)))
+        if (name := _dof_name(prim, path, axis, names)) is not None:
+            found.append((path, name))
+    return found
+
+
+def _names_by_joint(joints: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
+    """Names of the DOFs of each joint."""
+    found: dict[str, list[str]] = {}
+    for joint, name in zip(joints, names, strict=True):
+        found.setdefault(joint, []).append(name)
+    return found
+
+
+def _axes_at(prim: Usd.Prim, joint: str) -> tuple[str, ...]:
+    """Axes of the joint at a path, as `prim` is on the stage."""
+    return axes_of(prim.GetStage().GetPrimAtPath(joint))
+
+
+def _dof_name(prim: Usd.Prim, joint: str, axis: str, names: Sequence[str]) -> str | None:
+    """Which of the DOFs of a joint a target means; None where it names none of them, or no axis of several."""
+    if len(names) == 1 and axis in ("", *_axes_at(prim, joint)):
+        return names[0]
+    return next((name for name in names if axis and axis_in(name) == axis), None)
+
+
+def _driven(
+    prim: Usd.Prim,
+    targets: Sequence[tuple[str, str]],
+    owned: Mapping[str, Sequence[str]],
+    root: str,
+    driven_by: dict[tuple[str, str], str],
+    issues: list[str],
+) -> list[tuple[str, str]]:
+    """Path of the joint and name of the DOF of each target of a prim; what is wrong goes to `issues`.
+
+    Notes in `driven_by` who drives each DOF.
+    """
     path = str(prim.GetPath())
     where = f"<{path}>.{TARGETS}"
     if layer := opinion_of_other_kind(prim, TARGETS, Sdf.RelationshipSpec):
-        return [f"{where} ({layer}) is an attribute: must be a relationship. Author `rel {TARGETS} = <joint>` instead."]
+        issues.append(
+            f"{where} ({layer}) is an attribute: must be a relationship. Author `rel {TARGETS} = <joint>` instead."
+        )
+        return []
     if not targets:
-        return [f"{where} is empty: an actuator drives a joint. Author a target or deactivate the prim."]
-    issues = []
-    for target in targets:
-        joint = prim.GetStage().GetPrimAtPath(target)
+        issues.append(f"{where} is empty: an actuator drives a joint. Author a target or deactivate the prim.")
+    found: list[tuple[str, str]] = []
+    for target, axis in targets:
+        authored = f"{where} = <{target}{'.' + axis if axis else ''}>"
+        joint, names = prim.GetStage().GetPrimAtPath(target), owned.get(target, ())
+        name = _dof_name(prim, target, axis, names)
         if not joint or not on_stage(joint):
+            issues.append(f"{authored}: no such prim, or it is inactive. Correct the path or deactivate the actuator.")
+        elif not axes_of(joint):
             issues.append(
-                f"{where} = <{target}>: no such prim, or it is inactive. Correct the path or deactivate the actuator."
+                f"{authored}: a {joint.GetTypeName() or 'typeless prim'}, must be a PhysicsRevoluteJoint, a "
+                "PhysicsPrismaticJoint or an axis of a PhysicsJoint. Target another joint or deactivate the actuator."
             )
-        elif not is_single_axis_joint(joint):
+        elif not names:
             issues.append(
-                f"{where} = <{target}>: a {joint.GetTypeName() or 'typeless prim'}, must be a PhysicsRevoluteJoint or "
-                "PhysicsPrismaticJoint. Target another joint or deactivate the actuator."
-            )
-        elif target not in owned:
-            issues.append(
-                f"{where} = <{target}>: not a joint of the articulation <{root}>. "
+                f"{authored}: not a joint of the articulation <{root}>. "
                 "Target one of its joints or move the actuator to the robot it drives."
             )
-        elif target in driven_by:
+        elif name is None:
+            free = [axis_in(one) for one in names] if len(names) > 1 else axes_of(joint)
+            example = f"{target}.{free[0]}" if len(names) > 1 else target
             issues.append(
-                f"{where} = <{target}>: already driven by <{driven_by[target]}>; a joint has one actuator. "
+                f"{authored}: {'no such axis' if axis else 'says no axis'} of the joint, which has {', '.join(free)}. "
+                f"Target <{example}> for instance."
+            )
+        elif (target, name) in driven_by:
+            issues.append(
+                f"{authored}: already driven by <{driven_by[target, name]}>; a joint has one actuator. "
                 "Deactivate one of the two."
             )
         else:
-            driven_by[target] = path
-    return issues
+            driven_by[target, name] = path
+        found.append((target, name or target.rsplit("/", 1)[-1]))
+    return found
 
 
 def _parse(
-    prim: Usd.Prim, targets: tuple[str, ...], issues: list[str], files: bool, trusted: bool
+    prim: Usd.Prim, dofs: Sequence[tuple[str, str]], issues: list[str], files: bool, trusted: bool
 ) -> ActuatorSpec | None:
     """Return the spec of one prim, or None when it has no usable controller; problems go to `issues`.
 
@@ -188,12 +256,35 @@ def _parse(
     neural = isinstance(controller, NeuralControlConfig) and bool(controller.model_path)
     return ActuatorSpec(
         path=path,
-        targets=targets,
+        targets=tuple(joint for joint, _ in dofs),
+        dof_names=tuple(name for _, name in dofs),
         controller=controller,
         clamping=tuple(configs["clamping"]),
         delay=next(iter(configs["delay"]), None),
         checkpoint=read_network(prim, str(controller.model_path), issues, trusted) if files and neural else None,
     )
+
+
+def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorSpec:
+    """The same actuator with its numbers in SI; networks are in SI anyway. Problems go to `issues`."""
+    units = units_of(stage)
+    if units.si:
+        return spec
+    dofs = zip(spec.targets, spec.dof_names, strict=True)
+    angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs]
+    configs = [spec.controller, *spec.clamping, *([spec.delay] if spec.delay else [])]
+    issues += [
+        f"<{spec.path}> applies {config.SCHEMA}, whose units are not known, on a stage with metersPerUnit = "
+        f"{units.length:g} and kilogramsPerUnit = {units.mass:g}: must be in metres and kilograms. Convert the stage."
+        for config in configs
+        if isinstance(config, ForeignConfig)
+    ]
+    try:
+        controller, *clamping = (from_stage(config, units, angular) for config in (spec.controller, *spec.clamping))
+    except ValueError as error:
+        issues.append(f"<{spec.path}>: {error}")
+        return spec
+    return dataclasses.replace(spec, controller=controller, clamping=tuple(clamping))
 
 
 def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:
@@ -210,8 +301,7 @@ def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:
 
 def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:
     """Name the payloads near the robot that are not loaded, for actuators in them are not read."""
-    paths = [str(path) for path in set(stage.FindLoadable()) - set(stage.GetLoadSet())]
-    if unloaded := sorted(path for path in paths if owner.is_near(path)):
+    if unloaded := [path for path in unloaded_payloads(stage) if owner.is_near(path)]:
         warnings.warn(
             f"<{root}>: actuators in payloads that are not loaded are not read: {', '.join(unloaded)}. "
             "Load them, `stage.Load(path)`, if they hold any.",

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from pxr import Sdf, Usd
 
-from .articulation import bodies_of, every_prim, is_single_axis_joint
+from .articulation import axes_of, bodies_of, every_prim
+
+# of each body, the joints there and the bodies that each connects
+_JointsOfBodies = dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
 
 
 def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
-    """Paths of the revolute and prismatic joints of each articulation, breadth-first from its root.
+    """The joint of each DOF of each articulation, breadth-first from its root: a path as often as the joint has axes.
 
     Joints of one link come by name, as PhysX has them. Those that are disabled or excluded from articulations are left
     out.
     """
-    joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]] = {}
-    for prim in every_prim(stage.GetPseudoRoot()):
-        if prim.IsA("PhysicsJoint") and is_part(prim):
-            path = str(prim.GetPath())
-            bodies = bodies_of(stage, path)
-            for body in bodies:
-                joints.setdefault(body, []).append((path, bodies))
-    return [_breadth_first(stage, Sdf.Path(root), joints) for root in roots]
+    joints = _joints_of_bodies(stage)
+    orders = [_breadth_first(stage, Sdf.Path(root), joints) for root in roots]
+    return [[path for path in order for _ in axes_of(stage.GetPrimAtPath(path))] for order in orders]
+
+
+def dof_names(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
+    """Names of DOFs by the joint of each: that of the joint, or `joint:axis` where the joint has several."""
+    names, seen = [], Counter[str]()
+    for path in joints:
+        name, axes = path.rsplit("/", 1)[-1], axes_of(stage.GetPrimAtPath(path))
+        # where fewer are there than are free, PhysX has locked the linear ones, which come first
+        of_it = axes[len(axes) - joints.count(path) :]
+        names.append(name if len(of_it) < 2 else f"{name}:{of_it[seen[path]]}")
+        seen[path] += 1
+    return names
+
+
+def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
+    """The joints of the robot at a prim, of every kind: those below it, in stage order.
+
+    Where none of these moves, as below an articulation root that is a link or a joint itself, they are those that
+    connect its links, breadth-first.
+    """
+    stage = robot.GetStage()
+    below = [prim for prim in every_prim(robot) if prim != robot and prim.IsA("PhysicsJoint")]
+    if any(axes_of(joint) for joint in below):
+        return below
+    connected = _breadth_first(stage, robot.GetPath(), _joints_of_bodies(stage))
+    return [stage.GetPrimAtPath(path) for path in connected] or below
 
 
 def is_part(joint: Usd.Prim) -> bool:
@@ -31,9 +56,18 @@ def is_part(joint: Usd.Prim) -> bool:
     return (not enabled or enabled.Get() is not False) and not (excluded and excluded.Get())
 
 
-def _breadth_first(
-    stage: Usd.Stage, root: Sdf.Path, joints: dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
-) -> list[str]:
+def _joints_of_bodies(stage: Usd.Stage) -> _JointsOfBodies:
+    joints: _JointsOfBodies = {}
+    for prim in every_prim(stage.GetPseudoRoot()):
+        if prim.IsA("PhysicsJoint") and is_part(prim):
+            path = str(prim.GetPath())
+            bodies = bodies_of(stage, path)
+            for body in bodies:
+                joints.setdefault(body, []).append((path, bodies))
+    return joints
+
+
+def _breadth_first(stage: Usd.Stage, root: Sdf.Path, joints: _JointsOfBodies) -> list[str]:
     # the root link is fixed to the world, or else comes first
     below = [body for body in joints if body.HasPrefix(root)] or bodies_of(stage, str(root))
     below.sort(key=lambda body: (body != root, all(len(bodies) > 1 for _, bodies in joints.get(body, []))))
@@ -44,4 +78,4 @@ def _breadth_first(
             if path not in found:
                 found.append(path)
                 links += [body for body in bodies if body not in links]
-    return [path for path in found if is_single_axis_joint(stage.GetPrimAtPath(path))]
+    return found

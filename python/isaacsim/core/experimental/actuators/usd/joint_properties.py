@@ -1,7 +1,8 @@
 """Per-DOF properties as USD has them: which attributes hold them, in what unit, and what holds where none is authored.
 
-Everything here is SI, rad and m; the stage has degrees on angular axes. An axis is a joint's path and the name of its
-instance in multiple-apply schemas: `angular` or `linear` of a joint with one, `transX` … `rotZ` of one with several.
+Everything here is SI, rad and m; the stage has its own units, and degrees on angular axes. An axis is a joint's path
+and the name of its instance in multiple-apply schemas: `angular` or `linear` of a joint with one, `transX` … `rotZ` of
+one with several.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd
 
 from ..errors import HostError
-from .axes import is_angular
+from .articulation import axes_of
+from .axes import MANY, axis_in, is_angular
+from .units import StageUnits, units_of
 
 Axis = tuple[str, str]
-# those of joints with several
-_MANY = ("rotX", "rotY", "rotZ", "transX", "transY", "transZ")
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,18 @@ class Property:
         attributes: Where it may be authored, the strongest first; `{axis}` is the instance. The first is written where
             none is authored; those that are authored are all written, so that every reader finds the same.
         schema: What gives a joint the first attribute; None for its own. The others need none.
-        power: Power of degrees per radian that a value per radian is multiplied with, on angular axes.
+        effort: Power of an effort in its unit.
+        position: Power of a position in its unit.
+        degrees: Whether angles in it are degrees on the stage.
         fallback: Value [SI] where nothing is authored.
         of_several: Replaces `attributes` and `schema` on joints of several axes.
     """
 
     attributes: tuple[str, ...]
     schema: str | None = None
-    power: int = 0
+    effort: int = 0
+    position: int = 0
+    degrees: bool = True
     fallback: float = 0.0
     of_several: tuple[str, str] | None = None
 
@@ -47,9 +53,11 @@ class Property:
             names, schema = self.of_several[:1], self.of_several[1]
         return tuple(name.format(axis=axis) for name in names), schema and schema.format(axis=axis)
 
-    def scale(self, axis: str) -> float:
+    def scale(self, axis: str, units: StageUnits) -> float:
         """What SI is multiplied with to get the number on the stage."""
-        return math.degrees(1.0) ** self.power if is_angular(axis) else 1.0
+        angular = is_angular(axis)
+        degrees = math.degrees(1.0) ** self.position if angular and self.degrees else 1.0
+        return degrees / units.unit(self.effort, self.position, angular)
 
 
 _DRIVE, _AXIS, _ENVELOPE = (
@@ -60,52 +68,58 @@ _DRIVE, _AXIS, _ENVELOPE = (
 _LIMIT = "PhysicsLimitAPI:{axis}"
 
 
-def _drive(name: str, power: int = 0, fallback: float = 0.0) -> Property:
-    return Property((f"drive:{{axis}}:physics:{name}",), _DRIVE, power, fallback)
+def _drive(name: str, effort: int, position: int = 0, fallback: float = 0.0) -> Property:
+    return Property((f"drive:{{axis}}:physics:{name}",), _DRIVE, effort, position, fallback=fallback)
 
 
-def _axis(name: str, *others: str, power: int = 0, fallback: float = 0.0) -> Property:
-    return Property((f"physxJointAxis:{{axis}}:{name}", *others), _AXIS, power, fallback)
+def _axis(name: str, *others: str, effort: int, position: int = 0, **more: Any) -> Property:
+    return Property((f"physxJointAxis:{{axis}}:{name}", *others), _AXIS, effort, position, **more)
 
 
-def _envelope(name: str, power: int, fallback: float = 0.0) -> Property:
-    return Property((f"physxDrivePerformanceEnvelope:{{axis}}:{name}",), _ENVELOPE, power, fallback)
+def _envelope(name: str, effort: int, position: int, fallback: float = 0.0) -> Property:
+    names = (f"physxDrivePerformanceEnvelope:{{axis}}:{name}",)
+    return Property(names, _ENVELOPE, effort, position, fallback=fallback)
+
+
+def _limit(name: str, of_several: str, fallback: float) -> Property:
+    several = f"limit:{{axis}}:physics:{of_several}", _LIMIT
+    return Property((f"physics:{name}Limit",), None, 0, 1, fallback=fallback, of_several=several)
 
 
 PROPERTIES = {
-    "stiffnesses": _drive("stiffness", -1),
-    "dampings": _drive("damping", -1),
-    "position_targets": _drive("targetPosition", 1),
-    "velocity_targets": _drive("targetVelocity", 1),
-    "max_efforts": _drive("maxForce", fallback=math.inf),
-    "lower_limits": Property(
-        ("physics:lowerLimit",), None, 1, -math.inf, of_several=("limit:{axis}:physics:low", _LIMIT)
-    ),
-    "upper_limits": Property(
-        ("physics:upperLimit",), None, 1, math.inf, of_several=("limit:{axis}:physics:high", _LIMIT)
-    ),
-    "armatures": _axis("armature", "newton:armature", "physxJoint:armature"),
+    "stiffnesses": _drive("stiffness", 1, -1),
+    "dampings": _drive("damping", 1, -1),
+    "position_targets": _drive("targetPosition", 0, 1),
+    "velocity_targets": _drive("targetVelocity", 0, 1),
+    "max_efforts": _drive("maxForce", 1, fallback=math.inf),
+    "lower_limits": _limit("lower", "low", -math.inf),
+    "upper_limits": _limit("upper", "high", math.inf),
+    # an inertia: effort per acceleration, which is in radians here
+    "armatures": _axis("armature", "newton:armature", "physxJoint:armature", effort=1, position=-1, degrees=False),
     # newton knows one dry friction
-    "static_frictions": _axis("staticFrictionEffort", "newton:friction"),
-    "dynamic_frictions": _axis("dynamicFrictionEffort", "newton:friction"),
-    "viscous_frictions": _axis("viscousFrictionCoefficient", "newton:damping", power=-1),
+    "static_frictions": _axis("staticFrictionEffort", "newton:friction", effort=1),
+    "dynamic_frictions": _axis("dynamicFrictionEffort", "newton:friction", effort=1),
+    "viscous_frictions": _axis("viscousFrictionCoefficient", "newton:damping", effort=1, position=-1),
     "max_velocities": _axis(
-        "maxJointVelocity", "newton:velocityLimit", "physxJoint:maxJointVelocity", power=1, fallback=math.inf
+        *("maxJointVelocity", "newton:velocityLimit", "physxJoint:maxJointVelocity"),
+        effort=0,
+        position=1,
+        fallback=math.inf,
     ),
-    "speed_effort_gradients": _envelope("speedEffortGradient", 1),
-    "max_actuator_velocities": _envelope("maxActuatorVelocity", 1, math.inf),
-    "velocity_dependent_resistances": _envelope("velocityDependentResistance", -1),
+    "speed_effort_gradients": _envelope("speedEffortGradient", -1, 1),
+    "max_actuator_velocities": _envelope("maxActuatorVelocity", 0, 1, math.inf),
+    "velocity_dependent_resistances": _envelope("velocityDependentResistance", 1, -1),
 }
 
 
 def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     """The axis of a joint that the DOF of this name is; one of several is named `joint:axis`."""
-    prim = stage.GetPrimAtPath(joint)
-    own = {"PhysicsRevoluteJoint": "angular", "PhysicsPrismaticJoint": "linear"}
-    if (axis := own.get(str(prim.GetTypeName()))) is not None:
-        return axis
-    last = name.rsplit(":", 1)[-1]
-    return last if last in _MANY else next((axis for axis in _MANY if not _is_locked(prim, axis)), _MANY[0])
+    free = axes_of(stage.GetPrimAtPath(joint))
+    if free in (("angular",), ("linear",)):
+        return free[0]
+    # PhysX locks the linear axes of joints in robots
+    first = min(free, key=lambda one: not is_angular(one), default="rotX")
+    return axis if (axis := axis_in(name)) in MANY else first
 
 
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
@@ -114,7 +128,8 @@ def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     Raises:
         HostError: A joint is gone.
     """
-    return np.array([_authored(_joint(stage, joint), PROPERTIES[name], axis) for joint, axis in axes])
+    known, units = PROPERTIES[name], units_of(stage)
+    return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
 
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
@@ -129,7 +144,7 @@ def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: S
     Raises:
         HostError: One of them cannot be authored there, or would have no effect; nothing is written then.
     """
-    target = stage.GetEditTarget()
+    target, units = stage.GetEditTarget(), units_of(stage)
     layer = target.GetLayer()
     joints = {joint: _spec_path(stage, joint) for joint, _ in axes}
     draft = Sdf.Layer.CreateAnonymous("before")
@@ -138,7 +153,9 @@ def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: S
         Sdf.CopySpec(layer, path, draft, place)
     for name, column in values.items():
         for (joint, axis), value in zip(axes, column, strict=True):
-            _write(stage.GetPrimAtPath(joint), joints[joint], PROPERTIES[name], axis, float(value))
+            known = PROPERTIES[name]
+            scaled = float(value) * known.scale(axis, units)
+            _write(stage.GetPrimAtPath(joint), joints[joint], known, axis, scaled)
     for name, column in values.items():
         found = read_property(stage, name, axes)
         if (hidden := np.flatnonzero(~np.isclose(found, column, rtol=1e-5, atol=1e-30))).size:
@@ -158,7 +175,7 @@ def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
     return prim
 
 
-def _authored(joint: Usd.Prim, known: Property, axis: str) -> float:
+def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
     if not axis:
         return math.nan
     names, schema = known.on(axis)
@@ -169,13 +186,8 @@ def _authored(joint: Usd.Prim, known: Property, axis: str) -> float:
         if not lacks and attribute and attribute.HasAuthoredValue():
             value = attribute.Get(Usd.TimeCode.Default())
             if value is not None:
-                return float(value) / known.scale(axis)
+                return float(value) / known.scale(axis, units)
     return math.nan
-
-
-def _is_locked(joint: Usd.Prim, axis: str) -> bool:
-    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
-    return bool(low and high) and low.Get() > high.Get()
 
 
 def _has(joint: Usd.Prim, schema: str) -> bool:
@@ -202,7 +214,7 @@ def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
 
 
 def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: float) -> None:
-    """Author one value, in the first attribute and in those that hold it already."""
+    """Author one value of the stage, in the first attribute and in those that hold it already."""
     names, schema = known.on(axis)
     # what others hold is of all axes of the joint
     also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]
@@ -214,7 +226,7 @@ def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: f
         attribute = spec.attributes.get(name) or Sdf.AttributeSpec(
             spec, name, joint.GetAttribute(name).GetTypeName() or Sdf.ValueTypeNames.Float
         )
-        attribute.default = value * known.scale(axis)
+        attribute.default = value
 
 
 def _put_back(layer: Sdf.Layer, path: Sdf.Path, draft: Sdf.Layer, place: Sdf.Path | None) -> None:

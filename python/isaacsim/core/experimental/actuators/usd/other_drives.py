@@ -7,26 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 from pxr import Usd
 
-from .articulation import every_prim, is_single_axis_joint
+from .articulation import every_prim
 from .joint_properties import authored, axis_of
 
 _MUJOCO = "MjcActuator"
 
 
-def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str]) -> str:
+def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
     """What to say of a robot without actuators: what does drive its joints, and how that becomes motors.
 
     Args:
         stage: Where it is.
         root: Path of the articulation root prim.
-        joints: Paths of its joints.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
     """
-    driven = gains_of_drives(stage, [joint for joint in joints if is_single_axis_joint(stage.GetPrimAtPath(joint))])
+    driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    found = [f"drives of USD, {_listed([_said(joint, *gains) for joint, gains in driven.items()])}"] if driven else []
-    found += [f"{_MUJOCO} prims, of {_listed([_name(joint) for joint in mujoco])}"] if mujoco else []
+    found = [f"drives of USD, {_listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
+    found += [f"{_MUJOCO} prims, of {_listed(mujoco)}"] if mujoco else []
     first = next(iter([*driven, *mujoco]), None)
-    remedy = _remedy(root, _name(first), driven.get(first)) if first else _remedy(root, ".*")
+    remedy = _remedy(root, first, driven.get(first)) if first else _remedy(root, ".*")
     return (
         f"<{root}>: no actuator found, for no NewtonActuator prim drives a joint of it. Its joints are driven by "
         f"{' and '.join(found) or 'nothing else'}. {remedy}"
@@ -44,32 +45,31 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
     )
 
 
-def gains_of_drives(stage: Usd.Stage, joints: Sequence[str]) -> dict[str, tuple[float, float, float]]:
-    """Stiffness, damping and largest effort of the drives that have gains, in SI, by joint."""
-    axes = [(joint, axis_of(stage, joint, "")) for joint in joints]
+def gains_of_drives(
+    stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]
+) -> dict[str, tuple[float, float, float]]:
+    """Stiffness, damping and largest effort of the drives that have gains, in SI, by name of the DOF."""
+    there = [(joint, name) for joint, name in zip(joints, names, strict=True) if stage.GetPrimAtPath(joint)]
+    axes = [(joint, axis_of(stage, joint, name)) for joint, name in there]
     columns = (np.nan_to_num(authored(stage, name, axes), nan=0.0) for name in ("stiffnesses", "dampings"))
     largest = np.nan_to_num(authored(stage, "max_efforts", axes), nan=np.inf, posinf=np.inf)
-    rows = zip(joints, *(column.tolist() for column in (*columns, largest)), strict=True)
-    return {joint: (stiffness, damping, most) for joint, stiffness, damping, most in rows if stiffness or damping}
+    rows = zip(there, *(column.tolist() for column in (*columns, largest)), strict=True)
+    return {name: (stiffness, damping, most) for (_, name), stiffness, damping, most in rows if stiffness or damping}
 
 
 def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
-    """Joints that actuators of MuJoCo drive."""
+    """Names of the joints that actuators of MuJoCo drive."""
     found: dict[str, None] = {}
     for prim in every_prim(stage.GetPseudoRoot()):
         if prim.GetTypeName() == _MUJOCO and (target := prim.GetRelationship("mjc:target")):
             found |= dict.fromkeys(str(path) for path in target.GetForwardedTargets() if str(path) in joints)
-    return list(found)
+    return [path.rsplit("/", 1)[1] for path in found]
 
 
-def _said(joint: str, stiffness: float, damping: float, _largest: float) -> str:
-    return f"{_name(joint)} (stiffness {stiffness:g}, damping {damping:g})"
+def _said(name: str, stiffness: float, damping: float, _largest: float) -> str:
+    return f"{name} (stiffness {stiffness:g}, damping {damping:g})"
 
 
 def _listed(what: Sequence[str], most: int = 4) -> str:
     """A list in words, of bounded length."""
     return ", ".join(what[:most]) + (f" and {len(what) - most} more" if len(what) > most else "")
-
-
-def _name(path: str) -> str:
-    return path.rsplit("/", 1)[1]

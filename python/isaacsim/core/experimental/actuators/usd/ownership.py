@@ -7,7 +7,7 @@ from typing import Literal
 
 from pxr import Sdf, Usd
 
-from .articulation import articulation_roots, bodies_of, is_single_axis_joint
+from .articulation import articulation_roots, axes_of, bodies_of
 
 
 class Ownership:
@@ -53,7 +53,7 @@ class Ownership:
 
     def _is_of_no_articulation(self, target: str) -> bool:
         """Whether the target is a joint that shares no body with ours nor lies in another robot: of a door, say."""
-        if not is_single_axis_joint(self._stage.GetPrimAtPath(target)):
+        if not axes_of(self._stage.GetPrimAtPath(target)):
             return False
         if self._nearest_to(target) not in (None, self._here):
             return False

@@ -26,13 +26,13 @@ class Roots:
     def find(self, pattern: str) -> list[int]:
         """Positions of the roots that the prims stand for which `pattern` matches, each segment as a whole.
 
-        A root stands for itself, a prim above roots for all topmost ones below it.
+        A root stands for itself, a prim above roots for all topmost ones below it, and `/` for all topmost ones.
 
         Raises:
             ValueError: A segment is no regular expression.
         """
         branches = [self._top]
-        for segment in pattern.strip("/").split("/"):
+        for segment in pattern.strip("/").split("/") if pattern != "/" else ():
             if segment.isidentifier():
                 # a plain name matches itself alone
                 branches = [branch.below[segment] for branch in branches if segment in branch.below]
@@ -65,8 +65,13 @@ class _Branch:
                 yield from branch.topmost()
 
 
-def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int]:
+def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: Sequence[str] = ()) -> list[int]:
     """Positions in `roots` of the articulations that the patterns stand for, pattern by pattern; see `Roots.find`.
+
+    Args:
+        patterns: Paths, each segment of which may be a regular expression.
+        roots: Of all articulations.
+        unloaded: Payloads that may hold more of them.
 
     Raises:
         ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
@@ -79,7 +84,7 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str]) -> list[int
     for pattern in wanted:
         hits = known.find(pattern)
         if not hits:
-            raise no_match(pattern, known.paths)
+            raise no_match(pattern, known.paths, unloaded)
         picked |= dict.fromkeys(hits)
     return list(picked)
 
@@ -115,10 +120,16 @@ def no_pattern() -> ValueError:
     return ValueError("articulation paths are empty: give the path of a robot.")
 
 
-def no_match(pattern: str, roots: Sequence[str]) -> ValueError:
-    """What to say of a pattern that stands for no articulation."""
+def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = ()) -> ValueError:
+    """What to say of a pattern that stands for no articulation, and of payloads that may hold it."""
     return ValueError(
         f"articulation path {pattern!r} matches none of the articulations here: {roots or 'there are none'}. "
         "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
-        "each path segment may be a regular expression."
+        f"each path segment may be a regular expression.{said_of_unloaded(unloaded)}"
     )
+
+
+def said_of_unloaded(payloads: Sequence[str], most: int = 4) -> str:
+    """What to add to a message that something was not found, of payloads that may hold it."""
+    told = "".join(f" The payload of <{path}> is not loaded: `stage.Load({path!r})`." for path in payloads[:most])
+    return told + (f" Nor are {len(payloads) - most} more." if len(payloads) > most else "")

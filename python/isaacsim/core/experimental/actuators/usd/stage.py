@@ -12,6 +12,7 @@ import newton_usd_schemas  # noqa: F401
 from pxr import Sdf, Tf, Usd, UsdGeom
 
 from ..errors import UnsupportedSceneError
+from .units import units_of
 
 
 def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
@@ -39,6 +40,16 @@ def require_meters(stage: Usd.Stage) -> None:
         raise UnsupportedSceneError(
             f"{stage.GetRootLayer().identifier}: metersPerUnit = {unit:g}: the embedded physics reads lengths in "
             "metres. Convert the asset to metres and set metersPerUnit = 1."
+        )
+
+
+def require_si(stage: Usd.Stage) -> None:
+    """Refuse a stage whose units of length and mass are not those that its properties are told in."""
+    require_meters(stage)
+    if not (units := units_of(stage)).si:
+        raise UnsupportedSceneError(
+            f"{stage.GetRootLayer().identifier}: kilogramsPerUnit = {units.mass:g}: this physics reads masses in "
+            "kilograms. Convert the asset to kilograms and set kilogramsPerUnit = 1."
         )
 
 

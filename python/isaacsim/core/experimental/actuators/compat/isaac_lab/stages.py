@@ -84,14 +84,14 @@ def to_usd(
         from ...usd.text import whole, write_text
 
     names, paths = joints_to_drive(stage, root)
-    axes = [(path, axis_of(stage, path, "")) for path in paths]
+    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
     robot = {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
     motors: dict[str, MotorConfig] = {}
     on_joints: list[tuple[str, np.ndarray, list[tuple[str, str]]]] = []
     lost: list[str] = []
     problems: list[str] = []
     of_groups = joints_of_groups(cfgs, names, problems)
-    covered = {paths[at] for _, columns in of_groups.values() for at in columns}
+    covered = {(paths[at], names[at]) for _, columns in of_groups.values() for at in columns}
     # those of implicit groups too, whose drives are silent else
     wrong, obsolete = others_driving(stage, covered, set(), overwrite_existing)
     if problems := problems + wrong:

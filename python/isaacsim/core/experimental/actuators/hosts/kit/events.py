@@ -10,7 +10,7 @@ import carb  # pyright: ignore[reportMissingImports]
 import omni.timeline  # pyright: ignore[reportMissingImports]
 import omni.usd  # pyright: ignore[reportMissingImports]
 
-from ...usd.articulation import articulation_roots
+from ...usd.articulation import articulation_roots, unloaded_payloads
 from ...usd.roots import match_roots
 from ..bus import EventBus, weakly
 from ..port import Subscription
@@ -152,8 +152,8 @@ def find_robots(stage: Any, patterns: str | Sequence[str]) -> list[str]:
     Raises:
         ValueError: As `match_roots`.
     """
-    roots = [] if stage is None else articulation_roots(stage)
-    return [roots[hit] for hit in match_roots(patterns, roots)]
+    roots, unloaded = ([], []) if stage is None else (articulation_roots(stage), unloaded_payloads(stage))
+    return [roots[hit] for hit in match_roots(patterns, roots, unloaded)]
 
 
 def on_stage_change(callback: Callable[[], None]) -> list[Any]:

@@ -25,6 +25,8 @@ _AFTER_ISAAC_SIM = 1
 class IsaacSimArticulation(Articulation):
     """Isaac Sim's articulation of all robots that the paths stand for; with another stage it ends."""
 
+    # so do the physics of Kit compute
+    in_stage_units = True
     # the simulation view that it was told of
     _told: Any = None
     _is_deaf = False

@@ -11,7 +11,7 @@ import omni.timeline  # pyright: ignore[reportMissingImports]
 import warp as wp
 
 from ...errors import HostError
-from ...usd.joint_order import joint_orders
+from ...usd.joint_order import dof_names, joint_orders
 from ...usd.roots import require_same_joints
 from ..bus import weakly
 from ..dof_access import DofAccess
@@ -86,6 +86,9 @@ class KitArticulation(DofAccess):
     Before play, joints are known from the stage; while physics runs, they are those of the simulator, in its order.
     With another stage they end.
     """
+
+    # so do the physics of Kit compute
+    in_stage_units = True
 
     def __init__(self, host: KitHost, paths: str | Sequence[str]) -> None:
         self._host, self._patterns = host, paths
@@ -175,7 +178,7 @@ class KitArticulation(DofAccess):
             )
         # a view is as wide as the widest robot needs
         dof_paths = joint_orders(stage, paths) if view is None else [list(filter(None, row)) for row in view.dof_paths]
-        names = [[joint.rsplit("/", 1)[1] for joint in row] for row in dof_paths]
+        names = [dof_names(stage, row) for row in dof_paths]
         require_same_joints(paths, names)
         self._paths, self._dof_paths, self._dof_names, self._view = paths, dof_paths, names[0], view
         self._generation = generation

@@ -8,10 +8,11 @@ Actuators that a joint drive stands for become the drive of their joint. All oth
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +20,30 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...usd.physics.inertias import SCREW
+from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model import add_look
 from .model_actuators import Law, actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
-from .scene import Articulation, Axis, Body, Scene
 from .urdf import Urdf, prepare
 
 # physics step [s] of a URDF file, which has none
 _DT = 1 / 240
-# mass [kg] and inertia [kg m²] of a link that moves and has none: those of a screw
-_MASS, _INERTIA = 1e-3, 1e-6
 # what MuJoCo says of a link without mass, and of a flat mesh, with their names
 _MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
 # as `mjtJoint` numbers them
 _KINDS = ("free", "ball", "axes", "axes")
 
 
-def read_file(path: Path) -> Scene:
+def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
     """Return what stands in an MJCF or URDF file.
 
     Every child of the world with a hinge or slide in its subtree is a robot.
+
+    Args:
+        path: The file.
+        strict_inertia: Whether inertias of a URDF file that no body can have are refused, and not repaired; MuJoCo
+            refuses those of an MJCF file.
 
     Raises:
         FileNotFoundError: No such file.
@@ -49,15 +54,16 @@ def read_file(path: Path) -> Scene:
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of an .xml, .mjcf or .urdf file.")
-    urdf = _urdf(path)
-    if urdf is None:
-        spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
-        model = _parsed(path, spec.compile)
-    else:
-        spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
-        _complete(spec, urdf)
-        model = _compiled(path, spec)
-        _let_neighbours_touch(spec, model)
+    urdf = _urdf(path, strict_inertia)
+    with _listening(path):
+        if urdf is None:
+            spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
+            model = _parsed(path, spec.compile)
+        else:
+            spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
+            _complete(spec, urdf)
+            model = _compiled(path, spec)
+            _let_neighbours_touch(spec, model)
     _name_all(spec)
     laws, not_drives = _drives(model)
     if not_drives:
@@ -79,6 +85,8 @@ def read_file(path: Path) -> Scene:
         bodies=bodies,
         shapes=[],
         mimics=[],
+        loops=[],
+        tendons=[],
         articulations=_articulations(bodies),
         no_contact=[],
         spec=spec,
@@ -87,7 +95,7 @@ def read_file(path: Path) -> Scene:
     )
 
 
-def _urdf(path: Path) -> Urdf | None:
+def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
     """A URDF file as MuJoCo can read it; None for another one, of which MuJoCo says what is wrong."""
     content = path.read_bytes()
     try:
@@ -100,7 +108,21 @@ def _urdf(path: Path) -> Urdf | None:
             root = ET.fromstring(re.sub(rb"([<\s/][A-Za-z_][\w.-]*):(?=[A-Za-z_][\w.-]*[\s=/>])", rb"\1_", content))
     except ET.ParseError as error:
         raise UnsupportedSceneError(f"{path}: no XML ({error}). Correct the file.") from error
-    return prepare(path, root) if root.tag == "robot" else None
+    return prepare(path, root, strict_inertia) if root.tag == "robot" else None
+
+
+@contextlib.contextmanager
+def _listening(path: Path) -> Iterator[None]:
+    """Pass on what MuJoCo warns of, which it would write to a file in the working directory."""
+    said: list[str] = []
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(said.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(handler)
+    if said:
+        warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(said))}. Correct the file.", stacklevel=6)
 
 
 def _parsed(path: Path, read: Any) -> Any:
@@ -157,7 +179,7 @@ def _compiled(path: Path, spec: Any) -> Any:
             if found[0] and found[0][1] not in light:
                 light.append(found[0][1])
                 body = spec.body(light[-1])
-                body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
+                body.explicitinertial, body.mass, body.inertia = True, SCREW[0], [SCREW[1]] * 3
             elif found[1] and found[1][1] not in flat:
                 flat.append(found[1][1])
                 _flatten(spec, flat[-1])
@@ -165,7 +187,8 @@ def _compiled(path: Path, spec: Any) -> Any:
                 raise _refused(path, error) from error
     if light:
         warnings.warn(
-            f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an <inertial>.",
+            f"{path}: links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light)}. Give them an "
+            "<inertial>.",
             stacklevel=5,
         )
     if flat:
@@ -267,7 +290,7 @@ def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]], velocity_lim
             if _KINDS[model.jnt_type[joint]] == "axes"
         ]
         for axis in axes:
-            axis.velocity_limit = velocity_limits.get(axis.name, axis.velocity_limit)
+            axis.max_velocity = velocity_limits.get(axis.name, axis.max_velocity)
         axes_of_inertia = matrices(model.body_iquat[number])
         bodies.append(
             Body(
@@ -297,6 +320,7 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
         joint=f"{body}/{name.strip('/')}",
         usd_name="linear" if linear else "angular",
         linear=bool(linear),
+        anchor=model.jnt_pos[joint].copy(),
         direction=model.jnt_axis[joint].copy(),
         lower=float(lower),
         upper=float(upper),
@@ -308,10 +332,8 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
         drive_stiffness=sum((law.kp for law in laws), 0.0),
         drive_damping=sum((law.kd for law in laws), 0.0),
         drive_limit=_bounds(model, joint, laws)[1],
+        reference=float(model.qpos0[place]),
         position=float(model.qpos0[place]),
-        velocity=0.0,
-        position_target=0.0,
-        velocity_target=0.0,
     )
 
 

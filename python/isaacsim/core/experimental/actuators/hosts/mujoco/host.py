@@ -21,6 +21,7 @@ from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
 from ...specs.motors import MotorConfig
+from ...usd.physics.scene import Scene
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
@@ -32,7 +33,6 @@ from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
-from .scene import Scene
 
 # properties of joints, and what of an axis has them
 _FIELDS = {
@@ -40,7 +40,7 @@ _FIELDS = {
     **{
         "position_targets": "position_target",
         "velocity_targets": "velocity_target",
-        "max_velocities": "velocity_limit",
+        "max_velocities": "max_velocity",
     },
     **{"lower_limits": "lower", "upper_limits": "upper", "armatures": "armature"},
     **{"static_frictions": "friction", "dynamic_frictions": "friction", "viscous_frictions": "damping"},
@@ -83,14 +83,16 @@ class MujocoHost:
         source: USD stage in metres, or the scene of a file.
         dt: Physics step [s].
         num_envs: Number of copies.
+        strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
     """
 
     engine = "MuJoCo"
 
-    def __init__(self, source: Any, dt: float, num_envs: int) -> None:
+    def __init__(self, source: Any, dt: float, num_envs: int, *, strict_inertia: bool = False) -> None:
         self._file = source if isinstance(source, Scene) else None
         self.stage: Any = None if self._file else source
         self.dt, self.num_envs = dt, num_envs
+        self._strict_inertia = strict_inertia
         self._every_env = np.arange(num_envs)[:, None]
         self.bus = EventBus()
         self.generation = 0
@@ -208,6 +210,19 @@ class MujocoHost:
         data = self._batch.get_data(env)
         mujoco.mj_forward(self._batch.get_model(env), data)
         return data
+
+    def picture(self, env: int = 0) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """A model with all that is to be seen, and its data as one environment is; physics goes without the former."""
+        now = self.data(env)
+        if self._drawn is None:
+            self._drawn, _ = build_model(self._seen(), self.dt)
+        seen = mujoco.MjData(self._drawn)
+        seen.qpos[:] = now.qpos
+        for name in ("body_pos", "body_quat"):
+            getattr(self._drawn, name)[:] = self._fields.read(name)[env]
+        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight):
+            compute(self._drawn, seen)
+        return self._drawn, seen
 
     # backend of the articulations
 
@@ -398,7 +413,7 @@ class MujocoHost:
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        self._scene = scene = self._file or _read(self.stage)
+        self._scene = scene = self._file or _read(self.stage, self._strict_inertia)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
         self._compile()
@@ -407,9 +422,17 @@ class MujocoHost:
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
 
+    def _seen(self) -> Scene:
+        """The scene with all that is to be seen; files are read with it."""
+        if self._file is not None:
+            return self._file
+        from ...usd.physics.read import with_drawn
+
+        return with_drawn(self.stage, self._scene)
+
     def _compile(self) -> None:
         """Make the model of what was read of the stage, with sensors of what is observed."""
-        scene, self._sensed = self._scene, self._observed()
+        scene, self._sensed, self._drawn = self._scene, self._observed(), None
         self.model, self._address = build_model(scene, self.dt, sorted(self._sensed))
         sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
         self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
@@ -572,11 +595,11 @@ class MujocoHost:
         return speeds
 
 
-def _read(stage: Any) -> Scene:
+def _read(stage: Any, strict_inertia: bool) -> Scene:
     """The physics of a stage; whoever has files only needs no USD."""
-    from .newton_reader import read_scene
+    from ...usd.physics.read import read_scene
 
-    return read_scene(stage)
+    return read_scene(stage, strict_inertia=strict_inertia)
 
 
 def _edits_of(stage: Any) -> Any:
@@ -613,7 +636,7 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
                         place(joint)
                         for body in bodies
                         if body.parent >= 0 or body.kind not in ("fixed", "free")
-                        for joint in dict.fromkeys([axis.joint for axis in body.axes] or [body.joint])
+                        for joint in body.joints
                     ),
                     floating=bodies[0].kind == "free",
                 )

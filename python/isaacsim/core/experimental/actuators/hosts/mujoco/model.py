@@ -14,8 +14,8 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
-from .scene import Axis, Body, Scene, Shape
 
 _GEOMETRIES = {
     "PLANE": mujoco.mjtGeom.mjGEOM_PLANE,
@@ -28,6 +28,10 @@ _GEOMETRIES = {
 }
 # half extents [m] at which an infinite plane is drawn
 _PLANE_SIZE = [50.0, 50.0, 0.1]
+# how far apart [m] the two points are that a hinge that closes a loop keeps together
+_HINGE_SPAN = 0.1
+# a group of geometry that pictures leave out
+_HIDDEN = 3
 # what ends the names of the two drives of an axis
 _DRIVES = ("/position", "/velocity")
 # its defaults are MuJoCo's, whatever those of a file are
@@ -49,10 +53,16 @@ class DriveAddress(AxisAddress):
 def build_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjModel, DriveAddress]:
     """Return the compiled model of `scene`, and where its axes stand; see `describe_model`."""
     spec, names = describe_model(scene, dt, contact_links)
+    handler = mujoco.get_mju_user_warning()
+    if scene.spec is not None:
+        # what MuJoCo warns of was told when the file was read
+        mujoco.set_mju_user_warning(lambda _message: None)
     try:
         model = spec.compile()
     except ValueError as error:
         raise UnsupportedSceneError(f"MuJoCo cannot build this stage: {error}. Correct the prim it names.") from error
+    finally:
+        mujoco.set_mju_user_warning(handler)
     axes = [axis for articulation in scene.articulations for axis in articulation.axes]
     return model, _addresses(model, [names[id(axis)] for axis in axes])
 
@@ -102,9 +112,14 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             type=mujoco.mjtEq.mjEQ_JOINT,
             objtype=mujoco.mjtObj.mjOBJ_JOINT,
             name1=names[id(mimic.follower)],
-            name2=names[id(mimic.leader)],
-            data=[mimic.offset, mimic.ratio, *[0.0] * (mujoco.mjNEQDATA - 2)],
+            data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
+            **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
         )
+    for loop in scene.loops:
+        _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
+    for tendon in scene.tendons:
+        _add_tendon(spec, handles, tendon, names)
+    _hold_others(spec, scene, names)
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
@@ -128,16 +143,20 @@ def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.n
 
 def _axis_name(body: Body, axis: Axis) -> str:
     """MuJoCo name of an axis, unique in the model."""
-    return body.joint if len(body.axes) == 1 else f"{body.joint}:{axis.name.rsplit(':', 1)[1]}"
+    alone = sum(other.joint == axis.joint for other in body.axes) == 1
+    return axis.joint if alone else f"{axis.joint}:{axis.usd_name}"
 
 
 def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
-    handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion)
+    handle = parent.add_body(name=body.path, pos=body.position, quat=body.quaternion, gravcomp=body.weightless)
     if body.mass > 0:
         handle.explicitinertial = True
         handle.mass, handle.ipos = body.mass, body.com
-        i = body.inertia
-        handle.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+        # MuJoCo would look for the principal axes less exactly
+        moments, axes = np.linalg.eigh(body.inertia)
+        turn = np.zeros(4)
+        mujoco.mju_mat2Quat(turn, (axes * np.linalg.det(axes)).ravel())
+        handle.inertia, handle.iquat = moments, turn
     if body.kind == "free":
         handle.add_freejoint(name=body.joint)
     elif body.kind == "ball":
@@ -152,11 +171,12 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     joint = handle.add_joint(
         name=name,
         type=mujoco.mjtJoint.mjJNT_SLIDE if axis.linear else mujoco.mjtJoint.mjJNT_HINGE,
-        pos=body.anchor,
+        pos=axis.anchor,
         axis=axis.direction,
         armature=axis.armature,
         frictionloss=axis.friction,
         springref=axis.rest,
+        ref=axis.reference,
     )
     joint.damping[0], joint.stiffness[0] = axis.damping, axis.stiffness
     if axis.lower == axis.upper:
@@ -185,6 +205,61 @@ def _add_drives(spec: Any, name: str) -> None:
         )
 
 
+def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
+    """Let the drives of joints that are in no articulation act as they are authored: nobody sets their gains."""
+    robots = {id(axis) for articulation in scene.articulations for axis in articulation.axes}
+    others = [axis for body in scene.bodies for axis in body.axes if id(axis) not in robots]
+    for axis in others:
+        name, gains = names[id(axis)], (axis.drive_stiffness, axis.drive_damping)
+        targets = axis.position_target, axis.velocity_target
+        for suffix, gain, target, place in zip(_DRIVES, gains, targets, (1, 2), strict=True):
+            bias = np.zeros(10)
+            bias[0], bias[place] = gain * target, -gain
+            spec.actuator(name + suffix).biasprm = bias
+
+
+def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, str]) -> None:
+    added = spec.add_tendon(name=tendon.name, springlength=tendon.rest)
+    for name, value in tendon.values.items():
+        place = getattr(added, name)
+        if np.ndim(place):
+            # newer versions have polynomials
+            place[0] = value
+        else:
+            setattr(added, name, value)
+    if tendon.limits is not None:
+        added.limited, added.range = mujoco.mjtLimited.mjLIMITED_TRUE, tendon.limits
+    for number, part in enumerate(tendon.path):
+        if isinstance(part, tuple):
+            added.wrap_joint(names[id(part[0])], part[1])
+            continue
+        if number:
+            added.wrap_pulley(1.0)
+        for point, (body, place) in enumerate(part):
+            site = f"{tendon.name}/{number}.{point}"
+            handles[body + 1].add_site(name=site, pos=place, group=5)
+            added.wrap_site(site)
+
+
+def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
+    """A joint as constraints between sites: where they are is where they shall meet."""
+
+    def connect(kind: Any, end: str, shift: float = 0.0) -> None:
+        names = [f"{loop.joint}/{side}{end}" for side in (0, 1)]
+        for handle, name, (position, quaternion) in zip(handles, names, loop.frames, strict=True):
+            along = np.zeros(3)
+            mujoco.mju_rotVecQuat(along, np.array([0.0, 0.0, shift]), quaternion)
+            handle.add_site(name=name, pos=position + along, quat=quaternion, group=5)
+        spec.add_equality(
+            name=f"{loop.joint}{end}", type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=names[0], name2=names[1]
+        )
+
+    connect(mujoco.mjtEq.mjEQ_WELD if loop.kind == "fixed" else mujoco.mjtEq.mjEQ_CONNECT, "")
+    if loop.kind == "hinge":
+        # two points of an axis that meet are a hinge
+        connect(mujoco.mjtEq.mjEQ_CONNECT, "/axis", _HINGE_SPAN)
+
+
 def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
     geometry: dict[str, Any] = {"size": shape.size}
     if shape.kind == "PLANE":
@@ -200,10 +275,11 @@ def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
         type=_GEOMETRIES[shape.kind],
         pos=shape.position,
         quat=shape.quaternion,
-        contype=int(shape.collides),
-        conaffinity=int(shape.collides),
+        contype=shape.touches[0] if shape.collides else 0,
+        conaffinity=shape.touches[1] if shape.collides else 0,
         friction=[shape.friction, 0.005, 0.0001],
         rgba=shape.color,
+        group=_HIDDEN if shape.hidden else 0,
         mass=0.0,
         **geometry,
     )

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import UnsupportedSceneError
-from .inertia import repaired
+from ...usd.physics.inertias import ROUNDING, repaired, tell_of_inertias
 
 _READABLE = (".stl", ".obj", ".msh")
 _FIXED = "fixed"
@@ -48,12 +48,13 @@ class Urdf:
     massless: set[str] = field(default_factory=set)
 
 
-def prepare(path: Path, robot: ET.Element) -> Urdf:
+def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     """Return a URDF file as MuJoCo can read it.
 
     Args:
         path: Of the file.
         robot: Its root element; it is changed.
+        strict_inertia: Whether inertias that no body can have are refused, and not repaired.
 
     Raises:
         UnsupportedSceneError: It is a template, or meshes that collide are missing.
@@ -76,7 +77,7 @@ def prepare(path: Path, robot: ET.Element) -> Urdf:
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
     folder = _set_options(robot, path.parent)
     _take_meshes(path, robot, folder, made.meshes)
-    _repair_inertias(path, robot, made.massless)
+    _repair_inertias(path, robot, made.massless, strict_inertia)
     _free_root(robot)
     made.xml = ET.tostring(robot, "unicode")
     return made
@@ -195,9 +196,9 @@ def _content(file: Path) -> bytes:
     return bytes(80) + len(faces).to_bytes(4, "little") + faces.tobytes() if len(faces) else content
 
 
-def _repair_inertias(path: Path, robot: ET.Element, massless: set[str]) -> None:
+def _repair_inertias(path: Path, robot: ET.Element, massless: set[str], strict: bool) -> None:
     """Make inertias that no body has the nearest ones that a body can have, and note links that have no mass."""
-    changed = []
+    changed: dict[str, float] = {}
     for link in robot.iter("link"):
         inertial, mass = link.find("inertial"), link.find("inertial/mass")
         if inertial is None:
@@ -217,16 +218,12 @@ def _repair_inertias(path: Path, robot: ET.Element, massless: set[str]) -> None:
         for name, row, column in _INERTIA:
             inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
         new, change = repaired(inertia)
-        if change:
-            changed.append(f"{link.get('name')} (by {change:.2g} kg m²)")
+        if change > 0.0:
+            if change > ROUNDING:
+                changed[link.get("name", "")] = change
             for name, row, column in _INERTIA:
                 element.set(name, repr(float(new[row, column])))
-    if changed:
-        warnings.warn(
-            f"{path}: inertias that no body has, for their principal moments must be > 0 and A + B >= C, are made the "
-            f"nearest that one can have: {', '.join(changed)}. Correct the file.",
-            stacklevel=7,
-        )
+    tell_of_inertias(f"{path}: ", changed, strict, stacklevel=8)
 
 
 def _free_root(robot: ET.Element) -> None:

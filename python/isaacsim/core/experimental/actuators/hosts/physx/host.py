@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import HostError, SimulationDivergedError
 from ...usd.joint_properties import authored, axis_of
-from ...usd.stage import StageEdits, require_meters
+from ...usd.stage import StageEdits, require_si
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
@@ -242,7 +242,7 @@ class PhysxHost:
 
     def _load(self) -> PhysxScene:
         """Read the stage."""
-        require_meters(self.stage)
+        require_si(self.stage)
         scene = PhysxScene(self.stage)
         self.gravity = scene.gravity
         self._robots, offset = [], 0

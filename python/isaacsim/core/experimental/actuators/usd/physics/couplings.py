@@ -1,0 +1,98 @@
+"""Joints that follow others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pxr import Sdf, Usd
+
+from ...errors import UnsupportedSceneError
+from ..schema import applied_schemas
+from .scene import Axis, Mimic
+
+
+def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: float) -> list[Mimic]:
+    """Axes that follow others, whether or not USD knows the schemas that say so.
+
+    `NewtonMimicAPI`, which MuJoCo's joint equality adds powers to, and `PhysxMimicJointAPI`. What would follow on a
+    joint without an axis stays where it is; what would follow one keeps the position that has it.
+
+    Args:
+        stage: Where the joints are.
+        axes: Of each joint in the tree, fixed ones included.
+        length: The stage's unit of length [m].
+
+    Raises:
+        UnsupportedSceneError: The joint to follow is not in the tree, or one of the two has several axes.
+    """
+    mimics = []
+    for path, own in axes.items():
+        prim = stage.GetPrimAtPath(path)
+        schemas = applied_schemas(prim)
+        for schema in schemas:
+            name, _, instance = schema.partition(":")
+            if name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas):
+                if not _get(prim, "newton:mimicEnabled", True):
+                    continue
+                relation = _newton_leader(prim)
+                coefficients = _newton_coefficients(prim, own, length)
+            elif name == "PhysxMimicJointAPI":
+                relation = f"physxMimicJoint:{instance}:referenceJoint"
+                gearing, offset = (
+                    float(_get(prim, f"physxMimicJoint:{instance}:{one}", fallback))
+                    for one, fallback in (("gearing", 1.0), ("offset", 0.0))
+                )
+                # PhysX: position + gearing · that of the leader + offset = 0
+                coefficients = (-offset * _unit(own, length), -gearing, 0.0, 0.0, 0.0)
+            else:
+                continue
+            if own:
+                mimics.append(_mimic(prim, relation, own, axes, coefficients))
+    return mimics
+
+
+def _mimic(
+    prim: Usd.Prim, relation: str, own: list[Axis], axes: Mapping[Sdf.Path, list[Axis]], coefficients: Any
+) -> Mimic:
+    targets = prim.GetRelationship(relation).GetForwardedTargets() if prim.GetRelationship(relation) else []
+    if not targets or targets[0] not in axes:
+        leader = f"<{targets[0]}>" if targets else "nothing"
+        raise UnsupportedSceneError(
+            f"<{prim.GetPath()}> follows {leader} ({relation}): must be a joint that closes no loop. Correct the "
+            "relationship, or remove the schema."
+        )
+    leaders = axes[targets[0]]
+    if len(own) > 1 or len(leaders) > 1:
+        raise UnsupportedSceneError(
+            f"<{prim.GetPath()}> follows <{targets[0]}> and one of them has several axes: not simulated here. Split "
+            "the joint."
+        )
+    return Mimic(own[0], leaders[0] if leaders else None, coefficients)
+
+
+def _newton_leader(prim: Usd.Prim) -> str:
+    """The relationship that names the joint to follow; assets of an older MuJoCo converter have another."""
+    own = prim.GetRelationship("newton:mimicJoint")
+    return "newton:mimicJoint" if own and own.HasAuthoredTargets() else "mjc:target"
+
+
+def _newton_coefficients(prim: Usd.Prim, own: list[Axis], length: float) -> tuple[float, ...]:
+    offset = _get(prim, "newton:mimicCoef0", None)
+    # the older attributes are in radians
+    first = _get(prim, "mjc:coef0", 0.0) if offset is None else float(offset) * _unit(own, length)
+    ratio = _get(prim, "newton:mimicCoef1", None)
+    second = _get(prim, "mjc:coef1", 1.0) if ratio is None else ratio
+    more = (float(_get(prim, f"mjc:coef{power}", 0.0)) for power in (2, 3, 4))
+    return (float(first), float(second), *more)
+
+
+def _unit(own: list[Axis], length: float) -> float:
+    return length if own and own[0].linear else math.radians(1.0)
+
+
+def _get(prim: Usd.Prim, name: str, fallback: Any) -> Any:
+    attribute = prim.GetAttribute(name)
+    value = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
+    return fallback if value is None else value

@@ -1,0 +1,81 @@
+"""Where things stand, in double precision and metres."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pxr import Gf, Usd, UsdGeom
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A place and a rotation, seen from another frame."""
+
+    place: Gf.Vec3d
+    turn: Gf.Quatd
+
+    def __matmul__(self, other: Frame) -> Frame:
+        """`other`, which is seen from this frame, as seen from where this one is seen."""
+        return Frame(self.place + self.turn.Transform(other.place), (self.turn * other.turn).GetNormalized())
+
+    def inverse(self) -> Frame:
+        """The frame it is seen from, as seen from it."""
+        back = self.turn.GetInverse()
+        return Frame(-back.Transform(self.place), back)
+
+    @property
+    def position(self) -> np.ndarray:
+        """The place [m]."""
+        return np.array(self.place)
+
+    @property
+    def quaternion(self) -> np.ndarray:
+        """The rotation, (w, x, y, z)."""
+        return np.array([self.turn.GetReal(), *self.turn.GetImaginary()])
+
+    def distance(self, other: Frame) -> tuple[float, float]:
+        """How far apart two frames are, in metres and radians."""
+        apart = (self.turn.GetInverse() * other.turn).GetNormalized()
+        sine = apart.GetImaginary().GetLength()
+        return (self.place - other.place).GetLength(), 2 * float(np.arctan2(sine, abs(apart.GetReal())))
+
+
+HERE = Frame(Gf.Vec3d(0.0), Gf.Quatd(1.0))
+
+
+def frame(place: Gf.Vec3f, turn: Gf.Quatf, length: float) -> Frame:
+    """A frame of the parser; `length` is the unit of its lengths [m]."""
+    exact = Gf.Quatd(turn)
+    return Frame(Gf.Vec3d(place) * length, exact.GetNormalized() if exact.GetLength() > 0 else Gf.Quatd(1.0))
+
+
+class Places:
+    """Where prims stand in the world.
+
+    Args:
+        length: The stage's unit of length [m].
+    """
+
+    def __init__(self, length: float) -> None:
+        self._length = length
+        self._cache = UsdGeom.XformCache(Usd.TimeCode.Default())
+
+    def matrix(self, prim: Usd.Prim) -> Gf.Matrix4d:
+        """From the prim to the world, in the stage's units; rows are what its axes become."""
+        return self._cache.GetLocalToWorldTransform(prim)
+
+    def of(self, prim: Usd.Prim) -> Frame:
+        """The prim's frame, without its scale."""
+        matrix = self.matrix(prim).RemoveScaleShear()
+        return Frame(matrix.ExtractTranslation() * self._length, matrix.ExtractRotationQuat().GetNormalized())
+
+    def within(self, prim: Usd.Prim, body: Frame) -> np.ndarray:
+        """From the prim, in the stage's units, to a body, in metres: 4 × 4, to be multiplied from the left."""
+        matrix = np.array(self.matrix(prim)).T * self._length
+        matrix[3] = 0.0, 0.0, 0.0, 1.0
+        back = body.inverse()
+        turned = np.eye(4)
+        turned[:3, :3] = np.array(Gf.Matrix3d(back.turn)).T
+        turned[:3, 3] = back.position
+        return turned @ matrix

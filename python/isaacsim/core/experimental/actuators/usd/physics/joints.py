@@ -1,0 +1,313 @@
+"""Joints of a stage: which bodies they connect, where, and the axes they leave free."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pxr import Gf, Sdf, Usd
+
+from ...errors import UnsupportedSceneError
+from ..articulation import every_prim
+from ..axes import is_angular
+from ..joint_properties import authored, read_property
+from ..schema import applied_schemas
+from .frames import Frame, frame
+from .parsed import Parsed
+from .scene import Axis, Loop
+from .tree import WORLD, Branch, Edge
+
+# of joints with several axes, in the order in which they turn and move their body
+_MANY = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
+# constraints of MuJoCo that stand on joint prims; they leave nothing free, whatever the prim is
+_CONSTRAINTS = {"MjcEqualityConnectAPI": "ball", "MjcEqualityWeldAPI": "fixed"}
+# how far two frames may be apart that are the same, in metres and radians: USD has single precision
+_SAME = 1e-4
+# below that a pose is at joint zero
+_AT_ZERO = 1e-5
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint prim that acts: its edge, what it leaves free, and its frame in either body, the world's included."""
+
+    edge: Edge
+    kind: str
+    axes: tuple[tuple[str, str], ...]
+    frames: tuple[Frame, Frame]
+
+    def frame_in(self, body: int) -> Frame:
+        """Its frame in one of its bodies."""
+        return self.frames[0 if body == self.edge.bodies[0] else 1]
+
+
+def read_joints(
+    stage: Usd.Stage, parsed: Parsed, bodies: Mapping[Sdf.Path, int], length: float
+) -> dict[Sdf.Path, Joint]:
+    """The joints that act, by path.
+
+    Args:
+        stage: Where they are.
+        parsed: What USD's parser found.
+        bodies: Numbers of the bodies that physics moves; any other stands in the world.
+        length: The stage's unit of length [m].
+
+    Raises:
+        UnsupportedSceneError: A joint is of a kind that is not simulated here.
+    """
+    found = {}
+    for path, (kind, joint) in parsed.joints.items():
+        ends = bodies.get(joint.body0, WORLD), bodies.get(joint.body1, WORLD)
+        if not joint.jointEnabled or ends[0] == ends[1]:
+            continue
+        prim = stage.GetPrimAtPath(path)
+        constraint = next((name for name in applied_schemas(prim) if name in _CONSTRAINTS), None)
+        if constraint is not None:
+            kind = "spherical" if _CONSTRAINTS[constraint] == "ball" else "fixed"
+        if kind in ("distance", "custom"):
+            raise UnsupportedSceneError(
+                f"<{path}> is a {kind} joint: not simulated here. Replace it by a revolute, prismatic, spherical, "
+                "fixed or D6 joint, or deactivate the prim."
+            )
+        weak = bool(joint.excludeFromArticulation) or constraint is not None
+        frames = (
+            frame(joint.localPose0Position, joint.localPose0Orientation, length),
+            frame(joint.localPose1Position, joint.localPose1Orientation, length),
+        )
+        axes = _free_axes(prim, kind, joint)
+        rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
+        found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
+    if len({frozenset(joint.edge.bodies) for joint in found.values()}) < len(found):
+        # several between the same two bodies are one behind the other as the stage has them
+        return {path: found[path] for prim in every_prim(stage.GetPseudoRoot()) if (path := prim.GetPath()) in found}
+    return found
+
+
+def serial(joints: Sequence[Joint]) -> int:
+    """How many joints between the same two bodies are one behind the other, as several axes of one.
+
+    Those of which each leaves an axis free, at joint zero the bodies are in the same place for all of them, and no two
+    turn about the same axis: that is no door with two hinges.
+    """
+    first = joints[0]
+    if not first.axes:
+        return 1
+    pose = _pose(first, *first.edge.bodies)
+    turning = [Gf.Vec3d(0.0)]
+    for count, joint in enumerate(joints):
+        if not joint.axes or joint.edge.weak != first.edge.weak:
+            return count
+        if any(far > _SAME for far in _pose(joint, *first.edge.bodies).distance(pose)):
+            return count
+        here = [_direction(joint, first.edge.bodies[1], letter) for name, letter in joint.axes if is_angular(name)]
+        if any(abs(Gf.Dot(one, other)) > 1 - _SAME for one in here for other in turning):
+            return count
+        turning += here
+    return len(joints)
+
+
+def pose_at_zero(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> Frame:
+    """Where a body is in its parent while all positions of its joints are 0."""
+    return _pose(joints[branch.joints[0].path], branch.parent, branch.body)
+
+
+def axes_of(branch: Branch, joints: Mapping[Sdf.Path, Joint]) -> list[Axis]:
+    """The axes on which a body moves in its parent, from the parent on; those of a joint with several are named so."""
+    carriers = [joints[edge.path] for edge in branch.joints]
+    found = []
+    for joint in carriers:
+        backward = joint.edge.bodies[1] != branch.body
+        child = joint.frame_in(branch.body)
+        for usd_name, letter in reversed(joint.axes) if backward else joint.axes:
+            name = joint.edge.path.name
+            direction = _direction(joint, branch.body, letter) * (-1.0 if backward else 1.0)
+            found.append(
+                Axis(
+                    name=f"{name}:{usd_name}" if len(joint.axes) > 1 else name,
+                    joint=str(joint.edge.path),
+                    usd_name=usd_name,
+                    linear=not is_angular(usd_name),
+                    anchor=child.position,
+                    direction=np.array(direction),
+                )
+            )
+    return found
+
+
+def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
+    """Fill in what the stage says of axes: limits, drives, friction, armature, springs, the state they begin in.
+
+    Args:
+        stage: Where the joints are.
+        axes: Of all robots.
+        degrees: Whether angles of MuJoCo's attributes are in degrees.
+
+    Raises:
+        UnsupportedSceneError: A lower limit lies above its upper one.
+    """
+    if not axes:
+        return
+    places = [(axis.joint, axis.usd_name) for axis in axes]
+    fields = {
+        "lower": "lower_limits",
+        "upper": "upper_limits",
+        "drive_stiffness": "stiffnesses",
+        "drive_damping": "dampings",
+        "drive_limit": "max_efforts",
+        "position_target": "position_targets",
+        "velocity_target": "velocity_targets",
+        "max_velocity": "max_velocities",
+    }
+    for field, name in fields.items():
+        for axis, value in zip(axes, read_property(stage, name, places).tolist(), strict=True):
+            setattr(axis, field, value)
+    _read_friction(stage, axes, places)
+    for axis in axes:
+        _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
+        if axis.lower > axis.upper:
+            raise UnsupportedSceneError(
+                f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
+                "Swap the limits."
+            )
+
+
+def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
+    """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is."""
+    prim = stage.GetPrimAtPath(axis.joint)
+    unit = length if axis.linear else math.radians(1.0)
+    position, velocity = (
+        attribute.Get() if (attribute := prim.GetAttribute(f"state:{axis.usd_name}:physics:{name}")) else None
+        for name in ("position", "velocity")
+    )
+    return None if position is None else position * unit, (velocity or 0.0) * unit
+
+
+def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
+    """Where a body stands on its only axis, and how far off it.
+
+    Args:
+        axis: The axis.
+        pose: Of the body, as seen from where it is at joint zero.
+
+    Returns:
+        The position [rad or m], and the distance [rad or m] that no position takes away.
+    """
+    direction, anchor = Gf.Vec3d(*axis.direction.tolist()), Gf.Vec3d(*axis.anchor.tolist())
+    if axis.linear:
+        position = Gf.Dot(pose.place, direction)
+        moved = Frame(direction * position, Gf.Quatd(1.0))
+    else:
+        position = 2 * math.atan2(Gf.Dot(pose.turn.GetImaginary(), direction), pose.turn.GetReal())
+        position = math.remainder(position, 2 * math.pi)
+        turn = Gf.Quatd(math.cos(position / 2), direction * math.sin(position / 2))
+        moved = Frame(anchor - turn.Transform(anchor), turn)
+    return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
+
+
+def loop_of(joint: Joint, numbers: Mapping[int, int]) -> Loop:
+    """A joint as a constraint between bodies that have other numbers now.
+
+    Raises:
+        UnsupportedSceneError: MuJoCo has none such.
+    """
+    kinds = {"fixed": "fixed", "spherical": "ball", "revolute": "hinge"}
+    if joint.kind not in kinds:
+        raise UnsupportedSceneError(
+            f"<{joint.edge.path}> is a {joint.kind} joint that closes a loop: only fixed, revolute and spherical ones "
+            "can here. Set physics:excludeFromArticulation of another joint of the loop."
+        )
+    frames = joint.frames
+    if joint.kind == "revolute":
+        ((_, letter),) = joint.axes
+        turn = Gf.Quatd(Gf.Rotation(Gf.Vec3d(0, 0, 1), _unit(letter)).GetQuat())
+        frames = tuple(Frame(one.place, one.turn * turn) for one in frames)
+    return Loop(
+        str(joint.edge.path),
+        kinds[joint.kind],
+        (numbers[joint.edge.bodies[0]], numbers[joint.edge.bodies[1]]),
+        tuple((one.position, one.quaternion) for one in frames),  # pyright: ignore[reportArgumentType]
+    )
+
+
+def _free_axes(prim: Usd.Prim, kind: str, joint: Any) -> tuple[tuple[str, str], ...]:
+    """Names of what a joint leaves free, and the letters of their axes."""
+    if kind in ("revolute", "prismatic"):
+        return (("angular" if kind == "revolute" else "linear", "XYZ"[int(joint.axis)]),)
+    if kind != "d6":
+        return ()
+    locked = {name for name in _MANY if _low(prim, name) > _high(prim, name)}
+    return tuple((name, name[-1]) for name in _MANY if name not in locked)
+
+
+def _low(prim: Usd.Prim, axis: str) -> float:
+    return _limit(prim, axis, "low", -math.inf)
+
+
+def _high(prim: Usd.Prim, axis: str) -> float:
+    return _limit(prim, axis, "high", math.inf)
+
+
+def _limit(prim: Usd.Prim, axis: str, side: str, fallback: float) -> float:
+    attribute = prim.GetAttribute(f"limit:{axis}:physics:{side}")
+    value = attribute.Get() if attribute else None
+    return fallback if value is None else value
+
+
+def _is_driven(prim: Usd.Prim) -> bool:
+    return any(name.startswith("PhysicsDriveAPI:") for name in applied_schemas(prim))
+
+
+def _pose(joint: Joint, parent: int, child: int) -> Frame:
+    return joint.frame_in(parent) @ joint.frame_in(child).inverse()
+
+
+def _direction(joint: Joint, body: int, letter: str) -> Gf.Vec3d:
+    return joint.frame_in(body).turn.Transform(_unit(letter))
+
+
+def _unit(letter: str) -> Gf.Vec3d:
+    return Gf.Vec3d.Axis("XYZ".index(letter))
+
+
+def _read_friction(stage: Usd.Stage, axes: Sequence[Axis], places: Sequence[tuple[str, str]]) -> None:
+    """Friction and armature of axes, by the attributes of newton and PhysX."""
+    static, dynamic = (authored(stage, f"{kind}_frictions", places) for kind in ("static", "dynamic"))
+    if apart := [axis.joint for axis, gap in zip(axes, np.abs(static - dynamic).tolist(), strict=True) if gap > 0]:
+        warnings.warn(
+            f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
+            "static one. Author the same for both.",
+            stacklevel=4,
+        )
+    columns = {
+        "friction": np.where(np.isnan(static), dynamic, static),
+        "armature": authored(stage, "armatures", places),
+        "damping": authored(stage, "viscous_frictions", places),
+    }
+    for field, values in columns.items():
+        for axis, value in zip(axes, values.tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
+
+
+def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
+    """What MuJoCo's own attributes say of an axis, where no others did."""
+    angle = math.radians(1.0) if degrees and not axis.linear else 1.0
+
+    def value(name: str) -> float:
+        attribute = prim.GetAttribute(f"mjc:{name}")
+        found = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
+        return 0.0 if found is None else float(found)
+
+    axis.armature = axis.armature or value("armature")
+    axis.friction = axis.friction or value("frictionloss")
+    axis.damping = axis.damping or value("damping")
+    axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
+    axis.reference = value("ref") * angle
+    low, high = value("actuatorfrcrange:min"), value("actuatorfrcrange:max")
+    limited = prim.GetAttribute("mjc:actuatorfrclimited")
+    if low < high and (limited.Get() if limited else None) != "false" and math.isinf(axis.drive_limit):
+        axis.drive_limit = max(abs(low), abs(high))

@@ -1,0 +1,172 @@
+"""Masses, centres of mass and inertias of bodies: authored, or those of their colliders.
+
+What is authored of a body goes before what its colliders add up to, a mass before a density, and a density of a
+collider before that of its body, which goes before that of its material.
+Source: USD, UsdPhysicsMassAPI and UsdPhysicsRigidBodyAPI::ComputeMassProperties.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pxr import Gf, Usd
+
+from ..units import StageUnits
+from .scene import Shape
+
+# [kg/m³], that of water
+_DENSITY = 1000.0
+# [m], of the sphere that a mass without any shape is
+_RADIUS = 0.1
+
+
+@dataclass(frozen=True)
+class Mass:
+    """Mass [kg], centre of mass [m] in the body's frame, and inertia [kg·m²] about it in that frame's directions."""
+
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+
+
+NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+def mass_of(
+    prim: Usd.Prim, scale: Sequence[float], colliders: Iterable[tuple[Usd.Prim, Shape, float]], units: StageUnits
+) -> Mass:
+    """The mass of a body.
+
+    Args:
+        prim: The body.
+        scale: Of the body, which places of it are scaled with.
+        colliders: Its colliders, with the density of the material of each [kg/m³], 0 for none.
+        units: Those of the stage.
+    """
+    authored = _positive(prim, "mass", units.mass)
+    density = _positive(prim, "density", units.mass / units.length**3)
+    total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
+    inertia, com = _inertia(prim, units), _com(prim, scale, units)
+    mass = authored or total.mass
+    if mass <= 0.0:
+        return NOTHING
+    if total.mass <= 0.0:
+        total = Mass(mass, np.zeros(3) if com is None else com, 0.4 * mass * _RADIUS**2 * np.eye(3))
+    if inertia is None:
+        inertia = total.inertia * (mass / total.mass)
+        if com is not None:
+            inertia = inertia + mass * _spread(com - total.com)
+    return Mass(mass, total.com if com is None else com, inertia)
+
+
+def _collider_mass(prim: Usd.Prim, shape: Shape, material: float, body: float, units: StageUnits) -> Mass:
+    solid = _solid(shape)
+    mass = _positive(prim, "mass", units.mass)
+    if not mass:
+        mass = solid.mass * (_positive(prim, "density", units.mass / units.length**3) or body or material or _DENSITY)
+    if solid.mass <= 0.0:
+        return NOTHING
+    return Mass(mass, solid.com, solid.inertia * (mass / solid.mass))
+
+
+def _sum(parts: Iterable[Mass]) -> Mass:
+    """Several masses as one."""
+    parts = [part for part in parts if part.mass > 0.0]
+    if not parts:
+        return NOTHING
+    mass = sum(part.mass for part in parts)
+    com = np.sum([part.mass * part.com for part in parts], axis=0) / mass
+    return Mass(mass, com, np.sum([part.inertia + part.mass * _spread(part.com - com) for part in parts], axis=0))
+
+
+def _spread(offset: np.ndarray) -> np.ndarray:
+    """Inertia of a point of unit mass at an offset."""
+    return float(offset @ offset) * np.eye(3) - np.outer(offset, offset)
+
+
+def _solid(shape: Shape) -> Mass:
+    """The shape at unit density, in the frame of its body."""
+    if shape.kind == "MESH":
+        assert shape.vertices is not None and shape.faces is not None
+        solid = _mesh(shape.vertices, shape.faces)
+    else:
+        volume, diagonal = _primitive(shape.kind, *shape.size)
+        solid = Mass(volume, np.zeros(3), volume * np.diag(diagonal))
+    turn = np.array(Gf.Matrix3d(Gf.Quatd(*shape.quaternion.tolist()))).T
+    return Mass(solid.mass, shape.position + turn @ solid.com, turn @ solid.inertia @ turn.T)
+
+
+def _primitive(kind: str, a: float, b: float = 0.0, c: float = 0.0) -> tuple[float, list[float]]:
+    """Volume, and inertia per mass, of a shape of this kind and size."""
+    if kind == "SPHERE":
+        return 4 / 3 * math.pi * a**3, [0.4 * a**2] * 3
+    if kind == "ELLIPSOID":
+        return 4 / 3 * math.pi * a * b * c, [(b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5]
+    if kind == "BOX":
+        return 8 * a * b * c, [(b * b + c * c) / 3, (a * a + c * c) / 3, (a * a + b * b) / 3]
+    if kind == "CYLINDER":
+        side = a * a / 4 + b * b / 3
+        return 2 * math.pi * a * a * b, [side, side, a * a / 2]
+    if kind == "CAPSULE":
+        tube, caps = 2 * math.pi * a * a * b, 4 / 3 * math.pi * a**3
+        # the centre of a half sphere is 3/8 of its radius from its middle
+        side = tube * (a * a / 4 + b * b / 3) + caps * (0.4 * a * a + b * b + 0.75 * a * b)
+        along = tube * a * a / 2 + caps * 0.4 * a * a
+        return tube + caps, [side / (tube + caps), side / (tube + caps), along / (tube + caps)]
+    return 0.0, [0.0] * 3
+
+
+def _mesh(vertices: np.ndarray, faces: np.ndarray) -> Mass:
+    """A closed mesh, however its faces are wound."""
+    if not len(faces):
+        return NOTHING
+    middle = vertices.mean(axis=0)
+    a, b, c = (vertices[faces[:, corner]] - middle for corner in range(3))
+    parts = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6
+    volume = float(parts.sum())
+    if abs(volume) <= 1e-9 * float(np.ptp(vertices, axis=0).max()) ** 3:
+        return NOTHING
+    com = np.einsum("i,ij->j", parts, a + b + c) / (4 * volume)
+    corners = a + b + c
+    moments = sum(np.einsum("i,ij,ik->jk", parts, one, one) for one in (a, b, c, corners)) / 20
+    moments = moments - volume * np.outer(com, com)
+    inertia = np.trace(moments) * np.eye(3) - moments
+    return Mass(abs(volume), middle + com, inertia * math.copysign(1.0, volume))
+
+
+def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
+    """A number that counts where it is positive and finite; 0 elsewhere."""
+    value = _get(prim, f"physics:{name}")
+    return float(value) * unit if value is not None and math.isfinite(value) and value > 0 else 0.0
+
+
+def _com(prim: Usd.Prim, scale: Sequence[float], units: StageUnits) -> np.ndarray | None:
+    value = _get(prim, "physics:centerOfMass")
+    if value is None or not all(map(math.isfinite, value)):
+        return None
+    return np.array(value, float) * np.array(scale, float) * units.length
+
+
+def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
+    """The authored inertia: that of newton's schema, or a diagonal one in its own frame."""
+    unit = units.mass * units.length**2
+    compact = _get(prim, "newton:inertia")
+    if compact is not None and len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
+        xx, yy, zz, xy, xz, yz = map(float, compact)
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * unit
+    diagonal = _get(prim, "physics:diagonalInertia")
+    if diagonal is None or not all(map(math.isfinite, diagonal)) or not any(diagonal):
+        return None
+    axes = _get(prim, "physics:principalAxes")
+    turn = Gf.Quatd(axes) if axes is not None and axes.GetLength() > 0 else Gf.Quatd(1.0)
+    frame = np.array(Gf.Matrix3d(turn.GetNormalized())).T
+    return frame @ np.diag(np.array(diagonal, float)) @ frame.T * unit
+
+
+def _get(prim: Usd.Prim, name: str) -> Any:
+    attribute = prim.GetAttribute(name)
+    return attribute.Get() if attribute else None
