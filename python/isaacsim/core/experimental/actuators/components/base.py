@@ -185,6 +185,12 @@ class Controller(Component):
     """A law that turns targets and measurements into an effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
+    custom_inputs: tuple[str, ...] = ()
+    """Names of arrays of the caller's that `compute` takes as `custom_inputs`, float32, one number per joint axis.
+
+    They are looked for on the control object, or given by `set_custom_input`; of one that is not there `compute` gets
+    None. A controller with names overrides `compute`.
+    """
     _new_state: tuple[wp.array, ...] = ()
 
     def finalize(self, device: Any, num_actuators: int) -> None:

@@ -3,12 +3,14 @@
     effort = network(features) · effort_scale + effort_mean
 
 Feedforward, bias and, but for what a GRU asks for, the target velocity are ignored. The features are those of each
-class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU and in Warp elsewhere.
+class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU and in Warp elsewhere. A network with a
+column of the caller's own computes arrays instead, between the phases of a step, where that column is handed over.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar
@@ -77,6 +79,7 @@ class ControllerNeural(Controller):
                 "of that kind."
             )
         self.metadata = check_metadata(self.checkpoint.metadata, self.network)
+        self.custom_inputs = self.metadata.custom_inputs
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
@@ -110,11 +113,14 @@ class ControllerNeural(Controller):
 
     @property
     def network_law(self) -> NetworkLaw | None:
-        """What a plan runs instead of `compute`; None where it is no data, or a subclass computes otherwise."""
+        """What a plan runs instead of `compute`.
+
+        None where it is no data, takes a column of the caller's own, or a subclass computes otherwise.
+        """
         own = type(self)
         built_in = next(base for base in own.__mro__ if base.__module__.startswith(f"{__package__}."))
         alike = all(getattr(own, name) is getattr(built_in, name) for name in _COMPUTATION)
-        return self.law if alike and isinstance(self.network, Network) else None
+        return self.law if alike and isinstance(self.network, Network) and not self.custom_inputs else None
 
     def is_stateful(self) -> bool:
         """Whether anything is remembered from one step to the next: yes."""
@@ -157,17 +163,30 @@ class ControllerNeural(Controller):
         state: Any,
         dt: float | None,
         device: Any = None,
+        *,
+        custom_inputs: Mapping[str, wp.array | None] | None = None,
     ) -> None:
         """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
 
         Raises:
-            ValueError: `dt` is not the step that the network was trained for.
-            RuntimeError: `finalize` was not called.
+            ValueError: `dt` is not the step that the network was trained for, or there is no state.
+            RuntimeError: `finalize` was not called, or there is no array for the caller's own column.
         """
         run = self._run
         self.law.require_dt(dt)
+        if state is None:
+            raise ValueError(f"{self._subject}: no current drive state: must be one of this controller. Take state().")
+        custom = None
+        for name in self.custom_inputs:
+            custom = (custom_inputs or {}).get(name)
+            if custom is None:
+                raise RuntimeError(
+                    f"{self._subject}: no array was supplied for input column {name!r}: must be one number per joint "
+                    "axis. Give it under that name, as an attribute of the control object or by set_custom_input."
+                )
         signals = positions, velocities, target_pos, target_vel
-        run.compute(signals, (pos_indices, vel_indices, target_pos_indices, target_vel_indices), self._arrays(state))
+        indices = pos_indices, vel_indices, target_pos_indices, target_vel_indices
+        run.compute(signals, indices, self._arrays(state), custom)
         wp.copy(forces, run.efforts)
 
     def update_state(self, current_state: Any, next_state: Any) -> None:

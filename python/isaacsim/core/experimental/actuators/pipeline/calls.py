@@ -232,7 +232,7 @@ class Calls:
             None if name is None else (control if of_control else state)[name]
             for of_control, name, _ in _arrays_of(actuator)
         ]
-        *inputs, efforts, computed = found
+        *inputs, efforts, computed = found[:7]
         target_pos_indices = actuator.target_pos_indices
         if target_pos_indices is None:
             # as positions do where there are as many of them
@@ -246,8 +246,9 @@ class Calls:
             actuator.effort_indices,
             computed,
             label,
-            [name or "" for name in names],
+            [name or "" for name in names[:7]],
             _INDEX_NAMES,
+            dict(zip(custom_of(actuator), found[7:], strict=True)),
         )
 
     def _use(self, now: Any, after: Any) -> tuple[list[Any], list[Any]]:
@@ -336,7 +337,7 @@ def _pieces(state: Any) -> list[Any]:
 
 
 def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
-    """Whether of the control object, name, and whether it has to be there, of five signals and two outputs."""
+    """Whether of the control object, name, and whether it has to be there: of five signals, two outputs and others."""
     computed = actuator.control_computed_output_attr
     return [
         (False, actuator.state_pos_attr, True),
@@ -346,7 +347,14 @@ def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
         (True, actuator.control_feedforward_attr, False),
         (True, actuator.control_output_attr, True),
         (True, None if computed == actuator.control_output_attr else computed, True),
+        # the controller says what it does without
+        *((True, name, False) for name in custom_of(actuator)),
     ]
+
+
+def custom_of(actuator: Called) -> tuple[str, ...]:
+    """Names of the arrays of the control object that the controller asks for."""
+    return tuple(getattr(actuator.controller, "custom_inputs", ()))
 
 
 def contents(container: Any) -> Contents:
