@@ -40,7 +40,7 @@ def test_state_has_the_names_and_shapes_of_newton(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "inputs", "metadata", "message"),
     [
-        ("gru", 2, {}, "kind gru, must be lstm"),
+        ("gru", 2, {}, "kind gru, no LSTM: must be lstm"),
         ("lstm", 3, {}, "inputs = 3"),
         ("lstm", 2, {"num_layers": 2}, "num_layers = 2"),
         ("lstm", 2, {"hidden_size": 4}, "hidden_size = 4"),

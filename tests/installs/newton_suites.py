@@ -67,6 +67,9 @@ def exchange() -> None:
                 if key[:2] != "__" and places.get(id(value)) is not None:
                     setattr(module, key, places[id(value)])
     ours.trust_checkpoints(tempfile.gettempdir())
+    # what its tests look at under private names
+    for name in ("num_layers", "hidden_size"):
+        setattr(ours.ControllerNeuralLSTM, f"_{name}", property(lambda self, name=name: getattr(self.network, name)))
 
 
 def inside() -> None:

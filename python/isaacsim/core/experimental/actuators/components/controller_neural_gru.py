@@ -11,12 +11,10 @@ Source: newton.actuators 1.8 DriveNeuralGRU.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import warp as wp
+from typing import Any, ClassVar
 
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState
+from .neural import ControllerNeural, NetworkState, Remembered
 
 
 class ControllerNeuralGRU(ControllerNeural):
@@ -42,7 +40,7 @@ class ControllerNeuralGRU(ControllerNeural):
     class State(NetworkState):
         """Hidden state of each layer, `(layers, N, hidden size)`."""
 
-        hidden: wp.array
+        hidden: Any = Remembered()
 
     @property
     def input_columns(self) -> tuple[str, ...]:

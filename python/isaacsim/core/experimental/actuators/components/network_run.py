@@ -146,6 +146,7 @@ class NetworkRun:
         # what a recurrent network remembers next
         self._computed = [] if kept else self.new_state()
         self._no_history = wp.zeros((0, 0), dtype=wp.float32, device=device)
+        self._is_computed = False
         self._evaluator = make_evaluator(law.network, rows, device)
         wp.get_module(__name__).load(wp.get_device(device))
 
@@ -176,6 +177,7 @@ class NetworkRun:
         shape = len(self.efforts), len(law.features) + len(law.history)
         wp.launch(_features_kernel, shape, inputs, [self._inputs, self._newest], device=self.device)
         recurrent = () if law.history else (state, self._computed)
+        self._is_computed = True
         self._evaluator.evaluate(self._inputs, self._outputs, *recurrent)
         scaled = [self._outputs, law.scale, law.offset]
         wp.launch(_efforts_kernel, len(self.efforts), scaled, [self.efforts], device=self.device)
@@ -194,7 +196,13 @@ class NetworkRun:
             after: Where it goes, maybe the same.
             bad: Fault codes of the signals, or None for none.
             at: Where actuators stand among them.
+
+        Raises:
+            RuntimeError: Nothing was computed since the last time.
         """
+        if not self._is_computed:
+            raise RuntimeError("update_state has nothing new: compute must run before it. Call compute.")
+        self._is_computed = False
         shared = [self.efforts, bad, at]
         for number, (before, written) in enumerate(zip(now, after, strict=True)):
             if self.law.history:

@@ -9,15 +9,17 @@ column of the caller's own computes arrays instead, between the phases of a step
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import warp as wp
 
-from ..networks.checkpoint import Checkpoint
+from ..networks.checkpoint import Checkpoint, CheckpointPath
 from ..networks.load import load_checkpoint
 from ..networks.metadata import check_metadata
 from ..networks.network import Kind, Network
@@ -25,12 +27,36 @@ from .base import Component, Controller, clear_kernel, require_mask
 from .network_law import NetworkLaw
 from .network_run import NetworkRun
 
+TORCH_FORMATS = ("pt2", "state dict", "torchscript")
+"""Formats of Torch's, see `Checkpoint.format`."""
+
 # what a subclass must not override for the law to be all there is to it
 _COMPUTATION = ("compute", "state", "update_state", "is_stateful")
 
 
+class Remembered:
+    """An array of a `NetworkState`: Warp's, or a tensor over the same memory where the state says so."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, state: Any, owner: type | None = None) -> Any:
+        # of the class: the default, no array
+        array = None if state is None else vars(state)[self._name]
+        return array if array is None or not state.AS_TENSORS else wp.to_torch(array)
+
+    def __set__(self, state: Any, value: Any) -> None:
+        if value is not None and type(value).__module__.partition(".")[0] == "torch":
+            state.__class__ = _with_tensors(type(state))
+            value = wp.from_torch(value.contiguous())
+        vars(state)[self._name] = value
+
+
 class NetworkState(Component.State):
     """What a network remembers: arrays whose axis 1 runs over the actuators."""
+
+    AS_TENSORS: ClassVar[bool] = False
+    """Whether its attributes are tensors of Torch."""
 
     def reset(self, mask: wp.array | None = None) -> None:
         """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default.
@@ -38,7 +64,9 @@ class NetworkState(Component.State):
         Raises:
             ValueError: The mask is of another type or shape.
         """
-        for array in vars(self).values():
+        for name, array in vars(self).items():
+            if array is None:
+                raise ValueError(f"{type(self).__name__} has no {name} to reset: must have one. Take state().")
             if mask is None:
                 array.zero_()
             else:
@@ -69,14 +97,14 @@ class ControllerNeural(Controller):
 
     def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
         self.model_path = model_path
-        is_read = isinstance(model_path, Checkpoint)
-        self.checkpoint = model_path if is_read else load_checkpoint(model_path, trusted=trusted)
+        read = model_path.checkpoint if isinstance(model_path, CheckpointPath) else model_path
+        self.checkpoint = read if isinstance(read, Checkpoint) else load_checkpoint(read, trusted=trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
         self._device: Any = None
         if self.network.kind != self.KIND:
             raise ValueError(
-                f"{self._subject}: the network is of kind {self.network.kind}, must be {self.KIND}. Use the controller "
-                "of that kind."
+                f"{self._subject}: the network is of kind {self.network.kind}, no {self.KIND.upper()}: must be "
+                f"{self.KIND}. Use the controller of that kind."
             )
         self.metadata = check_metadata(self.checkpoint.metadata, self.network)
         self.custom_inputs = self.metadata.custom_inputs
@@ -136,9 +164,15 @@ class ControllerNeural(Controller):
         vars(self).pop("_run", None)
 
     def state(self, num_actuators: int, device: Any) -> Any:
-        """Return a state that remembers nothing."""
-        shape = self.law.state_shape(num_actuators)
-        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in self.law.STATE))
+        """Return a state that remembers nothing.
+
+        Its arrays are Warp's. Of a file in a format of Torch's they are tensors where the program uses Torch, over the
+        same memory, as newton has it.
+        """
+        shape, device = self.law.state_shape(num_actuators), wp.get_device(device)
+        tensors = "torch" in sys.modules and self.checkpoint.format in TORCH_FORMATS
+        fresh = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in self.law.STATE)
+        return self.State(*(map(wp.to_torch, fresh) if tensors else fresh))
 
     def compile(self) -> None:
         """Make what `compute` needs.
@@ -174,8 +208,7 @@ class ControllerNeural(Controller):
         """
         run = self._run
         self.law.require_dt(dt)
-        if state is None:
-            raise ValueError(f"{self._subject}: no current drive state: must be one of this controller. Take state().")
+        remembered = self._arrays(state, "current")
         custom = None
         for name in self.custom_inputs:
             custom = (custom_inputs or {}).get(name)
@@ -186,13 +219,18 @@ class ControllerNeural(Controller):
                 )
         signals = positions, velocities, target_pos, target_vel
         indices = pos_indices, vel_indices, target_pos_indices, target_vel_indices
-        run.compute(signals, indices, self._arrays(state), custom)
+        run.compute(signals, indices, remembered, custom)
         wp.copy(forces, run.efforts)
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
-        """Write what is remembered after this step into `next_state`, if it is not None."""
+        """Write what is remembered after this step into `next_state`, if it is not None.
+
+        Raises:
+            RuntimeError: `compute` was not called before.
+            ValueError: A state is none.
+        """
         if next_state is not None:
-            self._run.advance(self._arrays(current_state), self._arrays(next_state))
+            self._run.advance(self._arrays(current_state, "current"), self._arrays(next_state, "next"))
 
     @cached_property
     def _run(self) -> NetworkRun:
@@ -200,11 +238,23 @@ class ControllerNeural(Controller):
             raise RuntimeError(f"{self._subject}: compute comes after finalize. Call finalize(device, num_actuators).")
         return NetworkRun(self.law, self._num_actuators, self._device)
 
-    def _arrays(self, state: Any) -> list[wp.array]:
-        return [getattr(state, name) for name in self.law.STATE]
+    def _arrays(self, state: Any, which: str) -> list[wp.array]:
+        found = [vars(state).get(name) for name in self.law.STATE] if state is not None else [None]
+        if None in found:
+            raise ValueError(f"{self._subject} has no {which} drive state: must be one of its own. Take state().")
+        return cast("list[wp.array]", found)
 
     @property
     def _subject(self) -> str:
         """What errors are about."""
         whose = f"network {self.checkpoint.digest[:12]}" if self.model_path is self.checkpoint else self.model_path
         return f"{type(self).__name__}({whose})"
+
+
+@functools.cache
+def _with_tensors(state: Any) -> Any:
+    """The class of states that are such, with tensors for attributes."""
+    if state.AS_TENSORS:
+        return state
+    members = {"__module__": state.__module__, "__qualname__": state.__qualname__, "AS_TENSORS": True}
+    return dataclass(eq=False)(type(state.__name__, (state,), members))

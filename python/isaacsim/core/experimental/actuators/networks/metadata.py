@@ -15,6 +15,7 @@ from .network import Kind
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 4 * 2**20
+_REMEDY = "Correct the file or give metadata={...}."
 
 
 class Sizes(Protocol):
@@ -84,11 +85,13 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     """
     kind = metadata.get("model_type", network.kind)
     _must(kind in ("mlp", "lstm", "gru"), "model_type", kind, "be mlp, lstm or gru")
-    _must(kind == network.kind, "model_type", kind, f"be {network.kind}, which the network is")
+    _must(kind == network.kind, "model_type", kind, f"be {network.kind}, for the network is no {str(kind).upper()}")
     for key in ("num_layers", "hidden_size"):
         if key in metadata:
-            has = getattr(network, key)
-            _must(_is_int(metadata[key]) and metadata[key] == has, key, metadata[key], f"be {has} as in the network")
+            has, said = getattr(network, key), metadata[key]
+            # some write 2.0
+            fits = isinstance(said, int | float) and not isinstance(said, bool) and said == has
+            _must(fits, key, said, f"be {has} as in the network")
     scales: dict[str, Any] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
     key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
     scales["effort_scale"] = _scale(key, metadata.get(key, 1.0))
@@ -117,21 +120,15 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     _must(isinstance(columns, list | tuple) and len(columns) > 0, "input_columns", columns, rule)
     if unknown := [one for one in columns if one not in known]:
         text = ", ".join(f"{one!s:.100}" for one in unknown[:5])
-        raise NetworkError(
-            f"metadata has unsupported input_columns: {text}: must {rule}. Name a column that the caller gives in "
-            "custom_inputs."
-        )
+        rule += ", or one that custom_inputs names"
+        raise NetworkError(f"metadata has unsupported input_columns: {text}: must {rule}. {_REMEDY}")
     _must(len(set(columns)) == len(columns), "input_columns", columns, rule)
     if unused := [one for one in custom if one not in columns]:
-        raise NetworkError(
-            f"metadata custom_inputs must name columns in input_columns: {unused[0]} is not in {list(columns)}. Add it "
-            "there, or leave it out."
-        )
+        subject = f"metadata custom_inputs must name columns in input_columns: {unused[0]}"
+        raise NetworkError(f"{subject}: must be one of {list(columns)}. {_REMEDY}")
     if len(columns) != network.inputs:
-        raise NetworkError(
-            f"input size {network.inputs} of the network: must be that of metadata input_columns = {list(columns)}, "
-            f"{len(columns)}. Correct the file or give metadata={{...}}."
-        )
+        subject = f"input size {network.inputs} of the network for metadata input_columns = {list(columns)}"
+        raise NetworkError(f"{subject}: must be {len(columns)}. {_REMEDY}")
     inputs, effort = _normalization(metadata.get("normalization", {}), columns)
     return Metadata(
         "gru",
@@ -186,7 +183,7 @@ def _must(fits: bool, key: str, value: object, rule: str) -> None:
     if not fits:
         text = repr(value)
         text = text if len(text) <= 100 else f"{text[:99]}…"
-        raise NetworkError(f"metadata {key} = {text}: must {rule}. Correct the file or give metadata={{...}}.")
+        raise NetworkError(f"metadata {key} = {text}: must {rule}. {_REMEDY}")
 
 
 def _is_int(value: object) -> bool:
@@ -231,7 +228,7 @@ def read_json(text: bytes | str, what: str) -> Any:
             raise ValueError(f"{len(text)} bytes are more than {LONGEST_JSON}")
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise NetworkError(f"{what}: no JSON ({error!s:.200}): must be JSON. Write the file again.") from None
+        raise NetworkError(f"Invalid JSON of {what} ({error!s:.200}): must be JSON. Write the file again.") from None
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
@@ -242,7 +239,7 @@ def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
     """
     metadata = read_json(text, what)
     if not isinstance(metadata, dict):
-        raise NetworkError(f"{what} is a {type(metadata).__name__}: must be a JSON object. Write the file again.")
+        raise NetworkError(f"{what} is a {type(metadata).__name__}: expected a JSON object. Write the file again.")
     return metadata
 
 

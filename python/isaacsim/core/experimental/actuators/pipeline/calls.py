@@ -193,7 +193,10 @@ class Calls:
     def _seconds(self, dt: float | None) -> float:
         if dt is None:
             if self._timed:
-                raise ValueError("dt = None: must be the physics step in seconds for a law that remembers. Give it.")
+                raise ValueError(
+                    "dt = None: must be the physics step in seconds for a law that remembers. Give it; a "
+                    "network says its own, sample_dt_s."
+                )
             return 0.0
         if not (math.isfinite(dt) and dt >= 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
@@ -298,7 +301,8 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
         source = state.controller_state if one.limit is None else _at(state.clamping_states, _place_of(plan, one.limit))
         laws.append(
             tuple(
-                _like(f"{label}: {where}.{name}", getattr(source, name, None), array)
+                # a network's may be shown as tensors
+                _like(f"{label}: {where}.{name}", getattr(source, "__dict__", {}).get(name), array)
                 for name, array in zip(one.law.STATE, arrays, strict=True)
             )
         )
