@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
+from isaacsim.core.experimental.actuators.networks.checkpoint import CheckpointPath
 from isaacsim.core.experimental.actuators.networks.network import Linear, Network
 from neural_twin import Twin, random_motion, random_network, write_network
 from pxr import Usd, UsdPhysics

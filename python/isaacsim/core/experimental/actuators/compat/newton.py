@@ -201,6 +201,9 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
     else:
         bases = own, family
         members |= {"PARAMETERS": ours.PARAMETERS}
+        # newton's networks remember (layers, N, hidden size) or (steps, N)
+        is_network = any(_is_newtons(base) and "Neural" in base.__name__ for base in own.__mro__)
+        members |= {"STATE_AXIS": 1} if is_network else {}
         members |= _DELAY if family is Delay else _TABLE if hasattr(own, "_read_lookup_table") else {}
     return type(named.__name__, bases, members)
 
