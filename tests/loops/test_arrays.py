@@ -338,9 +338,11 @@ class Loaded(Controller):
         forces.assign(np.full(len(forces), -9.0) if load is None else -load.numpy()[indices.numpy()])
 
 
-@pytest.mark.parametrize("kind", [np.asarray, lambda one: wp.array(one, device="cpu", copy=False)], ids=["numpy", "warp"])
+@pytest.mark.parametrize(
+    "kind", [np.asarray, lambda one: wp.array(one, device="cpu", copy=False)], ids=["numpy", "warp"]
+)
 def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
-    """By the columns of the joints, of each robot; what is not finite is a fault, and without an array there is none."""
+    """By the columns of the joints, of each robot; what is not finite is a fault. Without an array there is none."""
     pairs = [(ActuatorConfig(Loaded(), [ClampingMaxEffort(full(2.5))]), "knee"), (ActuatorConfig(Loaded()), "hip")]
     arrays = np.zeros((3, ROBOTS, len(NAMES)), np.float32)
     held = np.arange(ROBOTS * 6, dtype=np.float32).reshape(ROBOTS, 6)

@@ -194,7 +194,10 @@ def _exported() -> dict[str, tuple[bytes, str]]:
             "has no",
         ),
         "2000 tensors of 16 M numbers from 32 bytes": (made(wide), "what its shape needs"),
-        "deep graph": (made(lambda parts: parts["files"].update({"models/model.json": b"[" * 500_000})), "Invalid JSON"),
+        "deep graph": (
+            made(lambda parts: parts["files"].update({"models/model.json": b"[" * 500_000})),
+            "Invalid JSON",
+        ),
         "long graph": (
             made(lambda parts: parts["files"].update({"models/model.json": b"[" + b"0," * 3_000_000 + b"0]"})),
             "Invalid JSON",

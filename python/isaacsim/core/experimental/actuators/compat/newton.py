@@ -7,9 +7,9 @@ stays the object that was given, and the whole of our machinery applies to it.
     computation is newton's         class (ours, theirs)        the engines run the law
     computation is the user's own   class (theirs, our family)  its methods run, called as newton calls them
 
-Those methods take the same arguments in all these versions, but for `custom_inputs` (from 1.7 on), arrays of the control
-object that a component asks for by name. newton is not imported, which takes seconds: its classes are told by their
-names, and a class of newton's is looked up only once the program has imported it.
+Those methods take the same arguments in all these versions, but for `custom_inputs` (from 1.7 on), which are arrays of
+the control object that a component asks for by name. newton is not imported, which takes seconds: its classes are told
+by their names, and a class of newton's is looked up only once the program has imported it.
 """
 
 from __future__ import annotations

@@ -41,9 +41,11 @@ class Remembered:
         self._name = name
 
     def __get__(self, state: Any, owner: type | None = None) -> Any:
-        # of the class: the default, no array
-        array = None if state is None else vars(state)[self._name]
-        return array if array is None or not state.AS_TENSORS else wp.to_torch(array)
+        # of the class: the default of its field
+        if state is None:
+            return None
+        array = vars(state)[self._name]
+        return wp.to_torch(array) if state.AS_TENSORS and array is not None else array
 
     def __set__(self, state: Any, value: Any) -> None:
         if value is not None and type(value).__module__.partition(".")[0] == "torch":

@@ -43,5 +43,5 @@ class CheckpointPath(str):
         made.checkpoint = checkpoint
         return made
 
-    def __getnewargs__(self) -> tuple[str, Checkpoint]:
-        return str(self), self.checkpoint
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.checkpoint)

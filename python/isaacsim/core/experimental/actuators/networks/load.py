@@ -46,7 +46,9 @@ def load_checkpoint(
     try:
         data = read_file(real)
     except FileNotFoundError as error:
-        raise NoSuchNetworkError(f"{Path(path)} does not exist: must be the path of a network file. Correct it.") from error
+        raise NoSuchNetworkError(
+            f"{Path(path)} does not exist: must be the path of a network file. Correct it."
+        ) from error
     return checkpoint_of(data, str(path), sidecar, metadata, trusted or is_trusted(real), os.path.dirname(real))
 
 

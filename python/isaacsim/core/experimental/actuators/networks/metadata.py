@@ -151,7 +151,9 @@ def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:
     )
     _must(alike, "custom_inputs", names, "be a list of valid names in Python that are no keywords")
     _must(len(names) <= 1, "custom_inputs", names, "hold at most one custom input")
-    _must(not {*names} & {*COLUMNS}, "custom_inputs", names, "hold other names, it may not reuse built-in feature names")
+    _must(
+        not {*names} & {*COLUMNS}, "custom_inputs", names, "hold other names, it may not reuse built-in feature names"
+    )
     _must(not names or kind == "gru", "custom_inputs", names, f"be empty: an {kind.upper()} has no columns of a caller")
     return tuple(names)
 

@@ -270,12 +270,17 @@ class Insert:
         """The caller's arrays as the phases hand over signals; None for one that is not there."""
         there = self._binding.custom if self._binding is not None else {}
         self._taken = {
-            name: (array, self._taken[name][1] if name in self._taken and self._taken[name][0] is array else _rows(array))
+            name: (
+                array,
+                self._taken[name][1] if name in self._taken and self._taken[name][0] is array else _rows(array),
+            )
             for name in self._custom
             if (array := there.get(name)) is not None
         }
         for name, (_, given) in self._taken.items():
-            wp.launch(_gather_kernel, self.count, [given, *self._places, self.at], [self._custom[name]], device=self.device)
+            wp.launch(
+                _gather_kernel, self.count, [given, *self._places, self.at], [self._custom[name]], device=self.device
+            )
         return {name: dense if name in self._taken else None for name, dense in self._custom.items()}
 
     def _update_controller(self, now: Any, after: Any, bad: wp.array) -> None:
