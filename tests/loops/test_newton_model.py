@@ -159,7 +159,7 @@ def test_robots_that_stand_unevenly_are_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"joint_f": None}, "has no array 'joint_f'"),
+        ({"joint_f": None}, "'joint_f' is None: must be an array"),
         ({"joint_q": flat(np.zeros(3))}, "joint_q has 3 numbers of float32: must be 22 of float32"),
         ({"joint_qd": flat(np.zeros(20), wp.float64)}, "joint_qd has 20 numbers of float64: must be 20 of float32"),
     ],

@@ -348,7 +348,7 @@ def dtype_of(array: Any) -> np.dtype:
 
 
 def require_mask(mask: Any, num_actuators: int, device: Any, name: str = "") -> None:
-    """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device of the array `name`."""
+    """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device of array `name`."""
     remedy = "Pass one value per actuator, or None for all."
     if not isinstance(mask, wp.array) or mask.dtype is not wp.bool or mask.ndim != 1:
         has = f"of {mask.dtype} {mask.shape}" if isinstance(mask, wp.array) else repr(mask)
