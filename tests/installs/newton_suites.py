@@ -36,7 +36,7 @@ REASONS = {
         r"DeprecationWarning not triggered$|test_deprecation_warning_points_at_caller .*0 != 1$"
         r"|test_usd_torch_checkpoint_requires_opt_in .*\"allow_unsafe_torch_checkpoints\" does not match"
     ),
-    "sizes of recurrent networks are read from them": "test_pt2_without_config_metadata_raises .*ValueError not raised$",
+    "sizes of recurrent networks are known": "test_pt2_without_config_metadata_raises .*ValueError not raised$",
     "more graphs of ONNX are read": "test_rejects_unsupported_onnx_graphs .*(one scalar Gemm|ValueError not raised$)",
     "a controller may be of several actuators, and has states before": (
         "test_(drive_rejects_a_second_actuator|state_creation_rejects_unfinalized.*) .*RuntimeError not raised$"

@@ -18,7 +18,6 @@ from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     ClampingDCMotor,
     ClampingMaxEffort,
-    Controller,
     ControllerPD,
     ControllerPID,
     Delay,
@@ -27,6 +26,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators import native as package_native
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.native import core
+from own_components import Loaded
 
 NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
 Make = Callable[[np.ndarray], Any]
@@ -322,20 +322,6 @@ def test_warp_steps_where_the_core_was_not_built(monkeypatch: pytest.MonkeyPatch
     sets = [given[:3] for given in signals(2)]
     for arrays in [*sets * 3, *([one.copy() for one in given] for given in sets)]:
         np.testing.assert_allclose(warped.step(*arrays, DT), native.step(*arrays, DT), rtol=1e-5, atol=1e-5)
-
-
-class Loaded(Controller):
-    """An effort against the load that the caller measures."""
-
-    custom_inputs = ("load",)
-
-    def is_stateful(self) -> bool:
-        return False
-
-    def compute(self, *arguments: Any, custom_inputs: Any = None, **_: Any) -> None:
-        indices, forces = arguments[6], arguments[9]
-        load = custom_inputs["load"]
-        forces.assign(np.full(len(forces), -9.0) if load is None else -load.numpy()[indices.numpy()])
 
 
 @pytest.mark.parametrize(
