@@ -44,4 +44,5 @@ class Loaded(Controller):
     def compute(self, *arguments: Any, custom_inputs: Any = None, **_: Any) -> None:
         indices, forces = arguments[6], arguments[9]
         load = custom_inputs["load"]
+        assert load is None or np.isfinite(load.numpy()).all()
         forces.assign(np.full(len(forces), -9.0) if load is None else -load.numpy()[indices.numpy()])
