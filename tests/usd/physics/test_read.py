@@ -602,3 +602,37 @@ def test_instanced_geometry_is_read() -> None:
     visuals.SetInstanceable(True)
     (shape,) = read_scene(made.stage).shapes
     assert (shape.path, shape.size[0]) == ("/World/Robot/bob/geometry/g", pytest.approx(0.3))
+
+
+# numbers that are none
+
+
+def test_joint_nowhere_is_refused_by_name() -> None:
+    """Before physics would diverge."""
+    made = pendulum()
+    UsdPhysics.Joint(made.stage.GetPrimAtPath(HINGE)).CreateLocalPos1Attr(Gf.Vec3f(math.nan, 0, 0))
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>: its local positions .* must be finite"):
+        read_scene(made.stage)
+
+
+def test_body_nowhere_is_refused_by_name() -> None:
+    """Before physics would diverge."""
+    made = pendulum()
+    made.body("/World/ball", (math.nan, 0, 0))
+    with pytest.raises(UnsupportedSceneError, match=r"rigid bodies \['/World/ball'\] are nowhere"):
+        read_scene(made.stage)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+def test_mass_that_is_none_is_refused_by_name(value: float) -> None:
+    """It is not taken for one that is not authored."""
+    made = pendulum()
+    UsdPhysics.MassAPI(made.stage.GetPrimAtPath("/World/Robot/bob")).CreateMassAttr(value)
+    with pytest.raises(UnsupportedSceneError, match=r"</World/Robot/bob>\.physics:mass = .*: must be a finite"):
+        read_scene(made.stage)
+
+
+def test_limit_that_is_no_number_is_refused_by_name() -> None:
+    """It is not taken for one that is not there."""
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>\.physics:lowerLimit = nan"):
+        read_scene(pendulum(limits=(math.nan, 10)).stage)

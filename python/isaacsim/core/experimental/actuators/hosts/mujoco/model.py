@@ -114,6 +114,7 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             name1=names[id(mimic.follower)],
             data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
             **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
+            **mimic.hardness,
         )
     for loop in scene.loops:
         _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
@@ -251,7 +252,12 @@ def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
             mujoco.mju_rotVecQuat(along, np.array([0.0, 0.0, shift]), quaternion)
             handle.add_site(name=name, pos=position + along, quat=quaternion, group=5)
         spec.add_equality(
-            name=f"{loop.joint}{end}", type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=names[0], name2=names[1]
+            name=f"{loop.joint}{end}",
+            type=kind,
+            objtype=mujoco.mjtObj.mjOBJ_SITE,
+            name1=names[0],
+            name2=names[1],
+            **loop.hardness,
         )
 
     connect(mujoco.mjtEq.mjEQ_WELD if loop.kind == "fixed" else mujoco.mjtEq.mjEQ_CONNECT, "")

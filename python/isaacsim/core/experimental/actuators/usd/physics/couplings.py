@@ -10,6 +10,7 @@ from pxr import Sdf, Usd
 
 from ...errors import UnsupportedSceneError
 from ..schema import applied_schemas
+from .joints import hardness
 from .scene import Axis, Mimic
 
 
@@ -69,7 +70,7 @@ def _mimic(
             f"<{prim.GetPath()}> follows <{targets[0]}> and one of them has several axes: not simulated here. Split "
             "the joint."
         )
-    return Mimic(own[0], leaders[0] if leaders else None, coefficients)
+    return Mimic(own[0], leaders[0] if leaders else None, coefficients, hardness(prim))
 
 
 def _newton_leader(prim: Usd.Prim) -> str:

@@ -78,6 +78,11 @@ def read_joints(
             frame(joint.localPose0Position, joint.localPose0Orientation, length),
             frame(joint.localPose1Position, joint.localPose1Orientation, length),
         )
+        if not all(one.is_finite for one in frames):
+            raise UnsupportedSceneError(
+                f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
+                "localRot0, localPos1 and localRot1."
+            )
         axes = _free_axes(prim, kind, joint)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
@@ -208,7 +213,13 @@ def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
     return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
 
 
-def loop_of(joint: Joint, numbers: Mapping[int, int]) -> Loop:
+def hardness(prim: Usd.Prim) -> dict[str, list[float]]:
+    """How hard a constraint is, where MuJoCo's own attributes say so."""
+    found = {name: prim.GetAttribute(f"mjc:{name}") for name in ("solref", "solimp")}
+    return {name: [*one.Get()] for name, one in found.items() if one and one.HasAuthoredValue()}
+
+
+def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
     """A joint as a constraint between bodies that have other numbers now.
 
     Raises:
@@ -230,6 +241,7 @@ def loop_of(joint: Joint, numbers: Mapping[int, int]) -> Loop:
         kinds[joint.kind],
         (numbers[joint.edge.bodies[0]], numbers[joint.edge.bodies[1]]),
         tuple((one.position, one.quaternion) for one in frames),  # pyright: ignore[reportArgumentType]
+        hardness(prim),
     )
 
 

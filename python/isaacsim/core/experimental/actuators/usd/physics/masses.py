@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Usd
 
+from ...errors import UnsupportedSceneError
 from ..units import StageUnits
 from .scene import Shape
 
@@ -139,9 +140,15 @@ def _mesh(vertices: np.ndarray, faces: np.ndarray) -> Mass:
 
 
 def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
-    """A number that counts where it is positive and finite; 0 elsewhere."""
+    """A mass or density; 0 says nothing, as in USD."""
     value = _get(prim, f"physics:{name}")
-    return float(value) * unit if value is not None and math.isfinite(value) and value > 0 else 0.0
+    if value is None:
+        return 0.0
+    if not (math.isfinite(value) and value >= 0.0):
+        raise UnsupportedSceneError(
+            f"<{prim.GetPath()}>.physics:{name} = {value:g}: must be a finite number >= 0. Correct it."
+        )
+    return float(value) * unit
 
 
 def _com(prim: Usd.Prim, scale: Sequence[float], units: StageUnits) -> np.ndarray | None:

@@ -89,7 +89,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
         shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
         mimics=read_mimics(stage, of_joint, units.length),
         tendons=tendons,
-        loops=[loop_of(joints[edge.path], numbers) for edge in closing],
+        loops=[loop_of(stage.GetPrimAtPath(edge.path), joints[edge.path], numbers) for edge in closing],
         articulations=[_articulation(robot, branches, axes, numbers) for robot in robots],
         no_contact=[(numbers[a], numbers[b]) for a, b in filters],
     )

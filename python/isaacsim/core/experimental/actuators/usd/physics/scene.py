@@ -105,6 +105,8 @@ class Mimic:
     follower: Axis
     leader: Axis | None
     coefficients: tuple[float, float, float, float, float]
+    # how hard it is, as MuJoCo's solref and solimp; its defaults where there are none
+    hardness: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
@@ -119,6 +121,8 @@ class Loop:
     kind: str
     bodies: tuple[int, int]
     frames: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    # as that of `Mimic`
+    hardness: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
