@@ -45,7 +45,10 @@ TESTED = {
         ),
         "payloads that are not loaded": (DISCOVER, "unloaded_payload_is_named"),
         "several targets": (WRAPPER, "a_prim_with_several_targets_drives_each"),
-        "numbers of prims on a stage not in metres and kilograms": ("usd/test_units.py", "numbers_are_converted_by_their_unit"),
+        "numbers of prims on a stage not in metres and kilograms": (
+            "usd/test_units.py",
+            "numbers_are_converted_by_their_unit",
+        ),
         "errors": (DISCOVER, "all_problems_are_reported_at_once problem_names_prim_attribute_layer_and_value"),
         "attributes that are not authored": (DISCOVER, "falls_back_to_the_schema plugin_changes_nothing"),
         "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),

@@ -11,6 +11,7 @@ LIBRARIES = {
     "usd": _USD,
     "sim": (*_USD, "mujoco"),
     "physx": (*_USD, "ovphysx", "ovstage"),
+    "newton": ("newton",),
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
     "train": ("torch", "matplotlib", "rich"),

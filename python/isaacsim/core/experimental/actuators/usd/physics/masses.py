@@ -50,8 +50,10 @@ def mass_of(
     """
     authored = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
-    total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
     inertia, com = _inertia(prim, units), _com(prim, scale, units)
+    if authored and inertia is not None and com is not None:
+        return Mass(authored, com, inertia)
+    total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
     mass = authored or total.mass
     if mass <= 0.0:
         return NOTHING
