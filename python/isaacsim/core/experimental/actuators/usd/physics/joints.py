@@ -16,6 +16,7 @@ from ..articulation import every_prim
 from ..axes import is_angular
 from ..joint_properties import authored, read_property
 from ..schema import applied_schemas
+from .authored import authored as authored_value
 from .frames import Frame, frame
 from .parsed import Parsed
 from .scene import Axis, Loop
@@ -185,8 +186,7 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
     prim = stage.GetPrimAtPath(axis.joint)
     unit = length if axis.linear else math.radians(1.0)
     position, velocity = (
-        attribute.Get() if (attribute := prim.GetAttribute(f"state:{axis.usd_name}:physics:{name}")) else None
-        for name in ("position", "velocity")
+        authored_value(prim, f"state:{axis.usd_name}:physics:{name}") for name in ("position", "velocity")
     )
     return None if position is None else position * unit, (velocity or 0.0) * unit
 
@@ -215,8 +215,8 @@ def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
 
 def hardness(prim: Usd.Prim) -> dict[str, list[float]]:
     """How hard a constraint is, where MuJoCo's own attributes say so."""
-    found = {name: prim.GetAttribute(f"mjc:{name}") for name in ("solref", "solimp")}
-    return {name: [*one.Get()] for name, one in found.items() if one and one.HasAuthoredValue()}
+    found = {name: authored_value(prim, f"mjc:{name}") for name in ("solref", "solimp")}
+    return {name: [*value] for name, value in found.items() if value is not None}
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
@@ -264,9 +264,7 @@ def _high(prim: Usd.Prim, axis: str) -> float:
 
 
 def _limit(prim: Usd.Prim, axis: str, side: str, fallback: float) -> float:
-    attribute = prim.GetAttribute(f"limit:{axis}:physics:{side}")
-    value = attribute.Get() if attribute else None
-    return fallback if value is None else value
+    return authored_value(prim, f"limit:{axis}:physics:{side}", fallback)
 
 
 def _is_driven(prim: Usd.Prim) -> bool:
@@ -310,9 +308,7 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     angle = math.radians(1.0) if degrees and not axis.linear else 1.0
 
     def value(name: str) -> float:
-        attribute = prim.GetAttribute(f"mjc:{name}")
-        found = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
-        return 0.0 if found is None else float(found)
+        return float(authored_value(prim, f"mjc:{name}", 0.0))
 
     axis.armature = axis.armature or value("armature")
     axis.friction = axis.friction or value("frictionloss")
@@ -320,6 +316,6 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle
     low, high = value("actuatorfrcrange:min"), value("actuatorfrcrange:max")
-    limited = prim.GetAttribute("mjc:actuatorfrclimited")
-    if low < high and (limited.Get() if limited else None) != "false" and math.isinf(axis.drive_limit):
+    limited = authored_value(prim, "mjc:actuatorfrclimited", "auto") != "false"
+    if low < high and limited and math.isinf(axis.drive_limit):
         axis.drive_limit = max(abs(low), abs(high))

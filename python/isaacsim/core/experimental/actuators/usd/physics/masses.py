@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Usd
 
 from ...errors import UnsupportedSceneError
 from ..units import StageUnits
+from .authored import authored
 from .scene import Shape
 
 # [kg/m³], that of water
@@ -48,13 +48,13 @@ def mass_of(
         colliders: Its colliders, with the density of the material of each [kg/m³], 0 for none.
         units: Those of the stage.
     """
-    authored = _positive(prim, "mass", units.mass)
+    given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
     inertia, com = _inertia(prim, units), _com(prim, scale, units)
-    if authored and inertia is not None and com is not None:
-        return Mass(authored, com, inertia)
+    if given and inertia is not None and com is not None:
+        return Mass(given, com, inertia)
     total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
-    mass = authored or total.mass
+    mass = given or total.mass
     if mass <= 0.0:
         return NOTHING
     if total.mass <= 0.0:
@@ -143,7 +143,7 @@ def _mesh(vertices: np.ndarray, faces: np.ndarray) -> Mass:
 
 def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
     """A mass or density; 0 says nothing, as in USD."""
-    value = _get(prim, f"physics:{name}")
+    value = authored(prim, f"physics:{name}")
     if value is None:
         return 0.0
     if not (math.isfinite(value) and value >= 0.0):
@@ -154,7 +154,7 @@ def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
 
 
 def _com(prim: Usd.Prim, scale: Sequence[float], units: StageUnits) -> np.ndarray | None:
-    value = _get(prim, "physics:centerOfMass")
+    value = authored(prim, "physics:centerOfMass")
     if value is None or not all(map(math.isfinite, value)):
         return None
     return np.array(value, float) * np.array(scale, float) * units.length
@@ -163,19 +163,14 @@ def _com(prim: Usd.Prim, scale: Sequence[float], units: StageUnits) -> np.ndarra
 def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
     """The authored inertia: that of newton's schema, or a diagonal one in its own frame."""
     unit = units.mass * units.length**2
-    compact = _get(prim, "newton:inertia")
+    compact = authored(prim, "newton:inertia")
     if compact is not None and len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
         xx, yy, zz, xy, xz, yz = map(float, compact)
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * unit
-    diagonal = _get(prim, "physics:diagonalInertia")
+    diagonal = authored(prim, "physics:diagonalInertia")
     if diagonal is None or not all(map(math.isfinite, diagonal)) or not any(diagonal):
         return None
-    axes = _get(prim, "physics:principalAxes")
+    axes = authored(prim, "physics:principalAxes")
     turn = Gf.Quatd(axes) if axes is not None and axes.GetLength() > 0 else Gf.Quatd(1.0)
     frame = np.array(Gf.Matrix3d(turn.GetNormalized())).T
     return frame @ np.diag(np.array(diagonal, float)) @ frame.T * unit
-
-
-def _get(prim: Usd.Prim, name: str) -> Any:
-    attribute = prim.GetAttribute(name)
-    return attribute.Get() if attribute else None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd
 
 from ..articulation import every_prim
+from .authored import authored
 from .frames import Places
 from .scene import Axis, Tendon
 from .shapes import Bodies
@@ -56,11 +56,11 @@ def read_tendons(
         if path is None:
             others.append(f"<{prim.GetPath()}>")
             continue
-        low, high = (float(_get(prim, f"mjc:range:{side}", 0.0)) for side in ("min", "max"))
-        limited = str(_get(prim, "mjc:limited", "auto"))
+        low, high = (float(authored(prim, f"mjc:range:{side}", 0.0)) for side in ("min", "max"))
+        limited = str(authored(prim, "mjc:limited", "auto"))
         is_limited = limited == "true" or (limited == "auto" and low < high)
-        rest = [float(value) for value in _get(prim, "mjc:springlength", (-1.0, -1.0))]
-        values = {name: float(_get(prim, attribute, 0.0)) for name, attribute in _OF_TENDON.items()}
+        rest = [float(value) for value in authored(prim, "mjc:springlength", (-1.0, -1.0))]
+        values = {name: float(authored(prim, attribute, 0.0)) for name, attribute in _OF_TENDON.items()}
         limits = (low, high) if is_limited else None
         found.append(Tendon(str(prim.GetPath()), path, limits, (rest[0], rest[-1]), values))
     return found, others
@@ -82,11 +82,11 @@ def _driven(prim: Usd.Prim, axes: Mapping[Sdf.Path, list[Axis]]) -> tuple[Axis |
 
 def _drive(prim: Usd.Prim) -> tuple[float, float, float, float] | str:
     """Stiffness, damping, largest effort and armature of an actuator as a drive, or why it is none."""
-    dynamics, gain_type = str(_get(prim, "mjc:dynType", "none")), str(_get(prim, "mjc:gainType", "fixed"))
-    bias_type = str(_get(prim, "mjc:biasType", "none"))
-    gain = [*map(float, _get(prim, "mjc:gainPrm", (1.0,))), 0.0, 0.0]
-    bias = [*map(float, _get(prim, "mjc:biasPrm", ())), 0.0, 0.0, 0.0] if bias_type == "affine" else [0.0] * 3
-    gear = float(_get(prim, "mjc:gear", (1.0,))[0])
+    dynamics, gain_type = str(authored(prim, "mjc:dynType", "none")), str(authored(prim, "mjc:gainType", "fixed"))
+    bias_type = str(authored(prim, "mjc:biasType", "none"))
+    gain = [*map(float, authored(prim, "mjc:gainPrm", (1.0,))), 0.0, 0.0]
+    bias = [*map(float, authored(prim, "mjc:biasPrm", ())), 0.0, 0.0, 0.0] if bias_type == "affine" else [0.0] * 3
+    gear = float(authored(prim, "mjc:gear", (1.0,))[0])
     known = dynamics == "none" and gain_type in ("fixed", "affine") and bias_type in ("none", "affine")
     if not known or any(gain[1:3]):
         return "its force is more than a constant times its control, its position and its velocity"
@@ -94,12 +94,12 @@ def _drive(prim: Usd.Prim) -> tuple[float, float, float, float] | str:
         return "it has a constant force, or a stiffness, damping or damping ratio that is not one of a drive"
     stiffness, damping, limit = -bias[1] * gear**2, -bias[2] * gear**2, math.inf
     for name, factor in (("force", abs(gear)), ("ctrl", abs(gain[0] * gear))):
-        low, high = (float(_get(prim, f"mjc:{name}Range:{side}", 0.0)) for side in ("min", "max"))
-        limited = str(_get(prim, f"mjc:{name}Limited", "auto")) != "false"
+        low, high = (float(authored(prim, f"mjc:{name}Range:{side}", 0.0)) for side in ("min", "max"))
+        limited = str(authored(prim, f"mjc:{name}Limited", "auto")) != "false"
         # a position or a velocity that is asked for limits no effort
         if low < high and limited and (name == "force" or not any(bias)):
             limit = min(limit, max(abs(low), abs(high)) * factor)
-    return stiffness, damping, limit, float(_get(prim, "mjc:armature", 0.0)) * gear**2
+    return stiffness, damping, limit, float(authored(prim, "mjc:armature", 0.0)) * gear**2
 
 
 def _path(
@@ -107,14 +107,14 @@ def _path(
 ) -> list[tuple[Axis, float]] | list[list[tuple[int, np.ndarray]]] | None:
     """Axes with coefficients, or points on bodies, strand by strand; None for what is neither."""
     targets = _targets(prim, "mjc:path")
-    order = [targets[at] for at in _get(prim, "mjc:path:indices", ()) if at < len(targets)]
-    if str(_get(prim, "mjc:type", "spatial")) == "fixed":
-        coefficients = [float(one) for one in _get(prim, "mjc:path:coef", ())]
+    order = [targets[at] for at in authored(prim, "mjc:path:indices", ()) if at < len(targets)]
+    if str(authored(prim, "mjc:type", "spatial")) == "fixed":
+        coefficients = [float(one) for one in authored(prim, "mjc:path:coef", ())]
         if len(coefficients) != len(order) or any(len(axes.get(path, ())) != 1 for path in order):
             return None
         return [(axes[path][0], one) for path, one in zip(order, coefficients, strict=True)]
-    segments = list(_get(prim, "mjc:path:segments", [0] * len(order)))
-    divisors = list(_get(prim, "mjc:path:divisors", [1.0]))
+    segments = list(authored(prim, "mjc:path:segments", [0] * len(order)))
+    divisors = list(authored(prim, "mjc:path:divisors", [1.0]))
     sites = [prim.GetStage().GetPrimAtPath(path) for path in order]
     plain = sites and all("MjcSiteAPI" in site.GetPrimTypeInfo().GetAppliedAPISchemas() for site in sites if site)
     if not plain or not all(sites) or len(segments) != len(order) or any(one != 1.0 for one in divisors):
@@ -129,9 +129,3 @@ def _path(
 def _targets(prim: Usd.Prim, name: str) -> Sequence[Sdf.Path]:
     relation = prim.GetRelationship(name)
     return relation.GetForwardedTargets() if relation else []
-
-
-def _get(prim: Usd.Prim, name: str, fallback: Any) -> Any:
-    attribute = prim.GetAttribute(name)
-    value = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
-    return fallback if value is None else value

@@ -13,6 +13,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom
 
 from ..articulation import acceleration_drives
 from ..units import StageUnits, units_of
+from .authored import authored
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
@@ -113,8 +114,8 @@ def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
 
 def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
     """Whether angles of MuJoCo's attributes are in degrees."""
-    scenes = [stage.GetPrimAtPath(path).GetAttribute("mjc:compiler:angle") for path in parsed.scenes]
-    return not any(attribute and attribute.Get() == "radian" for attribute in scenes)
+    scenes = [stage.GetPrimAtPath(path) for path in parsed.scenes]
+    return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
 
 
 def _warn_of_accelerations(stage: Usd.Stage) -> None:
@@ -131,15 +132,14 @@ def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
     up = Gf.Vec3d.Axis("XYZ".index(str(UsdGeom.GetStageUpAxis(stage))))
     for path, scene in parsed.scenes.items():
         prim = stage.GetPrimAtPath(path)
-        enabled = prim.GetAttribute("newton:gravityEnabled")
-        if enabled and enabled.Get() is False:
+        if not authored(prim, "newton:gravityEnabled", True):
             return np.zeros(3)
         direction = Gf.Vec3d(scene.gravityDirection)
-        authored = prim.GetAttribute("physics:gravityMagnitude").Get()
-        if authored is None or not (math.isfinite(authored) and authored >= 0):
-            authored = _GRAVITY / units.length
+        magnitude = authored(prim, "physics:gravityMagnitude")
+        if magnitude is None or not (math.isfinite(magnitude) and magnitude >= 0):
+            magnitude = _GRAVITY / units.length
         down = direction.GetNormalized() if direction.GetLength() > 0 else -up
-        return np.array(down) * authored * units.length
+        return np.array(down) * magnitude * units.length
     return np.array(-up) * _GRAVITY
 
 
@@ -300,10 +300,9 @@ def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np
 
 def _is_weightless(prim: Usd.Prim) -> float:
     """What part of a body's weight is taken from it."""
-    if (attribute := prim.GetAttribute("physxRigidBody:disableGravity")) and attribute.Get():
+    if authored(prim, "physxRigidBody:disableGravity"):
         return 1.0
-    compensation = prim.GetAttribute("mjc:body:gravcomp")
-    return float(compensation.Get() or 0.0) if compensation else 0.0
+    return float(authored(prim, "mjc:body:gravcomp", 0.0))
 
 
 def _articulation(
