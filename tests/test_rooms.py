@@ -111,6 +111,11 @@ TESTED_IN = {
     "omnigraph.node_ports": "graphs/test_registry.py",
     "training.features": "training/test_trained.py",
     "training.report": "training/test_trained.py",
+    "usd.physics.frames": "usd/physics/test_joints.py",
+    "usd.physics.parsed": "usd/physics/test_read.py",
+    "usd.physics.robots": "usd/physics/test_read.py",
+    "usd.physics.scene": "usd/physics/test_read.py",
+    "usd.physics.shapes": "usd/physics/test_geometry.py",
     "usd.schema": "usd/test_discover.py",
     "usd.text": "compat/isaac_lab/test_stages.py",
 }

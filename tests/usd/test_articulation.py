@@ -9,8 +9,6 @@ from isaacsim.core.experimental.actuators.usd.articulation import (
     axes_of,
     bodies_of,
     every_prim,
-    is_single_axis_joint,
-    loop_joints,
     unloaded_at,
     unloaded_payloads,
 )
@@ -66,24 +64,6 @@ def test_every_prim_skips_what_is_not_there(hide):
     stage = stage_with("/R", "/R/gone", "/R/gone/below", "/R/there")
     hide(stage.GetPrimAtPath("/R/gone"))
     assert [str(prim.GetPath()) for prim in every_prim(stage.GetPrimAtPath("/R"))] == ["/R", "/R/there"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "single"),
-    [
-        ("PhysicsRevoluteJoint", True),
-        ("PhysicsPrismaticJoint", True),
-        ("PhysicsFixedJoint", False),
-        ("PhysicsSphericalJoint", False),
-        ("PhysicsDistanceJoint", False),
-        ("PhysicsJoint", False),
-        ("Xform", False),
-        ("", False),
-    ],
-)
-def test_knows_single_axis_joints(kind, single):
-    """Count revolute and prismatic joints only."""
-    assert is_single_axis_joint(stage_with(("/joint", kind)).GetPrimAtPath("/joint")) is single
 
 
 @pytest.mark.parametrize(
@@ -143,11 +123,6 @@ def test_stage_without_articulations_has_no_roots():
     assert articulation_roots(stage_with("/World/A")) == []
 
 
-def test_no_prim_is_no_joint():
-    """Take a path without a prim for no joint."""
-    assert not is_single_axis_joint(stage_with("/A").GetPrimAtPath("/hip"))
-
-
 # bodies
 
 
@@ -190,15 +165,3 @@ def test_finds_acceleration_drives_with_gains(kind, axis, drive, found):
     for name, value in drive.items():
         getattr(api, f"Create{name}Attr")(value)
     assert acceleration_drives(stage) == (["/R/hip"] if found else [])
-
-
-def test_loop_joints_are_those_that_close_a_loop() -> None:
-    """The world is one body; a chain has no loop, a second way between two bodies is one."""
-    stage = Usd.Stage.CreateInMemory()
-    links = [("base", "", "/A"), ("hip", "/A", "/B"), ("knee", "/B", "/C"), ("bar", "/A", "/C"), ("stand", "", "/C")]
-    for name, parent, child in links:
-        joint = UsdPhysics.FixedJoint.Define(stage, f"/joints/{name}")
-        if parent:
-            joint.CreateBody0Rel().SetTargets([parent])
-        joint.CreateBody1Rel().SetTargets([child])
-    assert loop_joints(stage) == ["/joints/bar", "/joints/stand"]

@@ -26,7 +26,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
 )
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
 from isaacsim.core.experimental.actuators.usd import schema
-from isaacsim.core.experimental.actuators.usd.articulation import articulation_roots, is_single_axis_joint
+from isaacsim.core.experimental.actuators.usd.articulation import articulation_roots, axes_of
 from isaacsim.core.experimental.actuators.usd.discover import actuator_paths, discover, parse_prim
 from pxr import Sdf, Usd, UsdPhysics
 
@@ -264,7 +264,7 @@ def test_reading_leaves_the_stage_alone():
 def test_reads_every_robot_file(robots, name):
     """Find one actuator per drivable joint in each robot file."""
     stage = Usd.Stage.Open(str(robots / f"{name}.usda"))
-    joints = [str(prim.GetPath()) for prim in stage.Traverse() if is_single_axis_joint(prim)]
+    joints = [str(prim.GetPath()) for prim in stage.Traverse() if axes_of(prim)]
     found = discover(stage, articulation_roots(stage)[0], joints)
     assert sorted(target for each in found for target in each.targets) == sorted(joints)
 

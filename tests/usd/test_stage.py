@@ -1,4 +1,4 @@
-"""Stages are opened with clear errors, viewed without some prims, and watched for edits."""
+"""Stages are opened with clear errors, refused in other units, and watched for edits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from isaacsim.core.experimental.actuators.usd.stage import (
     open_stage,
     require_meters,
     require_si,
-    without_prims,
 )
-from pxr import Ar, Sdf, Usd, UsdGeom
+from pxr import Sdf, Usd, UsdGeom
 
 PLAIN = '#usda 1.0\ndef Xform "World"\n{\n    def Xform "A"\n    {\n    }\n    def Xform "B"\n    {\n    }\n}\n'
 
@@ -136,102 +135,6 @@ def test_kilograms_are_asked_for_where_properties_are_told_in_si(stage):
         require_si(stage)
 
 
-# a view without some prims
-
-
-def test_view_lacks_the_prims(stage):
-    """Show a stage without the given prims."""
-    assert paths(without_prims(stage, ["/World/A"])) == ["/World", "/World/B"]
-
-
-def test_view_leaves_the_stage_untouched(stage):
-    """Edit no layer of the stage, and keep its prims there."""
-    before = paths(stage), texts(stage)
-    view = without_prims(stage, ["/World/A", "/World/B"])
-    assert paths(view) == ["/World"]
-    assert (paths(stage), texts(stage)) == before
-
-
-def test_view_without_nothing_is_the_stage(stage):
-    """Return the stage itself when there is nothing to leave out."""
-    assert without_prims(stage, []) is stage
-
-
-def test_view_shows_unsaved_edits(stage):
-    """Show prims that live in memory only, also those of the session layer."""
-    stage.DefinePrim("/World/C")
-    with Usd.EditContext(stage, Usd.EditTarget(stage.GetSessionLayer())):
-        stage.DefinePrim("/World/D")
-    assert set(paths(without_prims(stage, ["/World/A"]))) == {"/World", "/World/B", "/World/C", "/World/D"}
-
-
-def test_view_outlives_the_stage(file):
-    """Keep showing every prim, those of the session layer too, when the stage is gone."""
-    stage = Usd.Stage.Open(str(file))
-    Sdf.CreatePrimInLayer(stage.GetSessionLayer(), "/World/C").specifier = Sdf.SpecifierDef
-    view = without_prims(stage, ["/World/A"])
-    del stage
-    gc.collect()
-    assert sorted(paths(view)) == ["/World", "/World/B", "/World/C"]
-
-
-def test_view_of_a_stage_without_session_layer(stage):
-    """Need no session layer."""
-    bare = Usd.Stage.Open(stage.GetRootLayer(), sessionLayer=None)
-    assert bare.GetSessionLayer() is None
-    assert paths(without_prims(bare, ["/World/A"])) == ["/World", "/World/B"]
-
-
-def test_view_lacks_prims_inside_instances(stage):
-    """Leave out prims inside an instance, nested ones as well, and show the rest of it."""
-    for path, source in (("/World/A/inner", "/World/B"), ("/World/Copy", "/World/A")):
-        stage.DefinePrim("/World/B/part")
-        prim = stage.DefinePrim(path)
-        prim.GetReferences().AddInternalReference(source)
-        prim.SetInstanceable(True)
-    assert "/World/Copy/inner/part" in paths(stage)
-    left = set(paths(without_prims(stage, ["/World/Copy/inner/part"])))
-    assert left == set(paths(stage)) - {"/World/Copy/inner/part"}
-
-
-def test_view_keeps_muted_layers_muted(stage):
-    """Show no layer that is muted on the stage."""
-    muted = Sdf.Layer.CreateAnonymous("muted.usda")
-    Sdf.CreatePrimInLayer(muted, "/World/C").specifier = Sdf.SpecifierDef
-    stage.GetRootLayer().subLayerPaths.append(muted.identifier)
-    assert "/World/C" in paths(without_prims(stage, ["/World/A"]))
-    stage.MuteLayer(muted.identifier)
-    assert "/World/C" not in paths(without_prims(stage, ["/World/A"]))
-
-
-def test_view_loads_what_the_stage_loads(stage, file):
-    """Load the payloads that are loaded on the stage and no others."""
-    for name in ("C", "D"):
-        stage.DefinePrim(f"/World/{name}").GetPayloads().AddPayload(str(file), "/World")
-    stage.Unload("/World/C")
-    left = paths(without_prims(stage, ["/World/A"]))
-    assert "/World/D/B" in left and "/World/C" not in left
-
-
-def test_view_keeps_the_population_mask(stage):
-    """Show no prim that the stage masks out."""
-    masked = Usd.Stage.OpenMasked(stage.GetRootLayer(), Usd.StagePopulationMask(["/World/B"]))
-    assert paths(without_prims(masked, ["/World/X"])) == ["/World", "/World/B"]
-
-
-def test_view_resolves_assets_like_the_stage(tmp_path):
-    """Find references through the search path that the stage was opened with."""
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "part.usda").write_text('#usda 1.0\ndef "Part"\n{\n    def "wheel"\n    {\n    }\n}\n')
-    scene = Sdf.Layer.CreateAnonymous("scene.usda")
-    scene.ImportFromString(
-        '#usda 1.0\ndef "World" (\nprepend references = @part.usda@</Part>\n)\n{\n    def "A"\n    {\n    }\n}\n'
-    )
-    stage = Usd.Stage.Open(scene, Ar.DefaultResolverContext([str(tmp_path / "parts")]))
-    assert sorted(paths(stage)) == ["/World", "/World/A", "/World/wheel"]
-    assert paths(without_prims(stage, ["/World/A"])) == ["/World", "/World/wheel"]
-
-
 # edits
 
 
@@ -279,7 +182,7 @@ def test_clear_forgets_the_edits(stage):
 def test_reading_is_no_edit(stage):
     """Report nothing when the stage is only read."""
     edits = StageEdits(stage)
-    paths(stage), texts(stage), without_prims(stage, ["/World/A"])
+    paths(stage), texts(stage)
     assert edits.pending is False
 
 

@@ -6,9 +6,6 @@ from pxr import Sdf, Usd, UsdPhysics
 
 from .axes import MANY
 
-AXIS_JOINTS = ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint")
-
-
 # active, loaded, defined and not abstract, instances included
 on_stage = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
 
@@ -16,11 +13,6 @@ on_stage = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
 def every_prim(root: Usd.Prim) -> Usd.PrimRange:
     """`root` and everything active and loaded below it, instances included."""
     return Usd.PrimRange(root, on_stage)
-
-
-def is_single_axis_joint(prim: Usd.Prim) -> bool:
-    """Whether `prim` is a revolute or prismatic joint."""
-    return prim.IsValid() and any(prim.IsA(joint) for joint in AXIS_JOINTS)
 
 
 def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
@@ -58,25 +50,6 @@ def bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
     """Paths of the bodies a joint connects, as far as it is on the stage and names them."""
     sides = [stage.GetRelationshipAtPath(f"{joint}.physics:body{side}") for side in (0, 1)]
     return [path for side in sides if side for path in side.GetForwardedTargets()]
-
-
-def loop_joints(stage: Usd.Stage) -> list[str]:
-    """Paths of joints whose two bodies are connected already by the joints before them, in stage order."""
-    groups: dict[Sdf.Path, set[Sdf.Path]] = {}
-    closing = []
-    for prim in every_prim(stage.GetPseudoRoot()):
-        if not prim.IsA("PhysicsJoint"):
-            continue
-        sides = [
-            next(iter(prim.GetRelationship(f"physics:body{side}").GetForwardedTargets()), Sdf.Path.absoluteRootPath)
-            for side in (0, 1)
-        ]
-        first, second = (groups.setdefault(body, {body}) for body in sides)
-        if first is second:
-            closing.append(str(prim.GetPath()))
-        first |= second
-        groups.update(dict.fromkeys(second, first))
-    return closing
 
 
 def acceleration_drives(stage: Usd.Stage) -> list[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
 from pathlib import Path
 
 # USD learns of newton's schemas only before the first stage of the process is opened
 import newton_usd_schemas  # noqa: F401
-from pxr import Sdf, Tf, Usd, UsdGeom
+from pxr import Tf, Usd, UsdGeom
 
 from ..errors import UnsupportedSceneError
 from .units import units_of
@@ -51,28 +50,6 @@ def require_si(stage: Usd.Stage) -> None:
             f"{stage.GetRootLayer().identifier}: kilogramsPerUnit = {units.mass:g}: this physics reads masses in "
             "kilograms. Convert the asset to kilograms and set kilogramsPerUnit = 1."
         )
-
-
-def without_prims(stage: Usd.Stage, paths: Sequence[str]) -> Usd.Stage:
-    """Return a second view of the stage with the given prims deactivated; the stage itself is not touched."""
-    if not paths:
-        return stage
-    session = Sdf.Layer.CreateAnonymous("without_prims")
-    if (own_session := stage.GetSessionLayer()) is not None:
-        session.subLayerPaths.append(own_session.identifier)
-    with Sdf.ChangeBlock():
-        for path in paths:
-            for above in Sdf.Path(path).GetPrefixes():
-                # nothing inside an instance can be edited
-                if (prim := stage.GetPrimAtPath(above)) and prim.IsInstance():
-                    Sdf.CreatePrimInLayer(session, above).instanceable = False
-            Sdf.CreatePrimInLayer(session, path).active = False
-    view = Usd.Stage.OpenMasked(
-        stage.GetRootLayer(), session, stage.GetPathResolverContext(), stage.GetPopulationMask(), Usd.Stage.LoadNone
-    )
-    view.SetLoadRules(stage.GetLoadRules())
-    view.MuteAndUnmuteLayers(stage.GetMutedLayers(), [])
-    return view
 
 
 class StageEdits:

@@ -33,13 +33,17 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     even = (inertia + inertia.T) / 2
     moments, axes = np.linalg.eigh(even)
     largest = float(np.abs(moments).max())
-    fixed = moments
+    a, b, c = moments.tolist()
     # rounding does not make a moment of 0 another, and MuJoCo takes what is smaller than 1e-15 for 0
-    if moments[0] <= max(1e-12 * largest, 1e-14):
-        fixed = np.maximum(moments, max(_LEAST * largest, _LEAST_OF_ALL))
-    if (lack := fixed[2] * (1 + _MARGIN) - fixed[0] - fixed[1]) > 0.0:
-        # the nearest triple whose largest is the sum of the others
-        fixed = fixed + lack / 3 * np.array([1.0, 1.0, -1.0])
+    least = max(_LEAST * largest, _LEAST_OF_ALL) if a <= max(1e-12 * largest, 1e-14) else a
+    # the nearest triple whose largest is the sum of the others
+    lack = max(c * (1 + _MARGIN) - a - b, 0.0)
+    fixed = moments + lack / 3 * np.array([1.0, 1.0, -1.0])
+    if fixed[0] < least:
+        if b < least or c * (1 + _MARGIN) > least + b:
+            b = max((b + c - least) / 2, least)
+            c = (least + b) * (1 - _MARGIN)
+        fixed = np.array([least, b, c])
     change = float(np.abs(fixed - moments).max()) / max(largest, _LEAST_OF_ALL)
     return (even, 0.0) if change == 0.0 else (axes @ np.diag(fixed) @ axes.T, change)
 

@@ -49,7 +49,7 @@ class Joint:
 def read_joints(
     stage: Usd.Stage, parsed: Parsed, bodies: Mapping[Sdf.Path, int], length: float
 ) -> dict[Sdf.Path, Joint]:
-    """The joints that act, by path.
+    """The joints that act, by path; where several are between the same two bodies, in the order of the stage.
 
     Args:
         stage: Where they are.
@@ -87,10 +87,7 @@ def read_joints(
         axes = _free_axes(prim, kind, joint)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
-    if len({frozenset(joint.edge.bodies) for joint in found.values()}) < len(found):
-        # several between the same two bodies are one behind the other as the stage has them
-        return {path: found[path] for prim in every_prim(stage.GetPseudoRoot()) if (path := prim.GetPath()) in found}
-    return found
+    return _in_stage_order(stage, found)
 
 
 def serial(joints: Sequence[Joint]) -> int:
@@ -243,6 +240,14 @@ def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
         tuple((one.position, one.quaternion) for one in frames),  # pyright: ignore[reportArgumentType]
         hardness(prim),
     )
+
+
+def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf.Path, Joint]:
+    """Several joints between two bodies act one behind the other as they are authored."""
+    if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
+        return joints
+    order = {prim.GetPath(): number for number, prim in enumerate(every_prim(stage.GetPseudoRoot()))}
+    return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
 
 
 def _free_axes(prim: Usd.Prim, kind: str, joint: Any) -> tuple[tuple[str, str], ...]:

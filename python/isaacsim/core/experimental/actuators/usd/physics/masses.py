@@ -38,19 +38,25 @@ NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def mass_of(
-    prim: Usd.Prim, scale: Sequence[float], colliders: Iterable[tuple[Usd.Prim, Shape, float]], units: StageUnits
+    prim: Usd.Prim,
+    scale: Sequence[float],
+    colliders: Iterable[tuple[Usd.Prim, Shape, np.ndarray, float]],
+    units: StageUnits,
 ) -> Mass:
     """The mass of a body.
 
     Args:
         prim: The body.
         scale: Of the body, which places of it are scaled with.
-        colliders: Its colliders, with the density of the material of each [kg/m³], 0 for none.
+        colliders: Its colliders: prim, shape, from the prim to the body as `Places.within` has it, and the density of
+            the material [kg/m³], 0 for none.
         units: Those of the stage.
     """
     given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
-    inertia, com = _inertia(prim, units), _com(prim, scale, units)
+    inertia, com = _inertia(prim, units), _vector(prim, "centerOfMass")
+    if com is not None:
+        com = com * np.array(scale, float) * units.length
     if given and inertia is not None and com is not None:
         return Mass(given, com, inertia)
     total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
@@ -66,14 +72,23 @@ def mass_of(
     return Mass(mass, total.com if com is None else com, inertia)
 
 
-def _collider_mass(prim: Usd.Prim, shape: Shape, material: float, body: float, units: StageUnits) -> Mass:
+def _collider_mass(
+    prim: Usd.Prim, shape: Shape, place: np.ndarray, material: float, body: float, units: StageUnits
+) -> Mass:
     solid = _solid(shape)
+    if solid.mass <= 0.0:
+        return NOTHING
     mass = _positive(prim, "mass", units.mass)
     if not mass:
         mass = solid.mass * (_positive(prim, "density", units.mass / units.length**3) or body or material or _DENSITY)
-    if solid.mass <= 0.0:
-        return NOTHING
-    return Mass(mass, solid.com, solid.inertia * (mass / solid.mass))
+    com, inertia = _vector(prim, "centerOfMass"), _inertia(prim, units)
+    com = solid.com if com is None else place[:3, :3] @ com + place[:3, 3]
+    if inertia is None:
+        inertia = solid.inertia * (mass / solid.mass) + mass * _spread(com - solid.com)
+    else:
+        turn = place[:3, :3] / np.linalg.norm(place[:3, :3], axis=0)
+        inertia = turn @ inertia @ turn.T
+    return Mass(mass, com, inertia)
 
 
 def _sum(parts: Iterable[Mass]) -> Mass:
@@ -153,11 +168,9 @@ def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
     return float(value) * unit
 
 
-def _com(prim: Usd.Prim, scale: Sequence[float], units: StageUnits) -> np.ndarray | None:
-    value = authored(prim, "physics:centerOfMass")
-    if value is None or not all(map(math.isfinite, value)):
-        return None
-    return np.array(value, float) * np.array(scale, float) * units.length
+def _vector(prim: Usd.Prim, name: str) -> np.ndarray | None:
+    value = authored(prim, f"physics:{name}")
+    return None if value is None or not all(map(math.isfinite, value)) else np.array(value, float)
 
 
 def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
@@ -167,10 +180,10 @@ def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
     if compact is not None and len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
         xx, yy, zz, xy, xz, yz = map(float, compact)
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * unit
-    diagonal = authored(prim, "physics:diagonalInertia")
-    if diagonal is None or not all(map(math.isfinite, diagonal)) or not any(diagonal):
+    diagonal = _vector(prim, "diagonalInertia")
+    if diagonal is None or not diagonal.any():
         return None
     axes = authored(prim, "physics:principalAxes")
     turn = Gf.Quatd(axes) if axes is not None and axes.GetLength() > 0 else Gf.Quatd(1.0)
     frame = np.array(Gf.Matrix3d(turn.GetNormalized())).T
-    return frame @ np.diag(np.array(diagonal, float)) @ frame.T * unit
+    return frame @ np.diag(diagonal) @ frame.T * unit

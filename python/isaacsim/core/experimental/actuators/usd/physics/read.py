@@ -207,7 +207,7 @@ def _masses(
 ) -> list[Mass]:
     found = []
     for number, path in enumerate(paths):
-        own = [(one.prim, one.shape, one.density) for one in colliders if one.shape.body == number]
+        own = [(one.prim, one.shape, one.place, one.density) for one in colliders if one.shape.body == number]
         found.append(mass_of(stage.GetPrimAtPath(path), parsed.bodies[path].scale, own, units))
     return found
 

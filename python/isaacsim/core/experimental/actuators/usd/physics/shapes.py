@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from pxr import Sdf, Usd, UsdGeom, UsdShade
 
 from ...errors import UnsupportedSceneError
@@ -26,11 +27,12 @@ _COLORS = ("diffuseColor", "diffuse_color_constant", "baseColor", "base_color")
 
 @dataclass(frozen=True)
 class Collider:
-    """A shape, its prim, and the density of its material [kg/m³], 0 where it has none."""
+    """A shape, its prim, from that to the body, and the density of its material [kg/m³], 0 where it has none."""
 
     path: Sdf.Path
     prim: Usd.Prim
     shape: Shape
+    place: np.ndarray
     density: float
 
 
@@ -93,7 +95,7 @@ def read_colliders(
                 hulls.append(str(path))
         friction, density = _material(parsed, description.materials, units)
         shape = _shape(prim, body, geometry, friction)
-        found.append(Collider(path, prim, shape, density))
+        found.append(Collider(path, prim, shape, places.within(prim, bodies.frame(body)), density))
     if refused:
         raise UnsupportedSceneError(
             f"collision shapes MuJoCo lacks: {', '.join(refused)}. Use a capsule, cylinder, box, sphere or mesh."
