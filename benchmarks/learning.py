@@ -354,7 +354,7 @@ def with_newton(target: np.ndarray) -> tuple[Step, Callable[[], np.ndarray]]:
 def exported(sim: Any) -> str:
     """The model of a simulation as MJCF."""
     from isaacsim.core.experimental.actuators.hosts.mujoco.model import describe_model
-    from isaacsim.core.experimental.actuators.hosts.mujoco.scene import read_scene
+    from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
 
     spec, _ = describe_model(read_scene(sim.stage), DT)
     spec.compile()

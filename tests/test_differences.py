@@ -16,6 +16,7 @@ AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_
 ISAAC_SIM, PROPERTIES, NEWTON = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py", "compat/test_newton.py"
 PORTABILITY, LATER = "compat/test_portability.py", "pipeline/test_later_names.py"
 ASSEMBLY = "pipeline/test_assembly.py"
+GRU = "components/test_controller_neural_gru.py"
 ACTUATOR, COMPONENTS = "pipeline/test_actuator.py", "components/test_components.py"
 
 # by section, the subject of each line, and where it is tested: file and function
@@ -44,6 +45,10 @@ TESTED = {
         ),
         "payloads that are not loaded": (DISCOVER, "unloaded_payload_is_named"),
         "several targets": (WRAPPER, "a_prim_with_several_targets_drives_each"),
+        "numbers of prims on a stage not in metres and kilograms": (
+            "usd/test_units.py",
+            "numbers_are_converted_by_their_unit",
+        ),
         "errors": (DISCOVER, "all_problems_are_reported_at_once problem_names_prim_attribute_layer_and_value"),
         "attributes that are not authored": (DISCOVER, "falls_back_to_the_schema plugin_changes_nothing"),
         "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),
@@ -136,7 +141,10 @@ TESTED = {
         "lookup table": ("components/test_clamping_position_based.py", "table_is_given_once half_a_table_is_refused"),
         "`register_actuator_component`": ("pipeline/test_parse.py", "registering_twice_warns_and_builtins_stay"),
         "`requires_grad=True`": (ACTUATOR, "gradients_are_refused"),
-        "`custom_inputs`": (NEWTON, "unusable_components_are_refused_when_constructed"),
+        "`custom_inputs`": (
+            GRU,
+            "column_of_the_caller_agrees_with_the_oracle column_of_the_caller_has_to_be_there_and_fit",
+        ),
         "a delay above its largest": (NEWTON, "unusable_components_are_refused_when_constructed"),
         "added": ("components/test_conformance_of_laws.py", "law_agrees_with_the_oracle"),
     },
@@ -152,7 +160,7 @@ TESTED = {
         ),
         "networks": (
             PORTABILITY,
-            "same_network_gives_the_same_efforts columns_of_the_callers_own_are_refused",
+            "same_network_gives_the_same_efforts columns_of_the_callers_own_give_the_same_efforts",
         ),
     },
     "Networks": {
@@ -171,7 +179,15 @@ TESTED = {
             "other_files_are_refused program_may_name_any_file listed_folders_are_open_to_any_stage",
         ),
         "`model_path` in `ActuatorParsed`": ("test_neural_actuators.py", "model_type_chooses_the_class"),
-        "states": ("components/test_controller_neural_lstm.py", "state_has_the_names_and_shapes_of_newton"),
+        "weights in another file": (
+            "networks/test_load.py",
+            "weights_may_lie_in_the_folder_of_the_file weights_elsewhere_are_refused",
+        ),
+        "a file in a format of Torch's": ("networks/test_convert.py", "every_format_is_converted_bit_for_bit"),
+        "states": (
+            "components/test_controller_neural_lstm.py",
+            "state_has_the_names_and_shapes_of_newton states_of_files_of_torch_are_tensors_where_torch_is_used",
+        ),
     },
     "Kept, though one might prefer otherwise": {
         "Only the prims of the first matched robot are read": (DISCOVER, "each_robot_gets_its_own_actuators"),

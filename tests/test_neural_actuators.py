@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
+from isaacsim.core.experimental.actuators.networks.checkpoint import CheckpointPath
 from isaacsim.core.experimental.actuators.networks.network import Linear, Network
 from neural_twin import Twin, random_motion, random_network, write_network
 from pxr import Usd, UsdPhysics
@@ -255,7 +256,10 @@ def test_model_type_chooses_the_class(tmp_path: Path) -> None:
     for name, expected in zip(("mlp_0", "lstm_1", "gru_2"), classes, strict=True):
         parsed = parse_actuator_prim(bench.stage.GetPrimAtPath(f"{ROOT}/Actuators/{name}"))
         assert parsed is not None and parsed.controller_class is expected
-        assert isinstance(parsed.controller_kwargs["model_path"], Checkpoint)
+        path = parsed.controller_kwargs["model_path"]
+        assert isinstance(path, CheckpointPath) and Path(path).is_file() and copy.deepcopy(path) == path
+        # what was read stays what was checked
+        Path(path).unlink()
         arguments = parsed.controller_class.resolve_arguments(parsed.controller_kwargs)
         assert isinstance(parsed.controller_class(**arguments), expected)
 

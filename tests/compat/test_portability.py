@@ -305,9 +305,23 @@ def test_infinite_saturation_effort_is_no_speed_curve(robots: Path, tmp_path: Pa
     assert ours.efforts(*signals(qd=15.0)).tolist() == [50.0, -50.0]
 
 
-def test_columns_of_the_callers_own_are_refused(robots: Path, tmp_path: Path) -> None:
+def test_columns_of_the_callers_own_give_the_same_efforts(robots: Path, tmp_path: Path) -> None:
     """newton reads such a column from an array of its control object."""
+    pytest.importorskip("warp_nn", reason="newton runs networks by warp-nn, which is not installed")
+    normal = {"inputs": {"mean": {"position_error": 0.1, "wind": -2.0}, "std": {"position_error": 0.7, "wind": 3.0}}}
     metadata = dict(NETWORKS["gru"]) | {"input_columns": ["position_error", "wind"], "custom_inputs": ["wind"]}
+    metadata["normalization"] = normal | {"targets": {"mean": {"torque": 0.5}, "std": {"torque": 9.0}}}
     (tmp_path / "net.onnx").write_bytes(recurrent("gru", metadata))
-    with pytest.raises(ActuatorParseError, match=r"input_columns = \['position_error', 'wind'\]"):
-        Ours(file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [], None)))
+    file = file_with(tmp_path, robots, (NeuralControlConfig("./net.onnx"), [], None))
+    sides, wind = [Theirs(file), Theirs(file, through_ours=True), Ours(file)], np.zeros((1, len(NAMES)), np.float32)
+    sides[2].wrapper.set_custom_input("wind", wind)
+    largest = 0.0
+    for number, values in enumerate(motion(60)):
+        wind[:] = 5 * np.sin(0.3 * number + np.arange(len(NAMES)))
+        for side in sides[:2]:
+            side.control.wind.numpy()[side.columns] = wind[0]
+        expected, *found = (side.efforts(*values) for side in sides)
+        for one in found:
+            np.testing.assert_allclose(one, expected, atol=1e-5 * max(np.abs(expected).max(), 1.0))
+        largest = max(largest, np.abs(expected).max())
+    assert largest > 0.5

@@ -139,5 +139,5 @@ def test_newton_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "newton"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "newton", None)
-    with pytest.raises(ModuleNotFoundError, match=r"to_newton needs newton.*articulation-actuators\[sim\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"to_newton needs newton.*articulation-actuators\[newton\]"):
         to_newton(ours.PDControlConfig(1.0, 1.0))

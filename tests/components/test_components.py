@@ -272,5 +272,7 @@ def test_corner_velocity_follows_the_parameters() -> None:
 def test_mask_of_wrong_type_or_shape_is_refused(kind: str, mask: Any) -> None:
     """A ValueError that says what it must be."""
     component = ControllerPID(*[array([1.0, 1.0])] * 4) if kind == "controller" else Delay(array([0, 0], wp.int32), 1)
-    with pytest.raises(ValueError, match=r"mask .*must be a Warp array of bool, shape \(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"mask .*must (be a one-dimensional Boolean array|match \w+ length \(2\)|be 2)"
+    ):
         component.state(2, "cpu").reset(mask)

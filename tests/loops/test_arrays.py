@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators import native as package_native
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.native import core
+from own_components import Loaded
 
 NAMES, ROBOTS, DT = ["hip", "free", "knee", "ankle"], 3, 0.005
 Make = Callable[[np.ndarray], Any]
@@ -321,3 +322,37 @@ def test_warp_steps_where_the_core_was_not_built(monkeypatch: pytest.MonkeyPatch
     sets = [given[:3] for given in signals(2)]
     for arrays in [*sets * 3, *([one.copy() for one in given] for given in sets)]:
         np.testing.assert_allclose(warped.step(*arrays, DT), native.step(*arrays, DT), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kind", [np.asarray, lambda one: wp.array(one, device="cpu", copy=False)], ids=["numpy", "warp"]
+)
+def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
+    """By the columns of the joints, of each robot; what is not finite is a fault. Without an array there is none."""
+    pairs = [(ActuatorConfig(Loaded(), [ClampingMaxEffort(full(2.5))]), "knee"), (ActuatorConfig(Loaded()), "hip")]
+    arrays = np.zeros((3, ROBOTS, len(NAMES)), np.float32)
+    held = np.arange(ROBOTS * 6, dtype=np.float32).reshape(ROBOTS, 6)
+    # rows that lie apart
+    load = held[:, : len(NAMES)]
+    with ActuatedArrays(NAMES, [*pairs, *motors()[:1]], ROBOTS) as loop:
+        assert loop.step(*arrays, DT)[:, 0].tolist() == [-9.0] * ROBOTS
+        loop.set_custom_input("load", kind(load))
+        for _ in range(2):
+            efforts = loop.step(*arrays, DT)
+            assert efforts[:, 0].tolist() == (-load[:, 0]).tolist()
+            assert efforts[:, 2].tolist() == (-load[:, 2]).clip(-2.5, 2.5).tolist()
+            load[:] = load[::-1] + 1.0
+        load[1, 0] = np.inf
+        assert loop.step(*arrays, DT)[:, 0].tolist() == [-load[0, 0], 0.0, -load[2, 0]]
+        assert [(fault.robot, fault.dof_name, fault.inputs) for fault in loop.faults] == [(1, "hip", ("effort",))]
+        wrong: list[tuple[str, Any, str]] = [
+            ("lod", load, r"custom input 'lod': must be one that a controller asks for, \['load'\]"),
+            ("load", load[:2], r"load has shape \(2, 4\); expected \(3, 4\)"),
+            ("load", load.astype(np.float64), "load has dtype float64: must be float32"),
+            ("load", load.tolist(), "load is a list: must be a Warp array"),
+        ]
+        for name, given, told in wrong:
+            with pytest.raises(ValueError, match=told):
+                loop.set_custom_input(name, given)
+        loop.set_custom_input("load", None)
+        assert loop.step(*arrays, DT)[:, 0].tolist() == [-9.0] * ROBOTS

@@ -10,11 +10,13 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedModel,
+    ActuatorConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     drive_newton_model,
 )
+from own_components import Loaded
 
 DT = 0.01
 PD = [PDControlConfig(10.0, 1.0)]
@@ -79,6 +81,16 @@ def test_targets_velocities_and_feedforward_are_read() -> None:
         actuated.step(state, state, DT)
         before -= gain * np.array([2.0, 3.0])
         np.testing.assert_allclose(state.joint_f.numpy()[[9, 19]], -before)
+
+
+def test_column_of_the_caller_stands_by_joint() -> None:
+    """Where the joint stands among all of its robot, though only driven ones are looked at."""
+    model = model_of(LEG)
+    actuated, state = ActuatedModel(model, [(ActuatorConfig(Loaded()), "knee")]), state_of(model)
+    load = np.arange(20, dtype=np.float32).reshape(2, 10)
+    actuated.set_custom_input("load", load)
+    actuated.step(state, state, DT)
+    assert state.joint_f.numpy()[[9, 19]].tolist() == [-9.0, -19.0]
 
 
 def test_older_names_are_found() -> None:
@@ -159,7 +171,7 @@ def test_robots_that_stand_unevenly_are_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"joint_f": None}, "has no array 'joint_f'"),
+        ({"joint_f": None}, "'joint_f' is None: must be an array"),
         ({"joint_q": flat(np.zeros(3))}, "joint_q has 3 numbers of float32: must be 22 of float32"),
         ({"joint_qd": flat(np.zeros(20), wp.float64)}, "joint_qd has 20 numbers of float64: must be 20 of float32"),
     ],

@@ -90,7 +90,7 @@ def test_json_beside_the_target_may_not_say_otherwise(source: Path) -> None:
     convert_checkpoint(source, target)
     assert load_metadata(target)["effort_scale"] == 21.0
     beside.write_text("{")
-    with pytest.raises(NetworkError, match="no JSON"):
+    with pytest.raises(NetworkError, match="Invalid JSON"):
         convert_checkpoint(source.with_suffix(".safetensors"), source.with_name("knee.safetensors"))
 
 

@@ -99,7 +99,7 @@ REFUSED = {
     ),
     "open inputs": (changed("graph", "tensor_values", "x", "sizes", value=[OPEN, OPEN]), "must be rows x inputs"),
     "subgraph": (changed("graph", "nodes", 1, "inputs", 0, "arg", value={"as_graph": {}}), "an argument as_graph"),
-    "metadata": (changed("files", "extra/metadata.json", value=b"[]"), "must be a JSON object"),
+    "metadata": (changed("files", "extra/metadata.json", value=b"[]"), "expected a JSON object"),
 }
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.errors import NetworkError
 from isaacsim.core.experimental.actuators.networks import load
@@ -38,7 +39,7 @@ def test_json_beside_the_file_is_checked(text: str, path: Path) -> None:
     """An error names it, whether or not the network is in use."""
     known = load_checkpoint(path)
     path.with_suffix(".json").write_text(text, "latin-1")
-    with pytest.raises(NetworkError, match=r"knee\.safetensors: sidecar"):
+    with pytest.raises(NetworkError, match=r"knee\.safetensors: .*sidecar"):
         load_checkpoint(path)
     assert known.metadata
 
@@ -84,3 +85,68 @@ def test_bytes_that_are_no_network(tmp_path: Path) -> None:
     """A `ValueError` that names them."""
     with pytest.raises(NetworkError, match="knee"):
         checkpoint_of(b"cos\nsystem\n(S'true'\ntR.", "knee")
+
+
+def apart(folder: Path, location: str, *, first: int = 8, count: int = 8, content: bytes | None = None) -> Path:
+    """An ONNX file of effort = x @ [2, 3] whose weights lie in another file."""
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed: no file to read")
+    make, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    weights = onnx.numpy_helper.from_array(np.array([[2.0], [3.0]], np.float32), "w")
+    weights.ClearField("raw_data")
+    weights.data_location = onnx.TensorProto.EXTERNAL
+    for key, value in (("location", location), ("offset", str(first)), ("length", str(count))):
+        weights.external_data.add(key=key, value=value)
+    node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
+    graph = onnx.helper.make_graph(
+        [node], "g", [make("x", kind, ["rows", 2])], [make("y", kind, ["rows", 1])], [weights]
+    )
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "more").mkdir(exist_ok=True)
+    (folder / "more" / "weights.bin").write_bytes(content or bytes(8) + np.array([2, 3], np.float32).tobytes())
+    (folder / "knee.onnx").write_bytes(made.SerializeToString())
+    return folder / "knee.onnx"
+
+
+def test_weights_may_lie_in_the_folder_of_the_file(tmp_path: Path) -> None:
+    """They are read with it, each time: other weights give another network, of another digest."""
+    first = load_checkpoint(apart(tmp_path, "more/weights.bin"))
+    other = bytes(8) + np.array([4, 5], np.float32).tobytes()
+    second = load_checkpoint(apart(tmp_path, "more/weights.bin", content=other))
+    found = [one.network.operations[0].weight.tolist() for one in (first, second)]  # pyright: ignore
+    assert found == [[[2.0, 3.0]], [[4.0, 5.0]]] and first.digest != second.digest
+
+
+@pytest.mark.parametrize(
+    ("location", "bytes_of", "told"),
+    [
+        ("../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
+        ("more/../../weights.bin", (8, 8), "must be a relative path to a file in the folder"),
+        ("/etc/hostname", (0, 8), "must be a relative path to a file in the folder"),
+        ("", (8, 8), "must be a relative path to a file in the folder"),
+        ("link.bin", (8, 8), "must be a relative path to a file in the folder"),
+        ("more", (8, 8), "must be a regular file"),
+        ("gone.bin", (8, 8), "No such file"),
+        ("more/weights.bin", (8, 9), "bytes 8 … 17 of 16: must be in the file"),
+        ("more/weights.bin", (-8, 8), "bytes -8 … 0 of 16: must be in the file"),
+        ("more/weights.bin", (8, 4), "has 1 numbers"),
+    ],
+)
+def test_weights_elsewhere_are_refused(location: str, bytes_of: tuple[int, int], told: str, tmp_path: Path) -> None:
+    """Nothing outside the folder is read, through links neither."""
+    folder = tmp_path / "nets"
+    folder.mkdir()
+    (tmp_path / "weights.bin").write_bytes(bytes(16))
+    (folder / "link.bin").symlink_to(tmp_path / "weights.bin")
+    path = apart(folder, location, first=bytes_of[0], count=bytes_of[1])
+    with pytest.raises(NetworkError, match=rf"knee\.onnx: tensor 'w' .*{told}"):
+        load_checkpoint(path)
+    # bytes without a folder have no other files
+    with pytest.raises(NetworkError, match="must be inside, for this file is in no folder"):
+        checkpoint_of(path.read_bytes(), "knee")
+
+
+def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    """By an error of networks, and of files."""
+    for error in (NetworkError, FileNotFoundError):
+        with pytest.raises(error, match=r"gone\.onnx does not exist: must be the path of a network file"):
+            load_checkpoint(tmp_path / "gone.onnx")

@@ -79,13 +79,13 @@ def test_convert_says_how_the_two_compare(capsys: pytest.CaptureFixture[str], kn
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("show none.pt", "none.pt: No such file or directory"),
+        ("show none.pt", "none.pt does not exist: must be"),
         ("show .", ": must be a regular file. Give the path of a network file."),
         ("show more.json", "more.json: is JSON: must be ONNX"),
         ("convert knee.pt knee.pt2", "knee.pt2: must end in .onnx or .safetensors"),
         ("convert knee.pt none/knee.onnx", "none: No such folder"),
         ("convert knee.pt hip.safetensors --metadata none.json", "none.json: No such file or directory"),
-        ("convert knee.pt hip.safetensors --metadata knee.pt", "knee.pt: no JSON"),
+        ("convert knee.pt hip.safetensors --metadata knee.pt", "Invalid JSON of knee.pt ("),
         ("convert more.json hip.safetensors", "more.json: is JSON"),
     ],
 )

@@ -60,9 +60,9 @@ def test_columns_of_a_gru_are_normalised() -> None:
     [
         (MLP, {"model_type": "cnn"}, "model_type = 'cnn': must be mlp, lstm or gru"),
         (MLP, {"model_type": ["mlp"]}, "model_type"),
-        (MLP, {"model_type": "lstm"}, "must be mlp, which the network is"),
+        (MLP, {"model_type": "lstm"}, "must be mlp, for the network is no"),
         (LSTM, {"num_layers": 3}, "num_layers = 3: must be 2"),
-        (LSTM, {"hidden_size": 4.0}, "hidden_size = 4.0: must be 4"),
+        (LSTM, {"hidden_size": 4.5}, "hidden_size = 4.5: must be 4"),
         (LSTM, {"num_layers": True}, "num_layers = True"),
         (MLP, {"input_order": "pos"}, "input_order = 'pos': must be pos_vel or vel_pos"),
         (MLP, {"input_idx": []}, "input_idx"),
@@ -81,7 +81,7 @@ def test_columns_of_a_gru_are_normalised() -> None:
         (MLP, {"pos_scale": None}, "pos_scale = None"),
         (MLP, {"sample_dt": 0.0}, "sample_dt = 0.0: must be a finite number of seconds > 0"),
         (MLP, {"sample_dt_s": "fast"}, "sample_dt_s = 'fast'"),
-        (OF_THREE, {}, "must be as many as the network's inputs, 3"),
+        (OF_THREE, {}, "input size 3 of the network for"),
         (OF_THREE, {"input_columns": ["velocity", "velocity", "position"]}, "different ones"),
         (OF_THREE, {"input_columns": ["velocity", "position", "dynamic_bias"]}, "input_columns"),
         (OF_THREE, {**COLUMNS, "custom_inputs": ["load"]}, "custom_inputs"),
@@ -109,7 +109,7 @@ def test_lstm_takes_two_inputs() -> None:
     "text", ["", "{", '{"a": 1, "a": 2}', "[" * 100_000, "1" * 5000, b"\xff\xfe\xff", " " * (17 * 2**20)]
 )
 def test_json_that_is_none_is_one_error(text: str | bytes) -> None:
-    with pytest.raises(NetworkError, match=r"^here: .*must be JSON"):
+    with pytest.raises(NetworkError, match=r"^Invalid JSON of here \(.*must be JSON"):
         read_json(text, "here")
 
 

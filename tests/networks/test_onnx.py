@@ -388,7 +388,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         ),
         "no influence|output",
     ),
-    "metadata": (lambda: model([], {}, metadata="[1]"), "must be a JSON object"),
+    "metadata": (lambda: model([], {}, metadata="[1]"), "expected a JSON object"),
 }
 
 

@@ -119,7 +119,7 @@ def header_of(data: bytes) -> tuple[dict[str, Any], bytes]:
         ({"network": '[{"operation": "Slice", "source": 0, "start": 0, "stop": 1, "more": 1}]'}, "operation 1 is"),
         ({"network": '[{"operation": "Slice", "source": 0.0, "start": 0, "stop": 1}]'}, "operation 1 is"),
         ({"network": '[{"operation": "Linear", "source": 0, "weight": "c", "bias": "b"}]'}, "operation 1 is"),
-        ({"metadata": "[]"}, "must be a JSON object"),
+        ({"metadata": "[]"}, "expected a JSON object"),
     ],
 )
 def test_operations_that_are_none_are_refused(changed: dict[str, str], says: str) -> None:

@@ -96,7 +96,7 @@ DOUBTFUL: dict[str, tuple[Any, str]] = {
     "no tensors": ({"0.weight": array(1, 2), "epoch": 3}, "'epoch' = int"),
     "an object": (Object("__torch__.M"), "file holds Record"),
     "metadata that is none": ({"model": mlp(), "metadata": [1]}, "no dict"),
-    "two outputs": ({"0.weight": array(2, 2)}, "must be 1"),
+    "two outputs": ({"0.weight": array(2, 2)}, "must be one scalar"),
 }
 
 

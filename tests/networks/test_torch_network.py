@@ -327,7 +327,7 @@ class Fails(Soft):
         (lambda: pickled(Fails()), IDX, "not today"),
         (lambda: frozen(LSTM()), {"model_type": "lstm"}, "num_layers = None"),
         (lambda: scripted(Soft()), {"model_type": "cnn"}, "model_type = 'cnn'"),
-        (lambda: scripted(Soft(), metadata="[]"), IDX, "must be a JSON object"),
+        (lambda: scripted(Soft(), metadata="[]"), IDX, "expected a JSON object"),
         (lambda: pickled([nn.Linear(2, 1)]), {}, "finds list in it"),
         (lambda: pickled({"model": nn.Linear(2, 1), "metadata": 3}), {}, "metadata of the file is no dict"),
         (

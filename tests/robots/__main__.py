@@ -31,12 +31,17 @@ from pathlib import Path
 from typing import Any
 
 from .files import Robot, robots_of
-from .one import SAME
+from .one import plain
 
 NONE = "-"
+# relative, and what single precision in files leaves
+SAME = {"mass": 1e-4, "bias": 1e-3, "range": 1e-4, "friction": 1e-4}
 # what inertias may change the mass matrix by that no body can have and that are repaired
 REPAIRED = 0.05
 MASS = ("mass", "bias")
+# USD weighs colliders where the original has links of no weight, and converters give roots only to what has two bodies
+UNWEIGHED, OUTSIDE = "links without mass or inertia in the original", "the joints are in no articulation"
+IN_THE_FILE = (UNWEIGHED, OUTSIDE)
 REPOSITORY = Path(__file__).parents[2]
 COLUMNS = (
     *("robot", "opens", "DOFs", "driven", "M", "bias", "ranges", "friction", "coupled"),
@@ -74,19 +79,19 @@ class Row:
         if not self.opens:
             return reasons or ["open: no reason told"]
         if self.is_compared:
-            if found["lost"]:
-                reasons.append(f"joints lost: {', '.join(found['lost'][:5])}")
+            lost = [name for name in found["lost"] if plain(name) not in found["outside"]]
+            if lost:
+                reasons.append(f"joints lost: {', '.join(lost[:5])}")
             if found["unknown"]:
                 reasons.append(f"joints the original lacks: {', '.join(found['unknown'][:5])}")
-            bound = REPAIRED if found["original_without"] == "refusal" else SAME
-            for name in ("mass", "bias", "range", "friction"):
-                if not found.get(name, 0.0) <= (SAME if name in ("range", "friction") else bound):
-                    because = (
-                        " (links without mass or inertia in the original)" if found["massless"] and name in MASS else ""
-                    )
+            refused = found["original_without"] == "refusal"
+            for name, same in SAME.items():
+                if not found.get(name, 0.0) <= (REPAIRED if refused and name in MASS else same):
+                    unweighed = found["massless"] and name in MASS
+                    because = f" ({UNWEIGHED})" if unweighed else ""
                     reasons.append(f"{name}{because} differs by {found[name]:.0e} at {found['where'][name]}")
-        elif not found["dofs"]:
-            reasons.append("no DOFs")
+        if not found["dofs"]:
+            reasons.append(f"no DOFs: {OUTSIDE}" if found.get("outside") else "no DOFs")
         reasons += [
             f"{kind} broken by {value:.1f} times what is slack" for kind, value in found.get("strain", {}).items()
         ]
@@ -96,6 +101,11 @@ class Row:
         if found.get("driven") != found.get("to_drive"):
             reasons.append(f"driven: {found['driven']} of {found['to_drive']}")
         return reasons
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether all that went wrong is in the USD file already."""
+        return bool(self.wrong) and all(any(text in reason for text in IN_THE_FILE) for reason in self.wrong)
 
     @property
     def told(self) -> dict[str, Any]:
@@ -129,7 +139,7 @@ def run(robot: Robot, seconds: float, gibibytes: float) -> Row:
     """Check a robot in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         result, log = Path(folder) / "result.json", Path(folder) / "log"
-        where = [str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
+        where = [str(REPOSITORY), str(REPOSITORY / "python"), os.environ.get("PYTHONPATH", "")]
         arguments = [robot.file, robot.original or "-", result, gibibytes]
         ended = ""
         with log.open("w") as file:
@@ -137,7 +147,8 @@ def run(robot: Robot, seconds: float, gibibytes: float) -> Row:
                 [sys.executable, "-m", f"{__package__}.one", *map(str, arguments)],
                 stdout=file,
                 stderr=file,
-                cwd=REPOSITORY,
+                # MuJoCo logs its warnings where it runs
+                cwd=folder,
                 env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, where)), "OMP_NUM_THREADS": "1"},
             )
             try:
@@ -170,9 +181,21 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
             opens, behaves = sum(row.opens for row in some), sum(not row.wrong for row in some)
             share = f"{opens / len(some):.0%} and {behaves / len(some):.0%}"
             yield f"opens {opens} of {len(some)} {name}, behaves {behaves} of {len(some)}: {share}"
+            if explained := sum(row.is_explained for row in some):
+                yield f"{explained} more are as their USD file says, which is not what the original says"
     seconds = sorted(row.found["seconds"] for row in rows if row.opens)
     if seconds:
         yield f"seconds of processor time to open: median {seconds[len(seconds) // 2]:.1f}, largest {seconds[-1]:.1f}"
+    # what touches differs by who may touch whom; MuJoCo fixes the base of every URDF
+    apart = [
+        row.found["apart"]
+        for row in rows
+        if row.in_mujoco and row.robot.original.suffix == ".xml" and "apart" in row.found
+        if row.found["contacts"] == row.found["original_contacts"] == 0
+    ]
+    if apart:
+        near = sum(value <= 1e-3 for value in apart)
+        yield f"of MJCF that touches nothing at first, moves as in plain MuJoCo within 1e-3: {near} of {len(apart)}"
     touching = [row for row in rows if row.found.get("original_contacts") == 0 and row.found.get("contacts")]
     if touching:
         one = touching[0].robot.file

@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from .files import kind_of, packages
+from .files import kind_of, moves, packages
 
 WHEELS = [
     *("example-robot-data", "robosuite", "dm_control", "gymnasium-robotics", "mjlab", "gym-aloha", "newton"),
@@ -125,6 +125,8 @@ def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[d
         else:
             into = usd / top.name.partition("-")[0] / "-".join([*inside.parts[1:-1][-4:], inside.stem])
             made = converted(path, kind, tools[kind], into)
+            if isinstance(made, Path) and not moves(made):
+                made = "nothing moves in it"
         told |= {"refused": made} if isinstance(made, str) else {"file": str(made)}
         entries[str(path)] = told
         manifest.write_text(json.dumps(list(entries.values()), indent=1))

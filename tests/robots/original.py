@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import isaacsim.core.experimental.actuators.hosts.mujoco  # noqa: F401 - it chooses how MuJoCo draws, before its import
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
 
@@ -55,7 +56,7 @@ class Original:
             self.model, self.without = _from_urdf(text)
         else:
             self.model = mujoco.MjModel.from_xml_path(str(path))
-        self.data = mujoco.MjData(self.model)
+        self.data, self._scratch = mujoco.MjData(self.model), mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, self.data)
         self.contacts = int(self.data.ncon) if self.without in ("", "visuals") else None
         """In the pose of the file; None where colliders are missing."""
@@ -133,16 +134,33 @@ class Original:
             due = rest + np.polynomial.Polynomial(coupling.coefficients)(by)
             slack = SLACK[int(self.model.jnt_type[coupling.follower])]
             worst["coupling"] = max(worst.get("coupling", 0.0), abs(place.get(coupling.follower, rest) - due) / slack)
-        mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[self.model.jnt_qposadr[joints]] = positions
-        mujoco.mj_fwdPosition(self.model, self.data)
+        mujoco.mj_resetData(self.model, self._scratch)
+        self._scratch.qpos[self.model.jnt_qposadr[joints]] = positions
+        mujoco.mj_fwdPosition(self.model, self._scratch)
         kinds = {CONNECT: "loop", WELD: "loop", TENDON: "tendon"}
-        equal = self.data.efc_type[: self.data.nefc] == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+        equal = self._scratch.efc_type[: self._scratch.nefc] == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
         for row in np.flatnonzero(equal).tolist():
-            kind = kinds.get(int(self.model.eq_type[self.data.efc_id[row]]))
+            kind = kinds.get(int(self.model.eq_type[self._scratch.efc_id[row]]))
             if kind:
-                worst[kind] = max(worst.get(kind, 0.0), abs(float(self.data.efc_pos[row])) / SLACK[None])
+                worst[kind] = max(worst.get(kind, 0.0), abs(float(self._scratch.efc_pos[row])) / SLACK[None])
         return worst
+
+    def start(self, step: float) -> None:
+        """Begin to simulate, in the pose of the file; what it has for actuators itself is switched off."""
+        self.model.opt.timestep = step
+        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
+        mujoco.mj_resetData(self.model, self.data)
+        mujoco.mj_forward(self.model, self.data)
+
+    def state(self, joints: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities now."""
+        at = self.model.jnt_qposadr[joints], self.model.jnt_dofadr[joints]
+        return self.data.qpos[at[0]].copy(), self.data.qvel[at[1]].copy()
+
+    def step(self, joints: list[int], efforts: np.ndarray) -> None:
+        """Simulate one step under some efforts."""
+        self.data.qfrc_applied[self.model.jnt_dofadr[joints]] = efforts
+        mujoco.mj_step(self.model, self.data)
 
     # inside
 

@@ -194,10 +194,13 @@ def _exported() -> dict[str, tuple[bytes, str]]:
             "has no",
         ),
         "2000 tensors of 16 M numbers from 32 bytes": (made(wide), "what its shape needs"),
-        "deep graph": (made(lambda parts: parts["files"].update({"models/model.json": b"[" * 500_000})), "no JSON"),
+        "deep graph": (
+            made(lambda parts: parts["files"].update({"models/model.json": b"[" * 500_000})),
+            "Invalid JSON",
+        ),
         "long graph": (
             made(lambda parts: parts["files"].update({"models/model.json": b"[" + b"0," * 3_000_000 + b"0]"})),
-            "no JSON",
+            "Invalid JSON",
         ),
         "code in place of numbers": (
             made(lambda parts: parts["graph"]["nodes"][0].update(inputs="__import__('os').system('touch ran')")),
@@ -323,7 +326,7 @@ def _safetensors() -> dict[str, tuple[bytes, str]]:
         "a span that runs backwards": (made({"a": tensor([0], 8, 0)}, b"\0" * 8), "must lie"),
         "numbers that are pickles": (made({"a": tensor([1], 0, 1, dtype="object")}, b"\0"), "has dtype"),
         "a shape of text": (made({"a": {"dtype": "F32", "shape": "exec", "data_offsets": [0, 0]}}), "whole numbers"),
-        "a header that nests": (made(b'{"a":' + b"[" * 100_000), "no JSON"),
+        "a header that nests": (made(b'{"a":' + b"[" * 100_000), "Invalid JSON"),
         "a name 200000 times, one twice": (made(names.encode()), "comes twice"),
         "an operation that is code": (ours([{"operation": "__import__", "name": "os"}]), "operation 1"),
         "an operation that is a class": (ours([{"operation": "Network", "inputs": 2}]), "operation 1"),

@@ -63,8 +63,11 @@ class Twin:
             self.past[n] = []
             self.hidden[:, n] = self.cell[:, n] = 0.0
 
-    def step(self, q: Any, qd: Any, q_target: Any, qd_target: Any, hold: Any = ()) -> np.ndarray:
-        """Efforts of one step; the actuators in `hold` remember nothing of it."""
+    def step(
+        self, q: Any, qd: Any, q_target: Any, qd_target: Any, hold: Any = (), custom: dict[str, Any] | None = None
+    ) -> np.ndarray:
+        """Efforts of one step; the actuators in `hold` remember nothing of it. `custom` are the caller's columns."""
+        self.custom = {name: np.asarray(values, np.float64) for name, values in (custom or {}).items()}
         signals = [np.asarray(values, np.float64) for values in (q, qd, q_target, qd_target)]
         x = np.array([self._features(n, *(float(values[n]) for values in signals)) for n in range(len(self.past))])
         y, hidden, cell = network_oracle.evaluate(self.network, x, self.hidden, self.cell)
@@ -87,6 +90,7 @@ class Twin:
                 "velocity": qd,
                 "target_velocity": qd_target,
                 "velocity_error": qd_target - qd,
+                **{name: float(values[n]) for name, values in self.custom.items()},
             }
             of = said["normalization"]["inputs"]
             return [(values[name] - of["mean"][name]) / of["std"][name] for name in said["input_columns"]]

@@ -1,10 +1,11 @@
-"""Components that a plan does not know: built-in laws computed by methods, as a user's own are."""
+"""Components that a plan does not know: laws computed by methods, as a user's own are."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from isaacsim.core.experimental.actuators import ClampingDCMotor, ClampingMaxEffort, ControllerPID, Delay
+import numpy as np
+from isaacsim.core.experimental.actuators import ClampingDCMotor, ClampingMaxEffort, Controller, ControllerPID, Delay
 
 
 class OwnDelay(Delay):
@@ -30,3 +31,18 @@ class OwnLimit(ClampingMaxEffort):
 
     def modify_forces(self, *args: Any, **kwargs: Any) -> None:
         super().modify_forces(*args, **kwargs)
+
+
+class Loaded(Controller):
+    """An effort against the load that the caller measures."""
+
+    custom_inputs = ("load",)
+
+    def is_stateful(self) -> bool:
+        return False
+
+    def compute(self, *arguments: Any, custom_inputs: Any = None, **_: Any) -> None:
+        indices, forces = arguments[6], arguments[9]
+        load = custom_inputs["load"]
+        assert load is None or np.isfinite(load.numpy()).all()
+        forces.assign(np.full(len(forces), -9.0) if load is None else -load.numpy()[indices.numpy()])

@@ -183,17 +183,17 @@ def bad_archives() -> dict[str, tuple[bytes, str]]:
                 Object("__torch__.M", weight=np.ones((2, 3), np.float32)),
                 forward("return torch.linear(x, self.weight)"),
             ),
-            "must be 1",
+            "must be one scalar",
         ),
         "metadata that is no JSON": (
             torchscript(module(), forward("return torch.linear(x, self.weight)"), **{"extra/metadata.json": "{"}),
-            "no JSON",
+            "Invalid JSON",
         ),
         "metadata too deep": (
             torchscript(
                 module(), forward("return torch.linear(x, self.weight)"), **{"extra/metadata.json": "[" * 99999}
             ),
-            "no JSON",
+            "Invalid JSON",
         ),
         "a tensor beyond its storage": (tensor(size=(1, 4)), "leaves its 3 numbers"),
         "a tensor from beyond": (tensor(offset=1), "leaves its 3 numbers"),

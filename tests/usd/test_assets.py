@@ -346,7 +346,9 @@ def test_what_is_trusted_is_run(asset: Path, tmp_path: Path, run_by_torch: list[
     (spec,) = discover(stage, ROOT, [KNEE], files=True, trusted=True)
     parsed = parse_actuator_prim(stage.GetPrimAtPath(ACT), trusted=True)
     assert spec.checkpoint is not None and parsed is not None
-    assert parsed.controller_kwargs == {"model_path": spec.checkpoint} and isinstance(spec.checkpoint.network, StandIn)
+    assert parsed.controller_kwargs["model_path"].checkpoint is spec.checkpoint
+    assert parsed.controller_kwargs == {"model_path": os.path.realpath(unknown)}
+    assert isinstance(spec.checkpoint.network, StandIn)
     outside = robot_file(asset / "other.usda", str(unknown_file(tmp_path / "outside" / "unknown.pt")))
     with pytest.raises(ActuatorParseError, match="must lie in the folder of the layer"):
         discover(Usd.Stage.Open(str(outside)), ROOT, [KNEE], files=True, trusted=True)

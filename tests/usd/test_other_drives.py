@@ -36,6 +36,7 @@ def test_drives_of_usd_are_named_with_their_gains_in_si() -> None:
     assert "[PDControlConfig(57.2958, 28.6479), MaxEffortClampingConfig(20)]" in said
 
 
+@pytest.mark.filterwarnings("ignore:MjcActuator prims that no joint drive stands for")
 def test_actuators_of_mujoco_are_named() -> None:
     """Those of this robot only; a drive without gains drives nothing."""
     made = pendulum()

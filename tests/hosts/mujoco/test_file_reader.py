@@ -58,6 +58,14 @@ LEG = """
 """.replace('<touch site="sole"/>', "")
 
 
+# what is known of a file before play, as it is afterwards
+READABLE = {
+    *("get_dof_gains", "get_dof_max_efforts", "get_dof_limits", "get_dof_max_velocities", "get_dof_armatures"),
+    *("get_dof_friction_properties", "get_dof_drive_model_properties", "get_dof_position_targets"),
+    "get_dof_velocity_targets",
+}
+
+
 def written(folder: Path, text: str, name: str = "robot.xml") -> Path:
     """A file of this text."""
     path = folder / name
@@ -255,13 +263,15 @@ def test_what_no_drive_stands_for_stays_with_a_warning(tmp_path: Path) -> None:
         text.replace('<velocity name="ankle" joint="ankle" kv="3" gear="2" armature="0.05" damping="0.1"/>', ""),
     )
     names = r"'pull' \(acts on a tendon\), 'slow' \(activation dynamics of kind filter\)"
-    with pytest.warns(UserWarning, match=rf"robot\.xml: actuators that no joint drive stands for: {names}"):
+    with pytest.warns(UserWarning, match=rf"robot\.xml: actuators that no joint drive stands for: {names}") as warned:
         sim = Simulation(path)
+    assert warned[0].filename == __file__
     with sim:
         kept = {sim._host.model.actuator(number).name for number in range(sim._host.model.nu)}
         assert {"pull", "slow", "held"} <= kept and not {"hip", "knee"} & kept
-        with pytest.warns(UserWarning, match="actuators of the model that no motor stands for: 'pull'"):
+        with pytest.warns(UserWarning, match="actuators of the model that no motor stands for: 'pull'") as warned:
             assert list(motors_of(sim, "leg")) == ["hip", "knee"]
+        assert warned[0].filename == __file__
 
 
 def test_without_a_stage(tmp_path: Path) -> None:
@@ -269,9 +279,12 @@ def test_without_a_stage(tmp_path: Path) -> None:
     with Simulation(leg(tmp_path)) as sim:
         robot = sim.articulation("leg")
         assert sim.stage is None and robot.valid
-        for call in (lambda: robot.set_dof_gains(1.0), robot.get_dof_armatures, lambda: robot.set_dof_limits(-1, 1)):
-            with pytest.raises(HostError, match=r"there is no stage that has it while .* Call play\(\) first"):
+        for call in (lambda: robot.set_dof_gains(1.0), lambda: robot.set_dof_limits(-1, 1)):
+            with pytest.raises(HostError, match=r"there is no stage to author .* on while .* Call play\(\) first"):
                 call()
+        getters = [name for name in dir(robot) if name in READABLE]
+        assert len(getters) == len(READABLE)
+        stopped = [getattr(robot, name)() for name in getters]
         with pytest.raises(HostError, match="has no prims"):
             _ = robot.prims
         with pytest.raises(HostError, match="no USD stage is current"):
@@ -279,11 +292,26 @@ def test_without_a_stage(tmp_path: Path) -> None:
         with pytest.warns(UserWarning, match=r"no USD stage.*motors_of\(sim\).*from_configs\('/leg', motors\)"):
             assert not ArticulationActuators("leg").actuated_dof_indices
         sim.play()
+        for name, before in zip(getters, stopped, strict=True):
+            found = getattr(robot, name)()
+            pairs = zip(before, found, strict=True) if isinstance(found, tuple) else [(before, found)]
+            for one, other in pairs:
+                np.testing.assert_allclose(one.numpy(), other.numpy(), err_msg=name)
         robot.set_dof_armatures(0.3)
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), np.full((1, 4), 0.3), rtol=1e-6)
         sim.stop()
         sim.play()
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), [[0, 0, 0.3, 0]])
+
+
+def test_groups_are_made_before_play_too(tmp_path: Path) -> None:
+    """What they ask the robot for is known from the file."""
+    groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=None, damping=None, effort_limit=None)}
+    with Simulation(leg(tmp_path)) as sim:
+        actuators = ArticulationActuators.from_groups("leg", groups)
+        sim.play()
+        gains = [actuator.controller.kp.numpy()[0] for actuator in actuators.actuators]
+        np.testing.assert_allclose(gains, [320, 90, 0, 0])
 
 
 def test_groups_randomization_and_dynamics(tmp_path: Path) -> None:
@@ -358,9 +386,8 @@ def test_files_that_are_not_there_and_other_simulators(tmp_path: Path) -> None:
     """Both say so."""
     with pytest.raises(FileNotFoundError, match=r"gone\.xml: no such file"):
         Simulation(tmp_path / "gone.xml")
-    script = "from isaacsim.core.experimental.actuators.simulation import _open_file; _open_file('a.xml', 'physx')"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert "a.xml: engine = 'physx' reads USD only" in found.stderr
+    with pytest.raises(ValueError, match="engine = 'physx' reads USD only"):
+        Simulation(ARM, engine="physx")
 
 
 def test_needs_no_usd(tmp_path: Path) -> None:

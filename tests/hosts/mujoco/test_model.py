@@ -525,12 +525,10 @@ def _bind_friction(stage: Usd.Stage, path: str, friction: float) -> None:
 
 
 def test_model_that_does_not_compile_names_the_prim() -> None:
-    """A moving link without mass."""
+    """A collider whose size is no number."""
     made = pendulum()
-    UsdGeom.Xform.Define(made.stage, "/World/Robot/tip")
-    UsdPhysics.RigidBodyAPI.Apply(made.stage.GetPrimAtPath("/World/Robot/tip"))
-    made.joint("/World/Robot/tip_hinge", "Revolute", "/World/Robot/bob", "/World/Robot/tip")
-    with pytest.raises(UnsupportedSceneError, match=re.escape("/World/Robot/tip")):
+    made.shape("/World/Robot/bob/g", "Sphere", radius=float("nan"))
+    with pytest.raises(UnsupportedSceneError, match=re.escape("/World/Robot/bob/g")):
         MujocoHost(made.stage, DT, 1)
 
 

@@ -195,6 +195,7 @@ def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
         sim = Simulation(urdf(tmp_path, ARM.replace("</link>", inside + "</link>", 1)))
     sim.close()
     drawn, collide = [str(warning.message) for warning in warned]
+    assert {warning.filename for warning in warned} == {__file__}
     assert "are not drawn: base (a.dae: MuJoCo cannot read it), base (large.stl: MuJoCo cannot read it)" in drawn
     assert "do not collide: base (b.dae: MuJoCo cannot read it)" in collide
 
@@ -211,8 +212,9 @@ def test_meshes_that_are_flat(tmp_path: Path) -> None:
 def test_inertias_that_no_body_has(tmp_path: Path) -> None:
     """They are made the nearest possible, with one warning for all."""
     text = ARM.replace('ixx="0.01"', 'ixx="0.05"', 1)
-    with pytest.warns(UserWarning, match=r"inertias that no body has.*: base \(by 0\.01 kg m²\)\. Correct the file"):
+    with pytest.warns(UserWarning, match=r"arm\.urdf: inertias that no body can have .* base \(0\.2\)") as warned:
         sim = Simulation(urdf(tmp_path, text))
+    assert [warning.filename for warning in warned] == [__file__]
     with sim:
         robot = sim.articulation("base")
         sim.play()
@@ -226,12 +228,14 @@ def test_links_that_have_no_mass(tmp_path: Path) -> None:
     zero = BODY.replace('value="1"', 'value="0"').format(ixx=0).replace("0.01", "0")
     text += link("frame").replace(BODY.format(ixx=0.01), zero) + joint("glue", "fixed", "tool", "frame")
     text += link("plug").replace(BODY.format(ixx=0.01), "<inertial/>") + joint("plugged", "fixed", "tool", "plug")
-    with pytest.warns(UserWarning, match=r"links that move and have no mass get 0\.001 kg: dummy\."):
+    with pytest.warns(UserWarning, match=r"links that move and have no mass get 0\.001 kg: dummy\.") as warned:
         sim = Simulation(urdf(tmp_path, text))
+    assert warned[0].filename == __file__
     with sim:
         sim.play()
         robot = Articulation("base")
         assert robot.link_names == ["base", "upper", "lower", "tool", "dummy", "frame", "plug"]
+        np.testing.assert_array_equal(robot.get_link_inertias().numpy()[0, -2:], 0)
         masses = robot.get_link_masses().numpy().ravel().tolist()
         assert masses == pytest.approx([1, 1, 1, 1, 0.001, 0, 0])
 
@@ -243,6 +247,23 @@ def test_what_other_programs_wrote(tmp_path: Path) -> None:
         assert sim.articulation("base").num_dofs == 2
     with pytest.raises(ValueError, match=r"'\$\{effort\}' is to be expanded by xacro"):
         Simulation(urdf(tmp_path, ARM.replace('effort="5"', 'effort="${effort}"')))
+
+
+def test_shapes_without_size(tmp_path: Path) -> None:
+    """They are left out, for there is nothing to see or to touch."""
+    empty = '<visual name="a"><geometry><box size="0 0 0"/></geometry></visual>'
+    empty += '<collision name="a"><geometry><cylinder radius="0.1" length="0"/></geometry></collision>'
+    with Simulation(urdf(tmp_path, ARM.replace("</link>", empty + "</link>", 1))) as sim:
+        assert sim._host.model.ngeom == 8
+
+
+def test_warnings_of_mujoco_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, and not to a file in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.warns(UserWarning, match=r"MuJoCo warns: joint 'shoulder' has equal lower and upper limits") as warned:
+        sim = Simulation(urdf(tmp_path, ARM.replace('lower="-1" upper="1"', 'lower="1" upper="1"')))
+    sim.close()
+    assert [warning.filename for warning in warned] == [__file__] and not (tmp_path / "MUJOCO_LOG.TXT").exists()
 
 
 def test_options_of_the_file_for_mujoco(tmp_path: Path) -> None:

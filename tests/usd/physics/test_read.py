@@ -474,15 +474,16 @@ def test_four_bar_linkage_is_closed() -> None:
     assert sum(len(body.axes) for body in scene.bodies) == 3
 
 
-def test_joint_between_loose_bodies_is_simulated_and_no_robot() -> None:
-    """One of them is free, and the other hangs on it."""
-    made = SmallStage()
+@pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
+def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
+    """One of them is free, and the other hangs on it: a robot where nothing on the stage says what is one."""
+    made = pendulum() if beside else SmallStage()
     made.body("/World/a")
     made.body("/World/b")
     made.joint("/World/j", "Revolute", "/World/a", "/World/b")
     scene = read_scene(made.stage)
-    assert [(body.path, body.kind) for body in scene.bodies] == [("/World/a", "free"), ("/World/b", "axes")]
-    assert scene.articulations == []
+    assert (body_of(scene, "/World/a").kind, body_of(scene, "/World/b").kind) == ("free", "axes")
+    assert [articulation.path for articulation in scene.articulations] == robots
 
 
 def test_joint_against_the_tree_turns_the_other_way() -> None:
@@ -525,12 +526,12 @@ def test_distance_joint_is_refused_by_name() -> None:
         read_scene(pendulum(kind="Distance").stage)
 
 
-def test_body_without_mass_is_refused_by_name() -> None:
+def test_body_without_mass_gets_little_and_is_named() -> None:
     """There is nothing to compute it from."""
     made = SmallStage()
     UsdPhysics.RigidBodyAPI.Apply(made.stage.DefinePrim("/World/ghost", "Xform"))
-    with pytest.raises(UnsupportedSceneError, match=r"without mass: \['/World/ghost'\]"):
-        read_scene(made.stage)
+    with pytest.warns(UserWarning, match=r"have no mass get 0\.001 kg: </World/ghost>"):
+        assert body_of(read_scene(made.stage), "/World/ghost").mass == 1e-3
 
 
 @pytest.mark.parametrize("kind", ["Revolute", "Prismatic"])
@@ -601,3 +602,37 @@ def test_instanced_geometry_is_read() -> None:
     visuals.SetInstanceable(True)
     (shape,) = read_scene(made.stage).shapes
     assert (shape.path, shape.size[0]) == ("/World/Robot/bob/geometry/g", pytest.approx(0.3))
+
+
+# numbers that are none
+
+
+def test_joint_nowhere_is_refused_by_name() -> None:
+    """Before physics would diverge."""
+    made = pendulum()
+    UsdPhysics.Joint(made.stage.GetPrimAtPath(HINGE)).CreateLocalPos1Attr(Gf.Vec3f(math.nan, 0, 0))
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>: its local positions .* must be finite"):
+        read_scene(made.stage)
+
+
+def test_body_nowhere_is_refused_by_name() -> None:
+    """Before physics would diverge."""
+    made = pendulum()
+    made.body("/World/ball", (math.nan, 0, 0))
+    with pytest.raises(UnsupportedSceneError, match=r"rigid bodies \['/World/ball'\] are nowhere"):
+        read_scene(made.stage)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+def test_mass_that_is_none_is_refused_by_name(value: float) -> None:
+    """It is not taken for one that is not authored."""
+    made = pendulum()
+    UsdPhysics.MassAPI(made.stage.GetPrimAtPath("/World/Robot/bob")).CreateMassAttr(value)
+    with pytest.raises(UnsupportedSceneError, match=r"</World/Robot/bob>\.physics:mass = .*: must be a finite"):
+        read_scene(made.stage)
+
+
+def test_limit_that_is_no_number_is_refused_by_name() -> None:
+    """It is not taken for one that is not there."""
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>\.physics:lowerLimit = nan"):
+        read_scene(pendulum(limits=(math.nan, 10)).stage)

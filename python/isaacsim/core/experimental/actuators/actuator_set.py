@@ -67,6 +67,24 @@ class ActuatorSet:
         """
         return self._observed(1)
 
+    # what controllers ask for besides
+
+    def set_custom_input(self, name: str, array: Any) -> None:
+        """Give controllers an array that they ask for by name (`custom_inputs`): measured torque, load, temperature …
+
+        It is read where it lies in every step from now on; write new values into it. A joint for which it holds
+        something that is not finite has a fault.
+
+        Args:
+            name: One of the `custom_inputs` of a controller.
+            array: float32 `(robots, DOFs)`, in the columns of the articulation; of NumPy or Warp on the CPU, of Warp on
+                a GPU. None takes it away; a network that asks for it cannot step then.
+
+        Raises:
+            ValueError: No controller asks for one of that name, or type, shape or device do not fit.
+        """
+        self._assembly.set_custom_input(name, array, self._num_dofs())
+
     # what differs from robot to robot
 
     def randomize(self, parameters: Randomized, *, seed: int, each_reset: bool = True, first_robot: int = 0) -> None:
@@ -154,6 +172,10 @@ class ActuatorSet:
             self.close()
 
     # inside
+
+    def _num_dofs(self) -> int:
+        """Number of columns."""
+        raise NotImplementedError
 
     def _joint_properties(self) -> JointProperties | None:
         """What sets armature and friction, where anything does."""

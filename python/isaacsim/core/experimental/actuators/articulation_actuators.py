@@ -399,6 +399,9 @@ class ArticulationActuators(ActuatorSet):
 
     # inside
 
+    def _num_dofs(self) -> int:
+        return self.articulation.num_dofs
+
     def _joint_properties(self) -> JointProperties:
         return self._attachment.drawn
 

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 _USD = ("pxr", "newton_usd_schemas")
 LIBRARIES = {
     "usd": _USD,
-    "sim": (*_USD, "mujoco", "newton"),
+    "sim": (*_USD, "mujoco"),
     "physx": (*_USD, "ovphysx", "ovstage"),
+    "newton": ("newton",),
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
     "train": ("torch", "matplotlib", "rich"),
-    "gym": (*_USD, "mujoco", "newton", "gymnasium", "matplotlib", "rich"),
+    "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),
     "examples": ("matplotlib", "rich"),
 }

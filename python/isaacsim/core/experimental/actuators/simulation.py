@@ -22,6 +22,8 @@ except ModuleNotFoundError as missing:
         raise
 
 
+# what MuJoCo reads by itself
+_ROBOT_FILES = (".xml", ".mjcf", ".urdf")
 # physics step [s] of a stage
 _DT = 1 / 240
 
@@ -63,6 +65,9 @@ class Simulation:
         ...     sim.play()
         ...     robot.set_dof_position_targets(0.5)
         ...     sim.step(480)
+        >>> with Simulation("data/robots/arm_2dof.xml") as sim:
+        ...     print(sim.articulation("arm").dof_names, sim.dt)
+        ['shoulder', 'extension'] 0.002
     """
 
     def __init__(
@@ -78,11 +83,13 @@ class Simulation:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
         if not (math.isfinite(num_envs) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
+        is_file = isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in _ROBOT_FILES
+        if is_file and engine == "physx":
+            raise ValueError(
+                f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file."
+            )
         host_class = _host_class(engine)
-        if _is_robot_file(source):
-            what, own_dt = _open_file(source, engine, strict_inertia)
-        else:
-            what, own_dt = _open_stage(source), _DT
+        what, own_dt = _open_file(Path(source), strict_inertia) if is_file else (_open_stage(source), _DT)
         options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
         self._host = host_class(what, float(own_dt if dt is None else dt), int(num_envs), **options)
         self.engine = engine
@@ -195,20 +202,11 @@ class Simulation:
         raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
 
 
-def _is_robot_file(source: Any) -> bool:
-    """Whether MuJoCo is to read the source by itself."""
-    return isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in (".xml", ".mjcf", ".urdf")
-
-
-def _open_file(source: str | os.PathLike[str], engine: str, strict_inertia: bool) -> tuple[Any, float]:
+def _open_file(path: Path, strict_inertia: bool) -> tuple[Any, float]:
     """What stands in an MJCF or URDF file, and its physics step."""
-    if engine != "mujoco":
-        raise ValueError(
-            f"{os.fspath(source)}: engine = {engine!r} reads USD only. Use engine='mujoco', or convert the file."
-        )
     from .hosts.mujoco.file_reader import read_file
 
-    scene = read_file(Path(source), strict_inertia=strict_inertia)
+    scene = read_file(path, strict_inertia=strict_inertia)
     return scene, scene.spec.option.timestep
 
 

@@ -8,8 +8,8 @@ stays the object that was given, and the whole of our machinery applies to it.
     computation is the user's own   class (theirs, our family)  its methods run, called as newton calls them
 
 Those methods take the same arguments in all these versions, but for `custom_inputs` (from 1.7 on), which are arrays of
-newton's control object: a component that asks for them is refused. newton is not imported, which takes seconds: its
-classes are told by their names, and a class of newton's is looked up only once the program has imported it.
+the control object that a component asks for by name. newton is not imported, which takes seconds: its classes are told
+by their names, and a class of newton's is looked up only once the program has imported it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import warp as wp
@@ -61,11 +62,6 @@ def stand_in(component: Any) -> Any:
     native = ours not in _OWED and not _computes_itself(component, theirs, ours)
     made = _adopting(own, theirs, ours, native)
     values = dict(vars(component))
-    if asked := getattr(component, "custom_inputs", ()):
-        raise ValueError(
-            f"{own.__name__}.custom_inputs = {tuple(asked)}: must be empty, as there is no control object with such "
-            "arrays. Hold the arrays in the component."
-        )
     if native:
         values |= vars(ours(**_arguments(values, ours)))
     elif ours is Delay:
@@ -128,6 +124,18 @@ def component_class(given: Any) -> Any:
         return given
     theirs, ours = origin
     return _adopting(given, theirs, ours, given is theirs and ours not in _OWED)
+
+
+def register_inputs(builder: Any, names: Sequence[str]) -> None:
+    """Let the controls of the model that a newton `ModelBuilder` makes have these arrays, one number per joint axis."""
+    # there is a builder, so newton was imported
+    model = sys.modules["newton"].Model
+    where = {
+        "frequency": model.AttributeFrequency.JOINT_DOF,
+        "assignment": model.AttributeAssignment.CONTROL,
+    }
+    for name in names:
+        builder.add_custom_attribute(builder.CustomAttribute(name=name, dtype=wp.float32, default=0.0, **where))
 
 
 def own_computation(component: Any) -> bool:
@@ -193,6 +201,9 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
     else:
         bases = own, family
         members |= {"PARAMETERS": ours.PARAMETERS}
+        # newton's networks remember (layers, N, hidden size) or (steps, N)
+        is_network = any(_is_newtons(base) and "Neural" in base.__name__ for base in own.__mro__)
+        members |= {"STATE_AXIS": 1} if is_network else {}
         members |= _DELAY if family is Delay else _TABLE if hasattr(own, "_read_lookup_table") else {}
     return type(named.__name__, bases, members)
 

@@ -51,7 +51,7 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
         >>> drive.kp.numpy().tolist()
         [80.0, 80.0, 80.0, 80.0]
     """
-    with needs("to_newton", "sim"):
+    with needs("to_newton", "newton"):
         import newton.actuators as peer
 
     if isinstance(ours, Config):

@@ -91,11 +91,11 @@ class Component:
             Raises:
                 ValueError: The mask is of another type or shape.
             """
-            for array in vars(self).values():
+            for name, array in vars(self).items():
                 if mask is None:
                     array.zero_()
                 else:
-                    require_mask(mask, len(array), array.device)
+                    require_mask(mask, len(array), array.device, name)
                     wp.launch(clear_kernel, len(array), [mask, 1], [array], device=array.device)
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
@@ -185,6 +185,12 @@ class Controller(Component):
     """A law that turns targets and measurements into an effort."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
+    custom_inputs: tuple[str, ...] = ()
+    """Names of arrays of the caller's that `compute` takes as `custom_inputs`, float32, one number per joint axis.
+
+    They are looked for on the control object, or given by `set_custom_input`; of one that is not there `compute` gets
+    None. A controller with names overrides `compute`.
+    """
     _new_state: tuple[wp.array, ...] = ()
 
     def finalize(self, device: Any, num_actuators: int) -> None:
@@ -341,13 +347,17 @@ def dtype_of(array: Any) -> np.dtype:
     return np.dtype(wp.dtype_to_numpy(array.dtype)) if isinstance(array, wp.array) else array.dtype
 
 
-def require_mask(mask: Any, num_actuators: int, device: Any) -> None:
-    """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device."""
-    rule = f"must be a Warp array of bool, shape ({num_actuators},), on {device}. Pass one, or None for all."
-    if not isinstance(mask, wp.array) or mask.dtype is not wp.bool:
-        raise ValueError(f"mask = {getattr(mask, 'dtype', mask)!r}: {rule}")
-    if mask.shape != (num_actuators,) or mask.device != device:
-        raise ValueError(f"mask has shape {mask.shape} on {mask.device}: {rule}")
+def require_mask(mask: Any, num_actuators: int, device: Any, name: str = "") -> None:
+    """Raise a `ValueError` unless `mask` is a Warp array of bool, one per actuator, on the device of array `name`."""
+    remedy = "Pass one value per actuator, or None for all."
+    if not isinstance(mask, wp.array) or mask.dtype is not wp.bool or mask.ndim != 1:
+        has = f"of {mask.dtype} {mask.shape}" if isinstance(mask, wp.array) else repr(mask)
+        raise ValueError(f"mask {has}: must be a one-dimensional Boolean array of Warp. {remedy}")
+    if len(mask) != num_actuators:
+        rule = f"mask length ({len(mask)}) must match {name} length ({num_actuators})"
+        raise ValueError(f"{rule if name else f'mask has length {len(mask)}: must be {num_actuators}'}. {remedy}")
+    if mask.device != device:
+        raise ValueError(f"mask device {mask.device} must match {name or 'state'} device {device}. {remedy}")
 
 
 def actuator_axis(component: Any, state: Any, name: str) -> int:

@@ -3,25 +3,25 @@
     x = [(v − mean) / std for v in input_columns],  y, h = network(x, h),  effort = y·effort_scale·std + mean
 
 Columns are position, target_position, position_error, velocity, target_velocity and velocity_error, errors being target
-minus measurement. Edges: after a reset h = 0; with a delay, targets are the delayed ones.
+minus measurement, and one array of the caller's at most. Edges: after a reset h = 0; with a delay, targets are the
+delayed ones, and the caller's array is that of now.
 Source: newton.actuators 1.8 DriveNeuralGRU.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import warp as wp
+from typing import Any, ClassVar
 
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState
+from .neural import ControllerNeural, NetworkState, Remembered
 
 
 class ControllerNeuralGRU(ControllerNeural):
     """GRU network for `N` actuators.
 
     Metadata of the file: `input_columns`, names of the inputs in order, default position_error and velocity;
+    `custom_inputs`, the one among them that is an array of the caller's, see `Controller.custom_inputs`, default none;
     `normalization`, with `inputs.mean` and `inputs.std` by column, `targets.mean.torque` and `targets.std.torque`,
     default 0 and 1; `sample_dt_s` [s], the physics step it was trained for, if any.
 
@@ -40,7 +40,7 @@ class ControllerNeuralGRU(ControllerNeural):
     class State(NetworkState):
         """Hidden state of each layer, `(layers, N, hidden size)`."""
 
-        hidden: wp.array
+        hidden: Any = Remembered()
 
     @property
     def input_columns(self) -> tuple[str, ...]:

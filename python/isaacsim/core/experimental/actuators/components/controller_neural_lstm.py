@@ -9,12 +9,10 @@ Source: newton.actuators 1.8 DriveNeuralLSTM, ControllerNeuralLSTM of 1.2; Isaac
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import warp as wp
+from typing import Any, ClassVar
 
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState
+from .neural import ControllerNeural, NetworkState, Remembered
 
 
 class ControllerNeuralLSTM(ControllerNeural):
@@ -38,8 +36,8 @@ class ControllerNeuralLSTM(ControllerNeural):
     class State(NetworkState):
         """Hidden and cell state of each layer, `(layers, N, hidden size)`."""
 
-        hidden: wp.array
-        cell: wp.array
+        hidden: Any = Remembered()
+        cell: Any = Remembered()
 
     @property
     def pos_scale(self) -> float:

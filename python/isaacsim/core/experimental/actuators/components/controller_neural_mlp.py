@@ -11,12 +11,10 @@ not an error. Source: newton.actuators 1.8 DriveNeuralMLP, ControllerNeuralMLP o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import warp as wp
+from typing import Any, ClassVar
 
 from ..networks.network import Kind
-from .neural import ControllerNeural, NetworkState
+from .neural import ControllerNeural, NetworkState, Remembered
 
 
 class ControllerNeuralMLP(ControllerNeural):
@@ -42,8 +40,8 @@ class ControllerNeuralMLP(ControllerNeural):
     class State(NetworkState):
         """Position errors [rad or m] and velocities [rad/s or m/s] of the last steps, newest first, `(H, N)`."""
 
-        pos_error_history: wp.array
-        vel_history: wp.array
+        pos_error_history: Any = Remembered()
+        vel_history: Any = Remembered()
 
     @property
     def input_order(self) -> str:

@@ -58,6 +58,7 @@ class NetworkLaw:
             return
         if dt is None or not math.isclose(dt, self.sample_dt, rel_tol=_DT_RELATIVE, abs_tol=_DT_ABSOLUTE):
             raise ValueError(
-                f"{self.subject}: dt = {dt} s: must be the step that the network was trained for, {self.sample_dt} s. "
+                f"{self.subject}: dt = {dt} s: must be the step that the network was trained for, sample_dt_s = "
+                f"{self.sample_dt} s. "
                 "Step physics so, or train the network for this step."
             )

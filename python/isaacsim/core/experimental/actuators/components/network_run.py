@@ -26,6 +26,7 @@ def _features_kernel(
     velocities: wp.array[float],
     position_targets: wp.array[float],
     velocity_targets: wp.array[float],
+    custom: wp.array[float],
     position_indices: wp.array[wp.uint32],
     velocity_indices: wp.array[wp.uint32],
     position_target_indices: wp.array[wp.uint32],
@@ -51,6 +52,8 @@ def _features_kernel(
         value += factors[column, 0] * positions[position_indices[n]]
     if factors[column, 1] != 0.0:
         value += factors[column, 1] * velocities[velocity_indices[n]]
+    if factors[column, 4] != 0.0:
+        value = custom[velocity_indices[n]]
     if column < inputs.shape[1]:
         if back[column] > 0:
             if kept[column] == 0:
@@ -130,7 +133,8 @@ class NetworkRun:
         features, kept = law.features, list(law.history)
         columns = [*(feature.column for feature in features), *kept]
         self._tables = [
-            self._array([COLUMNS[column] for column in columns], wp.float32),
+            # the last one is that of an array of the caller's
+            self._array([(*COLUMNS.get(one, (0, 0, 0, 0)), one not in COLUMNS) for one in columns], wp.float32),
             self._array([feature.offset for feature in features], wp.float32),
             self._array([feature.scale for feature in features], wp.float32),
             self._array([feature.back for feature in features], wp.int32),
@@ -142,6 +146,7 @@ class NetworkRun:
         # what a recurrent network remembers next
         self._computed = [] if kept else self.new_state()
         self._no_history = wp.zeros((0, 0), dtype=wp.float32, device=device)
+        self._is_computed = False
         self._evaluator = make_evaluator(law.network, rows, device)
         wp.get_module(__name__).load(wp.get_device(device))
 
@@ -150,21 +155,29 @@ class NetworkRun:
         shape = self.law.state_shape(len(self.efforts))
         return [wp.zeros(shape, dtype=wp.float32, device=self.device) for _ in self.law.STATE]
 
-    def compute(self, signals: Sequence[wp.array], indices: Sequence[wp.array], state: Sequence[wp.array]) -> None:
+    def compute(
+        self,
+        signals: Sequence[wp.array],
+        indices: Sequence[wp.array],
+        state: Sequence[wp.array],
+        custom: wp.array | None = None,
+    ) -> None:
         """Compute `efforts`.
 
         Args:
             signals: Positions, velocities, and their targets.
             indices: Where each of them has the actuators.
             state: What was remembered.
+            custom: The caller's own column, which has them where velocities do; None where the law takes none.
         """
         law, histories = self.law, [self._no_history] * 2
         if law.history:
             histories[: len(state)] = state
-        inputs = [*signals, *indices, *self._tables, *histories]
+        inputs = [*signals, custom, *indices, *self._tables, *histories]
         shape = len(self.efforts), len(law.features) + len(law.history)
         wp.launch(_features_kernel, shape, inputs, [self._inputs, self._newest], device=self.device)
         recurrent = () if law.history else (state, self._computed)
+        self._is_computed = True
         self._evaluator.evaluate(self._inputs, self._outputs, *recurrent)
         scaled = [self._outputs, law.scale, law.offset]
         wp.launch(_efforts_kernel, len(self.efforts), scaled, [self.efforts], device=self.device)
@@ -183,7 +196,13 @@ class NetworkRun:
             after: Where it goes, maybe the same.
             bad: Fault codes of the signals, or None for none.
             at: Where actuators stand among them.
+
+        Raises:
+            RuntimeError: Nothing was computed since the last time.
         """
+        if not self._is_computed:
+            raise RuntimeError("update_state has nothing new: compute must run before it. Call compute.")
+        self._is_computed = False
         shared = [self.efforts, bad, at]
         for number, (before, written) in enumerate(zip(now, after, strict=True)):
             if self.law.history:

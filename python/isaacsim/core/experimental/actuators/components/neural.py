@@ -3,19 +3,23 @@
     effort = network(features) · effort_scale + effort_mean
 
 Feedforward, bias and, but for what a GRU asks for, the target velocity are ignored. The features are those of each
-class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU and in Warp elsewhere.
+class; a plan runs them as a `NetworkLaw`, the network itself in C++ on the CPU and in Warp elsewhere. A network with a
+column of the caller's own computes arrays instead, between the phases of a step, where that column is handed over.
 """
 
 from __future__ import annotations
 
+import functools
 import os
-from dataclasses import fields
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import warp as wp
 
-from ..networks.checkpoint import Checkpoint
+from ..networks.checkpoint import Checkpoint, CheckpointPath
 from ..networks.load import load_checkpoint
 from ..networks.metadata import check_metadata
 from ..networks.network import Kind, Network
@@ -23,12 +27,38 @@ from .base import Component, Controller, clear_kernel, require_mask
 from .network_law import NetworkLaw
 from .network_run import NetworkRun
 
+TORCH_FORMATS = ("pt2", "state dict", "torchscript")
+"""Formats of Torch's, see `Checkpoint.format`."""
+
 # what a subclass must not override for the law to be all there is to it
 _COMPUTATION = ("compute", "state", "update_state", "is_stateful")
 
 
+class Remembered:
+    """An array of a `NetworkState`: Warp's, or a tensor over the same memory where the state says so."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, state: Any, owner: type | None = None) -> Any:
+        # of the class: the default of its field
+        if state is None:
+            return None
+        array = vars(state)[self._name]
+        return wp.to_torch(array) if state.AS_TENSORS and array is not None else array
+
+    def __set__(self, state: Any, value: Any) -> None:
+        if value is not None and type(value).__module__.partition(".")[0] == "torch":
+            state.__class__ = _with_tensors(type(state))
+            value = wp.from_torch(value.contiguous())
+        vars(state)[self._name] = value
+
+
 class NetworkState(Component.State):
     """What a network remembers: arrays whose axis 1 runs over the actuators."""
+
+    AS_TENSORS: ClassVar[bool] = False
+    """Whether its attributes are tensors of Torch."""
 
     def reset(self, mask: wp.array | None = None) -> None:
         """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default.
@@ -36,7 +66,9 @@ class NetworkState(Component.State):
         Raises:
             ValueError: The mask is of another type or shape.
         """
-        for array in vars(self).values():
+        for name, array in vars(self).items():
+            if array is None:
+                raise ValueError(f"{type(self).__name__} has no {name} to reset: must have one. Take state().")
             if mask is None:
                 array.zero_()
             else:
@@ -67,16 +99,17 @@ class ControllerNeural(Controller):
 
     def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
         self.model_path = model_path
-        is_read = isinstance(model_path, Checkpoint)
-        self.checkpoint = model_path if is_read else load_checkpoint(model_path, trusted=trusted)
+        read = model_path.checkpoint if isinstance(model_path, CheckpointPath) else model_path
+        self.checkpoint = read if isinstance(read, Checkpoint) else load_checkpoint(read, trusted=trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
         self._device: Any = None
         if self.network.kind != self.KIND:
             raise ValueError(
-                f"{self._subject}: the network is of kind {self.network.kind}, must be {self.KIND}. Use the controller "
-                "of that kind."
+                f"{self._subject}: the network is of kind {self.network.kind}, no {self.KIND.upper()}: must be "
+                f"{self.KIND}. Use the controller of that kind."
             )
         self.metadata = check_metadata(self.checkpoint.metadata, self.network)
+        self.custom_inputs = self.metadata.custom_inputs
 
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
@@ -110,11 +143,14 @@ class ControllerNeural(Controller):
 
     @property
     def network_law(self) -> NetworkLaw | None:
-        """What a plan runs instead of `compute`; None where it is no data, or a subclass computes otherwise."""
+        """What a plan runs instead of `compute`.
+
+        None where it is no data, takes a column of the caller's own, or a subclass computes otherwise.
+        """
         own = type(self)
         built_in = next(base for base in own.__mro__ if base.__module__.startswith(f"{__package__}."))
         alike = all(getattr(own, name) is getattr(built_in, name) for name in _COMPUTATION)
-        return self.law if alike and isinstance(self.network, Network) else None
+        return self.law if alike and isinstance(self.network, Network) and not self.custom_inputs else None
 
     def is_stateful(self) -> bool:
         """Whether anything is remembered from one step to the next: yes."""
@@ -130,9 +166,15 @@ class ControllerNeural(Controller):
         vars(self).pop("_run", None)
 
     def state(self, num_actuators: int, device: Any) -> Any:
-        """Return a state that remembers nothing."""
-        shape = self.law.state_shape(num_actuators)
-        return self.State(*(wp.zeros(shape, dtype=wp.float32, device=device) for _ in self.law.STATE))
+        """Return a state that remembers nothing.
+
+        Its arrays are Warp's. Of a file in a format of Torch's they are tensors where the program uses Torch, over the
+        same memory, as newton has it.
+        """
+        shape, device = self.law.state_shape(num_actuators), wp.get_device(device)
+        tensors = "torch" in sys.modules and self.checkpoint.format in TORCH_FORMATS
+        fresh = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in self.law.STATE)
+        return self.State(*(map(wp.to_torch, fresh) if tensors else fresh))
 
     def compile(self) -> None:
         """Make what `compute` needs.
@@ -157,23 +199,40 @@ class ControllerNeural(Controller):
         state: Any,
         dt: float | None,
         device: Any = None,
+        *,
+        custom_inputs: Mapping[str, wp.array | None] | None = None,
     ) -> None:
         """Write the efforts [N·m or N] of all actuators into `forces`, shape `(N,)`; `state` is read, not written.
 
         Raises:
-            ValueError: `dt` is not the step that the network was trained for.
-            RuntimeError: `finalize` was not called.
+            ValueError: `dt` is not the step that the network was trained for, or there is no state.
+            RuntimeError: `finalize` was not called, or there is no array for the caller's own column.
         """
         run = self._run
         self.law.require_dt(dt)
+        remembered = self._arrays(state, "current")
+        custom = None
+        for name in self.custom_inputs:
+            custom = (custom_inputs or {}).get(name)
+            if custom is None:
+                raise RuntimeError(
+                    f"{self._subject}: no array was supplied for input column {name!r}: must be one number per joint "
+                    "axis. Give it under that name, as an attribute of the control object or by set_custom_input."
+                )
         signals = positions, velocities, target_pos, target_vel
-        run.compute(signals, (pos_indices, vel_indices, target_pos_indices, target_vel_indices), self._arrays(state))
+        indices = pos_indices, vel_indices, target_pos_indices, target_vel_indices
+        run.compute(signals, indices, remembered, custom)
         wp.copy(forces, run.efforts)
 
     def update_state(self, current_state: Any, next_state: Any) -> None:
-        """Write what is remembered after this step into `next_state`, if it is not None."""
+        """Write what is remembered after this step into `next_state`, if it is not None.
+
+        Raises:
+            RuntimeError: `compute` was not called before.
+            ValueError: A state is none.
+        """
         if next_state is not None:
-            self._run.advance(self._arrays(current_state), self._arrays(next_state))
+            self._run.advance(self._arrays(current_state, "current"), self._arrays(next_state, "next"))
 
     @cached_property
     def _run(self) -> NetworkRun:
@@ -181,11 +240,23 @@ class ControllerNeural(Controller):
             raise RuntimeError(f"{self._subject}: compute comes after finalize. Call finalize(device, num_actuators).")
         return NetworkRun(self.law, self._num_actuators, self._device)
 
-    def _arrays(self, state: Any) -> list[wp.array]:
-        return [getattr(state, name) for name in self.law.STATE]
+    def _arrays(self, state: Any, which: str) -> list[wp.array]:
+        found = [vars(state).get(name) for name in self.law.STATE] if state is not None else [None]
+        if None in found:
+            raise ValueError(f"{self._subject} has no {which} drive state: must be one of its own. Take state().")
+        return cast("list[wp.array]", found)
 
     @property
     def _subject(self) -> str:
         """What errors are about."""
         whose = f"network {self.checkpoint.digest[:12]}" if self.model_path is self.checkpoint else self.model_path
         return f"{type(self).__name__}({whose})"
+
+
+@functools.cache
+def _with_tensors(state: Any) -> Any:
+    """The class of states that are such, with tensors for attributes."""
+    if state.AS_TENSORS:
+        return state
+    members = {"__module__": state.__module__, "__qualname__": state.__qualname__, "AS_TENSORS": True}
+    return dataclass(eq=False)(type(state.__name__, (state,), members))

@@ -110,8 +110,8 @@ class PhysicsBackend(DofBackend, Protocol):
     stage: Any
     """The USD stage; None where there is none."""
 
-    def default_gains(self) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffnesses and dampings that drives begin with, flat; asked for where there is no stage."""
+    def property_of_file(self, name: str) -> np.ndarray:
+        """A property of `PROPERTIES` in `usd.joint_properties` as a file has it, flat; where there is no stage."""
         ...
 
     def read_property(self, name: str) -> np.ndarray:

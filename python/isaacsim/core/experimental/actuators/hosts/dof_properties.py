@@ -220,12 +220,7 @@ class DofProperties(ArrayArticulation):
         self._current()
         if self._default_gains is None:
             arrays = self._backend.arrays()
-            names = ("stiffnesses", "dampings")
-            if self._backend.stage is None:
-                gains = self._backend.default_gains()
-            else:
-                gains = tuple(self._authored(name) for name in names)
-            found: dict[str, np.ndarray] = dict(zip(names, gains, strict=True))
+            found = {name: self._authored(name) for name in ("stiffnesses", "dampings")}
             if arrays is not None:
                 found = {name: np.where(np.isnan(gains), getattr(arrays, name), gains) for name, gains in found.items()}
             self._default_gains = found
@@ -285,11 +280,9 @@ class DofProperties(ArrayArticulation):
         return self._backend.arrays() is None
 
     def _authored(self, name: str) -> np.ndarray:
-        """A property of all robots as the stage has it, flat."""
+        """A property of all robots as the stage or file has it, flat."""
         if self._backend.stage is None:
-            raise HostError(
-                f"<{self.paths[0]}>.{name}: there is no stage that has it while physics is stopped. Call play() first."
-            )
+            return self._backend.property_of_file(name)
         from ..usd.joint_properties import read_property
 
         robots = self._backend.robots()
@@ -304,6 +297,11 @@ class DofProperties(ArrayArticulation):
 
     def _author(self, rows: dict[str, np.ndarray], at: np.ndarray) -> None:
         """Write properties to the stage; what copies share must be the same for all of them."""
+        if self._backend.stage is None:
+            raise HostError(
+                f"<{self.paths[0]}>: there is no stage to author {', '.join(rows)} on while physics is stopped. Call "
+                "play() first."
+            )
         from ..usd.joint_properties import write_properties
 
         place_of: dict[int, tuple[str, str]] = {}

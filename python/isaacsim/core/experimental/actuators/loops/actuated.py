@@ -120,6 +120,9 @@ class Actuated(ActuatorSet):
 
     # inside
 
+    def _num_dofs(self) -> int:
+        return len(self._names)
+
     def _require_step(self, dt: float) -> None:
         if self._closed:
             raise RuntimeError(f"{self!r} is closed. Make a new one.")

@@ -159,7 +159,7 @@ class ActuatedWorlds(Actuated):
                 )
             views.append(rows[:, first : first + self._span])
         columns = [column - self._first for column in self._columns]
-        found = arrays, self._assembly.bindings(columns, views[:5], views[5], _NAMES), views[5]
+        found = arrays, self._assembly.bindings(columns, views[:5], views[5], _NAMES, self._first), views[5]
         self._bound[key] = found
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]

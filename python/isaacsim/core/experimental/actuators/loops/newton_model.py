@@ -123,7 +123,10 @@ class ActuatedModel(Actuated):
             act = wp.zeros(self._layout.shape, dtype=wp.float32, device=self._device)
         columns = [column - self._layout.first for column in self._columns]
         order = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act", "joint_f")
-        found = arrays, self._assembly.bindings(columns, (q, qd, q_target, qd_target, act), f, order)
+        found = (
+            arrays,
+            self._assembly.bindings(columns, (q, qd, q_target, qd_target, act), f, order, self._layout.first),
+        )
         self._bound[tuple(map(id, arrays))] = found
         if len(self._bound) > _KEPT:
             del self._bound[next(iter(self._bound))]

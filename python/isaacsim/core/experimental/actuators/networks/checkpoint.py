@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from .network import Network
 from .torch_network import TorchNetwork
@@ -24,3 +24,24 @@ class Checkpoint:
     metadata: dict[str, Any]
     format: str
     digest: str
+
+
+class CheckpointPath(str):
+    """The path of a file, with the network that was read from it: who takes it need not read again.
+
+    Args:
+        path: The path.
+        checkpoint: What was read.
+    """
+
+    __slots__ = ("checkpoint",)
+    checkpoint: Checkpoint
+
+    def __new__(cls, path: str, checkpoint: Checkpoint) -> Self:
+        """Return the path."""
+        made = super().__new__(cls, path)
+        made.checkpoint = checkpoint
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.checkpoint)

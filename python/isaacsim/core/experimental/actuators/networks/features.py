@@ -12,7 +12,10 @@ COLUMNS: dict[str, tuple[int, int, int, int]] = {
     "target_velocity": (0, 0, 0, 1),
     "velocity_error": (0, -1, 0, 1),
 }
-"""Factors of position, velocity, position target and velocity target in each; errors are target minus measurement."""
+"""Factors of position, velocity, position target and velocity target in each; errors are target minus measurement.
+
+Any other column is the caller's own, an array that is given by its name.
+"""
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Feature:
     """One input of a network: (column − offset) · scale.
 
     Args:
-        column: One of `COLUMNS`.
+        column: One of `COLUMNS`, or the name of an array of the caller's.
         scale: What it is multiplied with.
         offset: What is taken away before.
         back: How many steps back it was.

@@ -6,10 +6,12 @@ import hashlib
 import os
 import stat
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ..errors import NetworkError
 from .checkpoint import Checkpoint
 from .read import LARGEST, read_checkpoint
 from .torch_network import TorchNetwork
@@ -17,6 +19,10 @@ from .trust import is_trusted
 
 # networks in use, by the bytes they were read from and whether Torch runs those
 _known: WeakValueDictionary[tuple[str, str, bool], Checkpoint] = WeakValueDictionary()
+
+
+class NoSuchNetworkError(NetworkError, FileNotFoundError):
+    """There is no file of a network at that path."""
 
 
 def load_checkpoint(
@@ -31,13 +37,19 @@ def load_checkpoint(
 
     Raises:
         NetworkError: A `ValueError`; the file holds no network that can be computed here.
-        OSError: There is no such file, or it cannot be read.
+        OSError: There is no such file, which is a `NetworkError` too, or it cannot be read.
     """
     beside = sidecar_of(os.fspath(path))
     sidecar = read_file(beside) if beside and os.path.lexists(beside) else None
     # what is read is what was asked about, whatever becomes of a link
     real = os.path.realpath(path)
-    return checkpoint_of(read_file(real), str(path), sidecar, metadata, trusted or is_trusted(real))
+    try:
+        data = read_file(real)
+    except FileNotFoundError as error:
+        raise NoSuchNetworkError(
+            f"{Path(path)} does not exist: must be the path of a network file. Correct it."
+        ) from error
+    return checkpoint_of(data, str(path), sidecar, metadata, trusted or is_trusted(real), os.path.dirname(real))
 
 
 def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -56,6 +68,7 @@ def checkpoint_of(
     sidecar: bytes | None = None,
     metadata: Mapping[str, Any] | None = None,
     trusted: bool = False,
+    folder: str | None = None,
 ) -> Checkpoint:
     """Return the checkpoint in the bytes of a file; the same bytes give the same one as long as it is in use.
 
@@ -65,6 +78,7 @@ def checkpoint_of(
         sidecar: Bytes of the JSON file beside it, if any.
         metadata: Goes before either.
         trusted: Whether Torch may run what is not recognised. What Torch runs is shared among those who trust only.
+        folder: Real path of the folder whose files may hold numbers of the network; None: no file may.
 
     Raises:
         NetworkError: They hold no network that can be computed here.
@@ -74,10 +88,37 @@ def checkpoint_of(
     for runs in (False, True)[: 1 + trusted]:
         if not metadata and (known := _known.get((*digests, runs))) is not None:
             return known
-    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar, trusted=trusted)
+    parts: dict[str, bytes] = {}
+
+    def beside(location: str) -> bytes:
+        if location not in parts:
+            parts[location] = read_part(str(folder), location)
+            require_size(len(data) + sum(map(len, parts.values())), name)
+        return parts[location]
+
+    given = None if folder is None else beside
+    found = read_checkpoint(data, name, metadata=metadata, sidecar=sidecar, trusted=trusted, beside=given)
+    if parts:
+        # other numbers may stand there the next time
+        whole = hashlib.sha256(b"".join([data, *parts.values()])).hexdigest()
+        return replace(found, digest=whole)
     if not metadata:
         _known[(*digests, isinstance(found.network, TorchNetwork))] = found
     return found
+
+
+def read_part(folder: str, location: str) -> bytes:
+    """Read a file that another one in `folder` names, by its path from there; no link may lead out.
+
+    Raises:
+        ValueError: It is not below the folder, no regular file, or too large.
+        OSError: There is no such file, or it cannot be read.
+    """
+    path = os.path.realpath(os.path.join(folder, location))
+    odd = not location or os.path.isabs(location) or ".." in location.replace("\\", "/").split("/")
+    if odd or not Path(path).is_relative_to(folder):
+        raise ValueError("must be a relative path to a file in the folder of the network, links resolved")
+    return read_file(path, follow=False)
 
 
 def sidecar_of(name: str) -> str | None:

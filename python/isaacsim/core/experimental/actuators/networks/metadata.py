@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
@@ -14,6 +15,7 @@ from .network import Kind
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 4 * 2**20
+_REMEDY = "Correct the file or give metadata={...}."
 
 
 class Sizes(Protocol):
@@ -40,7 +42,8 @@ class Metadata:
         pos_scale: What position inputs are multiplied by; default 1.0.
         vel_scale: What velocity inputs are multiplied by; default 1.0.
         effort_scale: What the output is multiplied by, also read from `torque_scale`; default 1.0.
-        input_columns: Inputs of a GRU, of `COLUMNS`; default position error and velocity.
+        input_columns: Inputs of a GRU, of `COLUMNS` and `custom_inputs`; default position error and velocity.
+        custom_inputs: The one among them that is an array of the caller's, if any.
         input_mean: Of each column, taken from it before it is divided by `input_std`; default 0.0.
         input_std: Of each column; default 1.0.
         effort_mean: Added to the output after it was multiplied by `effort_std`; default 0.0.
@@ -55,6 +58,7 @@ class Metadata:
     vel_scale: float = 1.0
     effort_scale: float = 1.0
     input_columns: tuple[str, ...] = ("position_error", "velocity")
+    custom_inputs: tuple[str, ...] = ()
     input_mean: tuple[float, ...] = (0.0, 0.0)
     input_std: tuple[float, ...] = (1.0, 1.0)
     effort_mean: float = 0.0
@@ -81,11 +85,13 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
     """
     kind = metadata.get("model_type", network.kind)
     _must(kind in ("mlp", "lstm", "gru"), "model_type", kind, "be mlp, lstm or gru")
-    _must(kind == network.kind, "model_type", kind, f"be {network.kind}, which the network is")
+    _must(kind == network.kind, "model_type", kind, f"be {network.kind}, for the network is no {str(kind).upper()}")
     for key in ("num_layers", "hidden_size"):
         if key in metadata:
-            has = getattr(network, key)
-            _must(_is_int(metadata[key]) and metadata[key] == has, key, metadata[key], f"be {has} as in the network")
+            has, said = getattr(network, key), metadata[key]
+            # some write 2.0
+            fits = isinstance(said, int | float) and not isinstance(said, bool) and said == has
+            _must(fits, key, said, f"be {has} as in the network")
     scales: dict[str, Any] = {key: _scale(key, metadata.get(key, 1.0)) for key in ("pos_scale", "vel_scale")}
     key = "effort_scale" if "effort_scale" in metadata else "torque_scale"
     scales["effort_scale"] = _scale(key, metadata.get(key, 1.0))
@@ -94,6 +100,7 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
         if key in metadata:
             sample_dt = _number(key, metadata[key], "be a finite number of seconds > 0")
             _must(sample_dt > 0, key, sample_dt, "be a finite number of seconds > 0")
+    custom = _custom_inputs(metadata, kind)
     if kind == "mlp":
         order = metadata.get("input_order", "pos_vel")
         _must(order in ("pos_vel", "vel_pos"), "input_order", order, "be pos_vel or vel_pos")
@@ -108,27 +115,47 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
         _must(network.inputs == 2, "inputs", network.inputs, "be 2, position error and velocity")
         return Metadata("lstm", **scales, sample_dt=sample_dt)
     columns = metadata.get("input_columns", ["position_error", "velocity"])
-    rule = f"be a list of different ones of {', '.join(COLUMNS)}"
-    _must(isinstance(columns, list | tuple) and all(one in COLUMNS for one in columns), "input_columns", columns, rule)
+    known = [*COLUMNS, *custom]
+    rule = f"be a list of different ones of {', '.join(known)}"
+    _must(isinstance(columns, list | tuple) and len(columns) > 0, "input_columns", columns, rule)
+    if unknown := [one for one in columns if one not in known]:
+        text = ", ".join(f"{one!s:.100}" for one in unknown[:5])
+        rule += ", or one that custom_inputs names"
+        raise NetworkError(f"metadata has unsupported input_columns: {text}: must {rule}. {_REMEDY}")
     _must(len(set(columns)) == len(columns), "input_columns", columns, rule)
-    _must(
-        len(columns) == network.inputs,
-        "input_columns",
-        columns,
-        f"be as many as the network's inputs, {network.inputs}",
-    )
-    _must(not metadata.get("custom_inputs"), "custom_inputs", metadata.get("custom_inputs"), "be empty")
+    if unused := [one for one in custom if one not in columns]:
+        subject = f"metadata custom_inputs must name columns in input_columns: {unused[0]}"
+        raise NetworkError(f"{subject}: must be one of {list(columns)}. {_REMEDY}")
+    if len(columns) != network.inputs:
+        subject = f"input size {network.inputs} of the network for metadata input_columns = {list(columns)}"
+        raise NetworkError(f"{subject}: must be {len(columns)}. {_REMEDY}")
     inputs, effort = _normalization(metadata.get("normalization", {}), columns)
     return Metadata(
         "gru",
         **scales,
         input_columns=tuple(columns),
+        custom_inputs=custom,
         input_mean=tuple(mean for mean, _ in inputs),
         input_std=tuple(std for _, std in inputs),
         effort_mean=effort[0],
         effort_std=effort[1],
         sample_dt=sample_dt,
     )
+
+
+def _custom_inputs(metadata: Mapping[str, Any], kind: Kind) -> tuple[str, ...]:
+    """Names of the arrays that the caller gives: one at most, and of a GRU only, as in newton 1.8."""
+    names = metadata.get("custom_inputs", [])
+    alike = isinstance(names, list | tuple) and all(
+        isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) for name in names
+    )
+    _must(alike, "custom_inputs", names, "be a list of valid names in Python that are no keywords")
+    _must(len(names) <= 1, "custom_inputs", names, "hold at most one custom input")
+    _must(
+        not {*names} & {*COLUMNS}, "custom_inputs", names, "hold other names, it may not reuse built-in feature names"
+    )
+    _must(not names or kind == "gru", "custom_inputs", names, f"be empty: an {kind.upper()} has no columns of a caller")
+    return tuple(names)
 
 
 def _normalization(
@@ -158,7 +185,7 @@ def _must(fits: bool, key: str, value: object, rule: str) -> None:
     if not fits:
         text = repr(value)
         text = text if len(text) <= 100 else f"{text[:99]}…"
-        raise NetworkError(f"metadata {key} = {text}: must {rule}. Correct the file or give metadata={{...}}.")
+        raise NetworkError(f"metadata {key} = {text}: must {rule}. {_REMEDY}")
 
 
 def _is_int(value: object) -> bool:
@@ -203,7 +230,7 @@ def read_json(text: bytes | str, what: str) -> Any:
             raise ValueError(f"{len(text)} bytes are more than {LONGEST_JSON}")
         return json.loads(text, object_pairs_hook=once)
     except (ValueError, RecursionError) as error:
-        raise NetworkError(f"{what}: no JSON ({error!s:.200}): must be JSON. Write the file again.") from None
+        raise NetworkError(f"Invalid JSON of {what} ({error!s:.200}): must be JSON. Write the file again.") from None
 
 
 def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
@@ -214,7 +241,7 @@ def read_sidecar(text: bytes | str, what: str) -> dict[str, Any]:
     """
     metadata = read_json(text, what)
     if not isinstance(metadata, dict):
-        raise NetworkError(f"{what} is a {type(metadata).__name__}: must be a JSON object. Write the file again.")
+        raise NetworkError(f"{what} is a {type(metadata).__name__}: expected a JSON object. Write the file again.")
     return metadata
 
 

@@ -153,7 +153,9 @@ class Network:
             if columns > MOST_COLUMNS:
                 raise NetworkError(f"values are wider than {MOST_COLUMNS} numbers together: must be narrower.")
         if widths[-1] != 1 or not self.operations:
-            raise NetworkError(f"output has {widths[-1]} numbers per actuator: must be 1. Use a network of one output.")
+            raise NetworkError(
+                f"output has {widths[-1]} numbers per actuator: must be one scalar. Use a network of one output."
+            )
         object.__setattr__(self, "widths", tuple(widths))
         cells = self.cells
         if [cell.layer for cell in cells] != list(range(len(cells))):

@@ -7,7 +7,7 @@ a file is honoured, or the file is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +57,12 @@ def matches(data: bytes) -> bool:
     return data[:1] == b"\x08" and 0 < (data[1] if len(data) > 1 else 0) < 100
 
 
-def read(data: bytes) -> tuple[Network, dict[str, Any]]:
+def read(data: bytes, beside: Callable[[str], bytes] | None = None) -> tuple[Network, dict[str, Any]]:
     """The network and its metadata.
+
+    Args:
+        data: The file.
+        beside: What reads a file with weights, by its path from the folder of this one; None where there is no folder.
 
     Raises:
         NetworkError: The file is damaged, refers to other files, or computes something that a `Network` cannot.
@@ -86,7 +90,7 @@ def read(data: bytes) -> tuple[Network, dict[str, Any]]:
     for tensor in graph.initializer:
         if not tensor.name or tensor.name in constants:
             raise NetworkError(f"initializer {tensor.name!r:.100} comes twice: names must differ. Export it again.")
-        constants[tensor.name] = _numbers(tensor)
+        constants[tensor.name] = _numbers(_whole(tensor, beside))
     inputs = [one for one in graph.input if one.name not in constants]
     names = {key: metadata.pop(key) for key in NAMES if isinstance(metadata.get(key), str)}
     for one in inputs:
@@ -165,6 +169,26 @@ def _shape(one: Any) -> tuple[int | None, ...]:
     if tensor.elem_type not in FLOATS:
         raise NetworkError(f"input {one.name!r:.100} has type {tensor.elem_type}: must be float32. Export it so.")
     return tuple(axis.dim_value if axis.HasField("dim_value") else None for axis in tensor.shape.dim)
+
+
+def _whole(tensor: Any, beside: Callable[[str], bytes] | None) -> Any:
+    """The tensor itself, or for one whose numbers lie in another file one that holds them."""
+    if not tensor.data_location and not len(tensor.external_data):
+        return tensor
+    said = {one.key: one.value for one in tensor.external_data}
+    what = f"tensor {tensor.name!r:.100} lies in another file, {said.get('location', '')!r:.200}"
+    remedy = "Save with save_as_external_data=False."
+    if beside is None:
+        raise NetworkError(f"{what}: must be inside, for this file is in no folder. {remedy}")
+    try:
+        data = beside(said.get("location", ""))
+        first, count = (int(said.get(key, default)) for key, default in (("offset", "0"), ("length", "-1")))
+    except (ValueError, OSError) as error:
+        raise NetworkError(f"{what}: {error!s:.300}. {remedy}") from None
+    end = len(data) if count < 0 else first + count
+    if not 0 <= first <= end <= len(data):
+        raise NetworkError(f"{what}: bytes {first} … {end} of {len(data)}: must be in the file. Copy the file again.")
+    return type(tensor)(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, raw_data=data[first:end])
 
 
 def _numbers(tensor: Any) -> np.ndarray:
@@ -268,6 +292,10 @@ class _Reader:
             if one.name in said or one.ref_attr_name:
                 raise NetworkError(f"attribute {one.name!r:.100} comes twice.")
             said[one.name] = _attribute(one)
+        if node.op_type in ("LSTM", "GRU"):
+            for name, what in zip(node.input[1:4], ("weights", "weights", "biases"), strict=False):
+                if name and not isinstance(self.tensors.get(name), np.ndarray):
+                    raise NetworkError(f"must embed {node.op_type} {what}: {name!r:.100} is no constant in the file.")
         given = [self._get(name) if name else None for name in node.input]
         self.to.count(given)
         results = self._results(node.op_type, given, said, len(node.output))
@@ -503,13 +531,13 @@ class _Reader:
         if not isinstance(x, Value) or len(x.shape) != 3 or x.shape[0] != 1 or x.shape[1] is not ROWS:
             raise NetworkError(f"{what}: must take one step of time, rows and numbers.")
         shapes = {
-            "W": (w, (1, gates * size, x.width)),
-            "R": (r, (1, gates * size, size)),
-            "B": (b, (1, 2 * gates * size)),
+            "input weights W": (w, (1, gates * size, x.width)),
+            "hidden weights R": (r, (1, gates * size, size)),
+            "biases B": (b, (1, 2 * gates * size)),
         }
         if b is None:
             b = np.zeros((1, 2 * gates * size), np.float32) if 0 < size <= 2**16 else b
-            shapes.pop("B")
+            shapes.pop("biases B")
         if not isinstance(w, np.ndarray) or not isinstance(r, np.ndarray) or not isinstance(b, np.ndarray):
             raise NetworkError(f"{what}: W, R and B must be constants.")
         for name, (values, shape) in shapes.items():

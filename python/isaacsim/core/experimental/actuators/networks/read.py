@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import NetworkError
@@ -30,6 +32,7 @@ def read_checkpoint(
     metadata: Mapping[str, Any] | None = None,
     sidecar: bytes | None = None,
     trusted: bool = False,
+    beside: Callable[[str], bytes] | None = None,
 ) -> Checkpoint:
     """A network and its metadata, read as data: nothing in the file runs, unless it is trusted and not recognised.
 
@@ -42,6 +45,7 @@ def read_checkpoint(
             go before the sidecar's, and those before the file's.
         sidecar: A JSON file of metadata, as it lies beside the checkpoint.
         trusted: Whether Torch may run what cannot be read.
+        beside: What reads another file that this one keeps numbers in, by its path from here; None: nothing does.
 
     Raises:
         NetworkError: The file is of no known format, damaged or too large, computes something that cannot be read, or
@@ -58,6 +62,8 @@ def read_checkpoint(
             # tensors by name do not tell what stands between them; metadata do
             if kind in ("safetensors", "state dict"):
                 network, own = FORMATS[kind].read(data, given)
+            elif kind == "onnx":
+                network, own = onnx.read(data, beside)
             else:
                 network, own = FORMATS[kind].read(data)
         except NetworkError as error:
@@ -65,11 +71,17 @@ def read_checkpoint(
                 raise
             if not trusted:
                 raise NetworkError(f"{error} {trust.REMEDY}") from error
-            network, own = load_with_torch(kind, data, given)
+            try:
+                network, own = load_with_torch(kind, data, given)
+            except NetworkError as second:
+                raise NetworkError(f"{second} It cannot be read as data either: {error}") from second
         merged = {**own, **given}
         check_metadata(merged, network)
     except NetworkError as error:
-        raise NetworkError(f"{name}: {error}") from (error.__cause__ or error)
+        # remedies name it too
+        file = os.path.basename(name) or name
+        told = re.sub(r"\b(Correct|Write|Copy) the file\b", lambda found: f"{found[1]} {file}", str(error))
+        raise NetworkError(f"{name}: {told}") from (error.__cause__ or error)
     # whatever else a hostile file makes fail is one error too
     except Exception as error:
         raise NetworkError(f"{name}: {error!r:.200}: cannot be read. Save the network again.") from error

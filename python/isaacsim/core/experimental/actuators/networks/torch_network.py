@@ -215,7 +215,8 @@ class TorchNetwork:
         others = [f"{name} ({self.num_layers}, rows, {self.hidden_size})" for name in "hc"[: len(states)]]
         raise NetworkError(
             f"forward does not work on {', '.join([one, *others])} ({_first_line(problem)}): must, and return one "
-            f"output per row{' and the states' if states else ''}. Correct the metadata, {keys}, or the network."
+            f"output per row{' and the states' if states else ''}. Correct the metadata, {keys}, or the network"
+            f"{', which may not be bidirectional' if states else ''}."
         ) from problem
 
     def _call(self, form: tuple[bool, bool], module: Any, x: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:

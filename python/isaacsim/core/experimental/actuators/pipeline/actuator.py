@@ -8,7 +8,7 @@ renamed in 1.6 has both names, `controller` and `drive`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from typing import Any
 
 import warp as wp
@@ -17,7 +17,7 @@ from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from .assign import assign_state
-from .calls import Calls, Contents, contents_of, step_of, unchanged
+from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
 from .step.binding import as_warp
 from .step.fault import Fault, fault_of
 
@@ -249,6 +249,29 @@ class Actuator:
             else (),
         )
 
+    def sim_state(self) -> Any:
+        """Return an empty object with the attributes that `step` reads of a state, to be set to arrays."""
+        return _container("sim_state", (self.state_pos_attr, self.state_vel_attr))
+
+    def sim_control(self) -> Any:
+        """Return an empty object with the attributes that `step` reads and writes of a control, to be set to arrays."""
+        names = [
+            self.control_target_pos_attr,
+            self.control_target_vel_attr,
+            self.control_feedforward_attr,
+            self.control_output_attr,
+            self.control_computed_output_attr,
+            *custom_of(self),
+        ]
+        return _container("sim_control", [name for name in names if name is not None])
+
+    def register_custom_attributes(self, builder: Any) -> None:
+        """Let controls of the model that a newton `ModelBuilder` makes have the arrays that the controller asks for.
+
+        newton's builder, from 1.7 on, calls it. The arrays are zero until the program writes into them.
+        """
+        newton.register_inputs(builder, custom_of(self))
+
     def step(
         self,
         sim_state: Any,
@@ -265,7 +288,8 @@ class Actuator:
 
         Args:
             sim_state: Object or mapping with positions and velocities.
-            sim_control: Object or mapping with targets, feedforward and outputs.
+            sim_control: Object or mapping with targets, feedforward, outputs, and the arrays that the controller asks
+                for besides, its `custom_inputs`.
             current_act_state: State before this step.
             next_act_state: Where the state after this step goes.
             dt: Physics step [s]; laws without an integral do not need it.
@@ -302,6 +326,11 @@ class Actuator:
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
             )
+
+
+def _container(name: str, fields: Sequence[str]) -> Any:
+    """An object with these attributes and no others, each None."""
+    return make_dataclass(name, [(one, Any, None) for one in dict.fromkeys(fields)], slots=True)()
 
 
 def as_ours(actuator: Any) -> Actuator:

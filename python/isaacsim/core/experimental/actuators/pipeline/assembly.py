@@ -21,7 +21,7 @@ from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
 from .randomization import JointProperties, Randomization, Randomized
 from .step.between import Insert, StepBetween
-from .step.binding import COLUMN_NAMES, Columns, as_warp
+from .step.binding import COLUMN_NAMES, Columns, as_warp, check_custom
 from .step.fault import Fault, fault_of
 from .step.native import NativeStep, is_native_there
 from .step.state import restore, save
@@ -57,6 +57,8 @@ class Assembly:
         where = range(ends[-1] if len(ends) else 0) if columns is None else columns
         self.columns = list(where)
         """Where each joint stands in the articulation, in the order of the entries."""
+        self.custom_inputs: dict[str, Any] = {}
+        """Arrays of the caller's that controllers ask for, `(robots, DOFs)`; see `set_custom_input`."""
         self._parameters = Parameters(num_robots, device, self._choose_step)
         # joints of each step, and the step itself
         self._parts: list[tuple[list[int], Any]] = []
@@ -121,9 +123,39 @@ class Assembly:
         inputs: Sequence[Any],
         efforts: Any,
         names: Sequence[str] = COLUMN_NAMES,
+        first: int = 0,
     ) -> list[Columns]:
-        """Return what `rebind` takes, arguments as of `bind`; errors call inputs and efforts by `names`."""
-        return [Columns([int(columns[joint]) for joint in joints], inputs, efforts, names) for joints, _ in self._parts]
+        """Return what `rebind` takes, arguments as of `bind`; errors call inputs and efforts by `names`.
+
+        `first` is the column of the articulation that these arrays begin with.
+        """
+        custom = self.custom_inputs, first
+        return [
+            Columns([int(columns[joint]) for joint in joints], inputs, efforts, names, *custom)
+            for joints, _ in self._parts
+        ]
+
+    @property
+    def custom_names(self) -> list[str]:
+        """Names of the arrays that controllers ask the caller for."""
+        asked = (getattr(actuator.controller, "custom_inputs", ()) for actuator in self.actuators)
+        return list(dict.fromkeys(name for names in asked for name in names))
+
+    def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
+        """Read this array of `num_dofs` columns from now on, or none.
+
+        Raises:
+            ValueError: No controller asks for one of that name, or it does not fit.
+        """
+        if name not in self.custom_names:
+            raise ValueError(
+                f"custom input {name!r}: must be one that a controller asks for, {self.custom_names}. Correct the name."
+            )
+        if array is None:
+            self.custom_inputs.pop(name, None)
+            return
+        check_custom(name, array, (self.num_robots, num_dofs), "(robots, DOFs)", self.device)
+        self.custom_inputs[name] = array
 
     def rebind(self, bindings: Sequence[Columns]) -> None:
         """Attach arrays of which `bindings` were made; those that were attached before cost next to nothing.

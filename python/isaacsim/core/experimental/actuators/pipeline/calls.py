@@ -193,7 +193,10 @@ class Calls:
     def _seconds(self, dt: float | None) -> float:
         if dt is None:
             if self._timed:
-                raise ValueError("dt = None: must be the physics step in seconds for a law that remembers. Give it.")
+                raise ValueError(
+                    "dt = None: must be the physics step in seconds for a law that remembers. Give it; a "
+                    "network says its own, sample_dt_s."
+                )
             return 0.0
         if not (math.isfinite(dt) and dt >= 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
@@ -232,7 +235,7 @@ class Calls:
             None if name is None else (control if of_control else state)[name]
             for of_control, name, _ in _arrays_of(actuator)
         ]
-        *inputs, efforts, computed = found
+        *inputs, efforts, computed = found[:7]
         target_pos_indices = actuator.target_pos_indices
         if target_pos_indices is None:
             # as positions do where there are as many of them
@@ -246,8 +249,9 @@ class Calls:
             actuator.effort_indices,
             computed,
             label,
-            [name or "" for name in names],
+            [name or "" for name in names[:7]],
             _INDEX_NAMES,
+            dict(zip(custom_of(actuator), found[7:], strict=True)),
         )
 
     def _use(self, now: Any, after: Any) -> tuple[list[Any], list[Any]]:
@@ -297,7 +301,8 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
         source = state.controller_state if one.limit is None else _at(state.clamping_states, _place_of(plan, one.limit))
         laws.append(
             tuple(
-                _like(f"{label}: {where}.{name}", getattr(source, name, None), array)
+                # a network's may be shown as tensors
+                _like(f"{label}: {where}.{name}", getattr(source, "__dict__", {}).get(name), array)
                 for name, array in zip(one.law.STATE, arrays, strict=True)
             )
         )
@@ -336,7 +341,7 @@ def _pieces(state: Any) -> list[Any]:
 
 
 def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
-    """Whether of the control object, name, and whether it has to be there, of five signals and two outputs."""
+    """Whether of the control object, name, and whether it has to be there: of five signals, two outputs and others."""
     computed = actuator.control_computed_output_attr
     return [
         (False, actuator.state_pos_attr, True),
@@ -346,7 +351,14 @@ def _arrays_of(actuator: Called) -> list[tuple[bool, str | None, bool]]:
         (True, actuator.control_feedforward_attr, False),
         (True, actuator.control_output_attr, True),
         (True, None if computed == actuator.control_output_attr else computed, True),
+        # the controller says what it does without
+        *((True, name, False) for name in custom_of(actuator)),
     ]
+
+
+def custom_of(actuator: Called) -> tuple[str, ...]:
+    """Names of the arrays of the control object that the controller asks for."""
+    return tuple(getattr(actuator.controller, "custom_inputs", ()))
 
 
 def contents(container: Any) -> Contents:

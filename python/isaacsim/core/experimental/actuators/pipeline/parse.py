@@ -12,6 +12,7 @@ from ..components import catalogue
 from ..components.base import Component
 from ..errors import ActuatorParseError
 from ..extras import needs
+from ..networks.checkpoint import CheckpointPath
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig
 
@@ -50,7 +51,8 @@ class ActuatorParsed:
 
     Args:
         controller_class: The control law.
-        controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` holds the checkpoint read.
+        controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` is a path that holds what was
+            read from the file.
         component_specs: Class and scalar arguments of clamps, in authored order, and of the delay, last.
         target_path: Path of the first joint it drives; `/Robot/hip.rotX` where it is one axis of several.
         target_paths: Paths of all joints it drives.
@@ -87,15 +89,19 @@ def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed |
         ModuleNotFoundError: USD is missing, which the extra `usd` brings.
     """
     with needs("parse_actuator_prim", "usd"):
+        from ..usd.assets import file_named
         from ..usd.discover import parse_prim
 
     spec = parse_prim(prim, files=True, trusted=trusted)
     if spec is None:
         return None
+    read = None
+    if spec.checkpoint is not None:
+        read = CheckpointPath(file_named(prim, str(vars(spec.controller)["model_path"])), spec.checkpoint)
     others = [*spec.clamping, *([spec.delay] if spec.delay else [])]
     try:
         return ActuatorParsed(
-            *_class_and_arguments(spec.controller, spec.checkpoint),
+            *_class_and_arguments(spec.controller, read),
             component_specs=[_class_and_arguments(config) for config in others],
             target_path=spec.target_paths[0],
             target_paths=list(spec.target_paths),
@@ -136,11 +142,11 @@ def register_actuator_component(
     accept_schema(schema_name, name)
 
 
-def _class_and_arguments(config: Any, checkpoint: Any = None) -> tuple[type[Component], dict[str, Any]]:
-    component_class = catalogue.class_of(config, checkpoint)
-    if checkpoint is not None:
+def _class_and_arguments(config: Any, read: CheckpointPath | None = None) -> tuple[type[Component], dict[str, Any]]:
+    component_class = catalogue.class_of(config, None if read is None else read.checkpoint)
+    if read is not None:
         # what was read stays what was checked
-        return component_class, {"model_path": checkpoint}
+        return component_class, {"model_path": read}
     if isinstance(config, ForeignConfig):
         return component_class, component_class.resolve_arguments(dict(config.values))
     return component_class, dict(vars(config))

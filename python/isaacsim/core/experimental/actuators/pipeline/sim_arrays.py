@@ -32,5 +32,7 @@ def find_arrays(source: Any, names: Iterable[str]) -> list[Any]:
 
 def missing(source: Any, name: str) -> ValueError:
     """The error of an array that has to be there."""
+    if not isinstance(source, Mapping) and hasattr(source, name):
+        return ValueError(f"{type(source).__name__}: {name!r} is None: must be an array. Assign it before the step.")
     names = " or ".join(map(repr, names_of(name)))
     return ValueError(f"{type(source).__name__} has no array {names}. Give it one, or name another attribute.")

@@ -126,7 +126,11 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
         asset = allowed(layer, path, roots)
         sidecar = _sidecar(layer, path, asset, roots)
         return checkpoint_of(
-            asset.read(), os.path.basename(path), sidecar, trusted=trusted or trust.is_trusted(asset.path)
+            asset.read(),
+            os.path.basename(path),
+            sidecar,
+            trusted=trusted or trust.is_trusted(asset.path),
+            folder=None if asset.inner else os.path.dirname(asset.path),
         )
     except (ValueError, OSError) as error:
         issues.append(f"<{prim.GetPath()}>.{MODEL_PATH} = {path!r} ({layer_name(layer)}): {_told(error)}")

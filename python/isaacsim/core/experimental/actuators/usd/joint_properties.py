@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from pxr import Sdf, Usd
 
-from ..errors import HostError
+from ..errors import HostError, UnsupportedSceneError
 from .articulation import axes_of
 from .axes import MANY, axis_in, is_angular
 from .units import StageUnits, units_of
@@ -185,6 +185,10 @@ def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) ->
         lacks = name == names[0] and schema is not None and not _has(joint, schema)
         if not lacks and attribute and attribute.HasAuthoredValue():
             value = attribute.Get(Usd.TimeCode.Default())
+            if value is not None and math.isnan(value):
+                raise UnsupportedSceneError(
+                    f"<{joint.GetPath()}>.{name} = nan: must be a number. Correct it, or remove it."
+                )
             if value is not None:
                 return float(value) / known.scale(axis, units)
     return math.nan

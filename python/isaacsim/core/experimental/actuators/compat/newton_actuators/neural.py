@@ -44,11 +44,11 @@ class _Tensor:
     def __get__(self, state: Any, owner: type | None = None) -> Any:
         if state is None:
             return self
-        array = getattr(state.controller_state, self._name)
+        array = vars(state.controller_state)[self._name]
         return wp.to_torch(array) if importlib.util.find_spec("torch") else array
 
     def __set__(self, state: Any, value: Any) -> None:
-        wp.copy(getattr(state.controller_state, self._name), _as_array(value))
+        wp.copy(vars(state.controller_state)[self._name], _as_array(value))
 
 
 class _State:

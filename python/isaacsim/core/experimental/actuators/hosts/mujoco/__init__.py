@@ -1,4 +1,4 @@
-"""MuJoCo as embedded physics: USD read by newton, translated to MjSpec, stepped by `mujoco.batch`."""
+"""MuJoCo as embedded physics: a stage or a file as MjSpec, stepped by `mujoco.batch`."""
 
 import ctypes
 import os

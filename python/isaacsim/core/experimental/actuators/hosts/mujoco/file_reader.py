@@ -8,9 +8,11 @@ Actuators that a joint drive stands for become the drive of their joint. All oth
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
 import xml.etree.ElementTree as ET
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...usd.physics.inertias import SCREW
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model import add_look
@@ -26,10 +29,6 @@ from .urdf import Urdf, prepare
 
 # physics step [s] of a URDF file, which has none
 _DT = 1 / 240
-# mass [kg] and inertia [kg m²] of a link that moves and has none: those of a screw
-_MASS, _INERTIA = 1e-3, 1e-6
-# where the open end of a one-sided limit of efforts is put, [N·m or N]
-_NO_LIMIT = 1e12
 # what MuJoCo says of a link without mass, and of a flat mesh, with their names
 _MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
 # as `mjtJoint` numbers them
@@ -56,21 +55,22 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of an .xml, .mjcf or .urdf file.")
     urdf = _urdf(path, strict_inertia)
-    if urdf is None:
-        spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
-        model = _parsed(path, spec.compile)
-    else:
-        spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
-        _complete(spec, urdf)
-        model = _compiled(path, spec)
-        _let_neighbours_touch(spec, model)
+    with _listening(path):
+        if urdf is None:
+            spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
+            model = _parsed(path, spec.compile)
+        else:
+            spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
+            _complete(spec, urdf)
+            model = _compiled(path, spec)
+            _let_neighbours_touch(spec, model)
     _name_all(spec)
     laws, not_drives = _drives(model)
     if not_drives:
         warnings.warn(
             f"{path}: actuators that no joint drive stands for: {', '.join(not_drives)}. They stay as the file has "
             "them, with control 0; take them out of the file, or drive their joints by motors.",
-            stacklevel=3,
+            stacklevel=4,
         )
     _take_actuators(spec, model, laws)
     motors, not_motors = read_motors(model)
@@ -86,6 +86,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         shapes=[],
         mimics=[],
         loops=[],
+        tendons=[],
         articulations=_articulations(bodies),
         no_contact=[],
         spec=spec,
@@ -108,6 +109,20 @@ def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
     except ET.ParseError as error:
         raise UnsupportedSceneError(f"{path}: no XML ({error}). Correct the file.") from error
     return prepare(path, root, strict_inertia) if root.tag == "robot" else None
+
+
+@contextlib.contextmanager
+def _listening(path: Path) -> Iterator[None]:
+    """Pass on what MuJoCo warns of, which it would write to a file in the working directory."""
+    said: list[str] = []
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(said.append)
+    try:
+        yield
+    finally:
+        mujoco.set_mju_user_warning(handler)
+    if said:
+        warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(said))}. Correct the file.", stacklevel=6)
 
 
 def _parsed(path: Path, read: Any) -> Any:
@@ -164,7 +179,7 @@ def _compiled(path: Path, spec: Any) -> Any:
             if found[0] and found[0][1] not in light:
                 light.append(found[0][1])
                 body = spec.body(light[-1])
-                body.explicitinertial, body.mass, body.inertia = True, _MASS, [_INERTIA] * 3
+                body.explicitinertial, body.mass, body.inertia = True, SCREW[0], [SCREW[1]] * 3
             elif found[1] and found[1][1] not in flat:
                 flat.append(found[1][1])
                 _flatten(spec, flat[-1])
@@ -172,12 +187,13 @@ def _compiled(path: Path, spec: Any) -> Any:
                 raise _refused(path, error) from error
     if light:
         warnings.warn(
-            f"{path}: links that move and have no mass get {_MASS:g} kg: {', '.join(light)}. Give them an <inertial>.",
-            stacklevel=4,
+            f"{path}: links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light)}. Give them an "
+            "<inertial>.",
+            stacklevel=5,
         )
     if flat:
         names = ", ".join(name.partition("_")[2] for name in flat)
-        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=4)
+        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=5)
     return model
 
 
@@ -234,32 +250,26 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
     taken = {actuator for found in laws.values() for actuator in found}
     joints = {joint.id: joint for joint in spec.joints}
     for joint, found in laws.items():
-        low, high = _bounds(model, joint, found)
-        if np.isfinite([low, high]).any() and low < high:
+        low, high = _bounds(model, joint, found.values())
+        if np.isfinite([low, high]).all() and low < high:
             joints[joint].actfrclimited = mujoco.mjtLimited.mjLIMITED_TRUE
-            joints[joint].actfrcrange = np.clip([low, high], -_NO_LIMIT, _NO_LIMIT)
+            joints[joint].actfrcrange = [low, high]
         # those of newer versions have armature and damping, which are the joint's now
         for actuator in found if hasattr(model, "actuator_armature") else ():
             square, dof = gear_of(model, actuator) ** 2, model.jnt_dofadr[joint]
             joints[joint].armature += square * model.actuator_armature[actuator]
             joints[joint].damping[0] += square * model.actuator_damping[actuator]
             model.dof_armature[dof], model.dof_damping[dof] = joints[joint].armature, joints[joint].damping[0]
-    actuators = [actuator for actuator in spec.actuators if actuator.id in taken]
-    names = {actuator.name for actuator in actuators}
-    for sensor in list(spec.sensors):
-        if sensor.objtype == mujoco.mjtObj.mjOBJ_ACTUATOR and sensor.objname in names:
-            spec.delete(sensor)
-    for actuator in actuators:
+    # what measures an actuator goes with it
+    for actuator in [actuator for actuator in spec.actuators if actuator.id in taken]:
         spec.delete(actuator)
-    for key in spec.keys:
-        # controls are those of other actuators now
-        key.ctrl = []
 
 
-def _bounds(model: Any, joint: int, laws: dict[int, Law]) -> tuple[float, float]:
+def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float]:
     """Between which efforts the actuators of a joint are held."""
-    pairs = [(law.efforts, law.inputs if law.kd == 0 else law.efforts) for law in laws.values()]
-    pairs += [(model.jnt_actfrcrange[joint],)] if model.jnt_actfrclimited[joint] else []
+    pairs: list[tuple[tuple[float, float], ...]] = [((-np.inf, np.inf),)]
+    pairs += [(law.efforts, law.inputs if law.kd == 0 else law.efforts) for law in laws]
+    pairs += [(tuple(model.jnt_actfrcrange[joint]),)] if model.jnt_actfrclimited[joint] else []
     low, high = np.array([bounds for pair in pairs for bounds in pair], float).T
     return float(low.max()), float(high.min())
 
@@ -305,7 +315,6 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
     linear = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     dof, place = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
     lower, upper = model.jnt_range[joint] if model.jnt_limited[joint] else (-np.inf, np.inf)
-    limits = _bounds(model, joint, dict(enumerate(laws))) if laws else (-np.inf, np.inf)
     return Axis(
         name=name,
         joint=f"{body}/{name.strip('/')}",
@@ -322,7 +331,7 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
         rest=float(model.qpos_spring[place]),
         drive_stiffness=sum((law.kp for law in laws), 0.0),
         drive_damping=sum((law.kd for law in laws), 0.0),
-        drive_limit=max(abs(limits[0]), abs(limits[1])),
+        drive_limit=_bounds(model, joint, laws)[1],
         reference=float(model.qpos0[place]),
         position=float(model.qpos0[place]),
     )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import math
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +34,17 @@ from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
 
+# properties of joints, and what of an axis has them
+_FIELDS = {
+    **{"stiffnesses": "drive_stiffness", "dampings": "drive_damping", "max_efforts": "drive_limit"},
+    **{
+        "position_targets": "position_target",
+        "velocity_targets": "velocity_target",
+        "max_velocities": "max_velocity",
+    },
+    **{"lower_limits": "lower", "upper_limits": "upper", "armatures": "armature"},
+    **{"static_frictions": "friction", "dynamic_frictions": "friction", "viscous_frictions": "damping"},
+}
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
 
@@ -120,7 +130,8 @@ class MujocoHost:
             self._compile()
         self._batch = self._open_batch()
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
-        self._arrays.stiffnesses[:], self._arrays.dampings[:] = self.default_gains()
+        self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
+        self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
         self._drive = np.zeros((self.num_envs, self._width), np.float32)
         self._contact = np.zeros((self.num_envs, self.model.nsensordata), np.float32)
         self._connect(self._arrays)
@@ -250,17 +261,16 @@ class MujocoHost:
         if name in KNOWN:
             return read_property(self._fields, self._address, name).reshape(-1)
         if self._file is not None:
-            of_file = {"max_velocities": [a.velocity_limit for a in self._axes], "max_actuator_velocities": math.inf}
-            return np.tile(np.broadcast_to(of_file.get(name, 0.0), self._width), self.num_envs)
+            return self.property_of_file(name)
         from ...usd.joint_properties import read_property as authored_property
 
         return np.tile(authored_property(self.stage, name, [(a.joint, a.usd_name) for a in self._axes]), self.num_envs)
 
-    def default_gains(self) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffnesses and dampings that drives have from the start, in the order of the mirrors."""
-        gains = [[axis.drive_stiffness for axis in self._axes], [axis.drive_damping for axis in self._axes]]
-        stiffnesses, dampings = np.tile(np.reshape(gains, (2, self._width)), self.num_envs)
-        return stiffnesses, dampings
+    def property_of_file(self, name: str) -> np.ndarray:
+        """A property as a file has it, in the order of the mirrors; what no file has is without effect."""
+        nothing = np.inf if name == "max_actuator_velocities" else 0.0
+        values = [getattr(axis, _FIELDS[name]) if name in _FIELDS else nothing for axis in self._axes]
+        return np.tile(np.array(values, float), self.num_envs)
 
     def motors(self) -> dict[str, MotorConfig]:
         """What a file that MuJoCo reads by itself says of its motors, by pattern.
@@ -268,7 +278,7 @@ class MujocoHost:
         Warns:
             UserWarning: No motor stands for some of its actuators.
         """
-        warn_of(self._scene.not_motors, stacklevel=4)
+        warn_of(self._scene.not_motors, stacklevel=5)
         return self._scene.motors
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
-from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape
+from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 
 _GEOMETRIES = {
@@ -53,10 +53,16 @@ class DriveAddress(AxisAddress):
 def build_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjModel, DriveAddress]:
     """Return the compiled model of `scene`, and where its axes stand; see `describe_model`."""
     spec, names = describe_model(scene, dt, contact_links)
+    handler = mujoco.get_mju_user_warning()
+    if scene.spec is not None:
+        # what MuJoCo warns of was told when the file was read
+        mujoco.set_mju_user_warning(lambda _message: None)
     try:
         model = spec.compile()
     except ValueError as error:
         raise UnsupportedSceneError(f"MuJoCo cannot build this stage: {error}. Correct the prim it names.") from error
+    finally:
+        mujoco.set_mju_user_warning(handler)
     axes = [axis for articulation in scene.articulations for axis in articulation.axes]
     return model, _addresses(model, [names[id(axis)] for axis in axes])
 
@@ -108,9 +114,12 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             name1=names[id(mimic.follower)],
             data=[*mimic.coefficients, *[0.0] * (mujoco.mjNEQDATA - len(mimic.coefficients))],
             **({} if mimic.leader is None else {"name2": names[id(mimic.leader)]}),
+            **mimic.hardness,
         )
     for loop in scene.loops:
         _add_loop(spec, [handles[body + 1] for body in loop.bodies], loop)
+    for tendon in scene.tendons:
+        _add_tendon(spec, handles, tendon, names)
     _hold_others(spec, scene, names)
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
@@ -144,8 +153,11 @@ def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
     if body.mass > 0:
         handle.explicitinertial = True
         handle.mass, handle.ipos = body.mass, body.com
-        i = body.inertia
-        handle.fullinertia = [i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]]
+        # MuJoCo would look for the principal axes less exactly
+        moments, axes = np.linalg.eigh(body.inertia)
+        turn = np.zeros(4)
+        mujoco.mju_mat2Quat(turn, (axes * np.linalg.det(axes)).ravel())
+        handle.inertia, handle.iquat = moments, turn
     if body.kind == "free":
         handle.add_freejoint(name=body.joint)
     elif body.kind == "ball":
@@ -207,6 +219,29 @@ def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
             spec.actuator(name + suffix).biasprm = bias
 
 
+def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, str]) -> None:
+    added = spec.add_tendon(name=tendon.name, springlength=tendon.rest)
+    for name, value in tendon.values.items():
+        place = getattr(added, name)
+        if np.ndim(place):
+            # newer versions have polynomials
+            place[0] = value
+        else:
+            setattr(added, name, value)
+    if tendon.limits is not None:
+        added.limited, added.range = mujoco.mjtLimited.mjLIMITED_TRUE, tendon.limits
+    for number, part in enumerate(tendon.path):
+        if isinstance(part, tuple):
+            added.wrap_joint(names[id(part[0])], part[1])
+            continue
+        if number:
+            added.wrap_pulley(1.0)
+        for point, (body, place) in enumerate(part):
+            site = f"{tendon.name}/{number}.{point}"
+            handles[body + 1].add_site(name=site, pos=place, group=5)
+            added.wrap_site(site)
+
+
 def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
     """A joint as constraints between sites: where they are is where they shall meet."""
 
@@ -217,7 +252,12 @@ def _add_loop(spec: Any, handles: list[Any], loop: Loop) -> None:
             mujoco.mju_rotVecQuat(along, np.array([0.0, 0.0, shift]), quaternion)
             handle.add_site(name=name, pos=position + along, quat=quaternion, group=5)
         spec.add_equality(
-            name=f"{loop.joint}{end}", type=kind, objtype=mujoco.mjtObj.mjOBJ_SITE, name1=names[0], name2=names[1]
+            name=f"{loop.joint}{end}",
+            type=kind,
+            objtype=mujoco.mjtObj.mjOBJ_SITE,
+            name1=names[0],
+            name2=names[1],
+            **loop.hardness,
         )
 
     connect(mujoco.mjtEq.mjEQ_WELD if loop.kind == "fixed" else mujoco.mjtEq.mjEQ_CONNECT, "")

@@ -421,7 +421,7 @@ class MujocoSimulation:
     def motors(self) -> dict[str, MotorConfig]:
         """What the model's own actuators do, by pattern; see `motors_of_model`."""
         motors, problems = read_motors(self.model)
-        warn_of(problems, stacklevel=4)
+        warn_of(problems, stacklevel=5)
         return motors
 
     # inside

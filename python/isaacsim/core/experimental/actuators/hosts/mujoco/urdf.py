@@ -84,7 +84,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
 
 
 def _set_options(robot: ET.Element, folder: Path) -> Path:
-    """Choose what MuJoCo does with links, where the file does not; return the folder that it has for meshes."""
+    """Choose what MuJoCo does with links, where the file does not; return and forget the folder it has for meshes."""
     extension = robot.find("mujoco")
     if extension is None:
         extension = ET.SubElement(robot, "mujoco")
@@ -94,8 +94,6 @@ def _set_options(robot: ET.Element, folder: Path) -> Path:
     # a link that is fused loses its name, its frame and its contacts
     for option in ("fusestatic", "discardvisual"):
         compiler.set(option, compiler.get(option, "false"))
-    # meshes get names of their own
-    compiler.set("strippath", "false")
     given = [compiler.attrib.pop(name, "") for name in ("meshdir", "assetdir")]
     return folder / (given[0] or given[1])
 
@@ -115,7 +113,7 @@ def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, f
                 warnings.warn(
                     f"{path}: joint {name!r} mimics {leader!r}, which is no joint of the file that moves: it follows "
                     "nobody. Correct the name, or take the <mimic> out.",
-                    stacklevel=6,
+                    stacklevel=7,
                 )
                 continue
             found.append((name, leader, float(mimic.get("offset", 0)), float(mimic.get("multiplier", 1))))
@@ -129,7 +127,12 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
     names: dict[Path, str] = {}
     for link in robot.iter("link"):
         for element in [*link.findall("visual"), *link.findall("collision")]:
+            # names of shapes are used by nobody, and often by two
+            element.attrib.pop("name", None)
             if (mesh := element.find("geometry/mesh")) is None:
+                # what has no size is neither seen nor touched, and MuJoCo refuses it
+                if any(_is_empty(shape) for shape in element.iterfind("geometry/*")):
+                    link.remove(element)
                 continue
             uri = mesh.get("filename", "")
             file = _find(uri, path.parent, folder)
@@ -152,9 +155,15 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
             warnings.warn(
                 f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
                 f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces.",
-                stacklevel=5,
+                stacklevel=7,
             )
     meshes.update({name: _content(file) for file, name in names.items()})
+
+
+def _is_empty(shape: ET.Element) -> bool:
+    """Whether a box, cylinder or sphere has no size."""
+    sizes = " ".join(shape.get(name, "") for name in ("size", "radius", "length")).split()
+    return any(float(size) <= 0 for size in sizes)
 
 
 def _is_readable(file: Path) -> bool:
@@ -214,7 +223,7 @@ def _repair_inertias(path: Path, robot: ET.Element, massless: set[str], strict: 
                 changed[link.get("name", "")] = change
             for name, row, column in _INERTIA:
                 element.set(name, repr(float(new[row, column])))
-    tell_of_inertias(f"{path}: ", changed, strict, stacklevel=6)
+    tell_of_inertias(f"{path}: ", changed, strict, stacklevel=8)
 
 
 def _free_root(robot: ET.Element) -> None:

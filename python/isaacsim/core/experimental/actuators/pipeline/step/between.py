@@ -3,7 +3,8 @@
 The first phase guards inputs, delays targets and evaluates the laws that the plan knows; then come these components, on
 dense arrays that hold nothing that is not finite; the second phase limits, guards and gives efforts out. A joint with a
 fault keeps the state of its own components too, along the axis that they say runs over actuators. When a component
-raises, nothing has advanced.
+raises, nothing has advanced. Arrays of the caller's that a controller asks for are handed over alike, with 0 for what
+is not finite; the effort of that joint is a fault.
 """
 
 # Warp kernels are no Python types
@@ -24,7 +25,7 @@ from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ..plan import Between, Plan, Row
 from . import warp_functions
-from .binding import SIGNALS, Columns, Indices, places_of
+from .binding import SIGNALS, Columns, Indices, as_warp, places_of
 from .state import StepState, copy_state
 from .warp import mask_of
 from .warp_functions import give_kernel
@@ -39,6 +40,30 @@ _COMMAND_BITS = wp.constant(4 | 8 | 16)
 def _take_kernel(at: wp.array[wp.uint32], efforts: wp.array[float], mine: wp.array[float]):
     n = wp.tid()
     mine[n] = efforts[at[n]]
+
+
+@wp.kernel
+def _gather_kernel(
+    given: wp.array2d[float],
+    rows: wp.array[wp.uint32],
+    columns: wp.array[wp.uint32],
+    at: wp.array[wp.uint32],
+    dense: wp.array[float],
+):
+    n = wp.tid()
+    value = given[int(rows[n]), int(columns[n])]
+    if not wp.isfinite(value):
+        value = 0.0
+    dense[at[n]] = value
+
+
+@wp.kernel
+def _refuse_kernel(
+    given: wp.array2d[float], rows: wp.array[wp.uint32], columns: wp.array[wp.uint32], raw: wp.array[float]
+):
+    n = wp.tid()
+    if not wp.isfinite(given[int(rows[n]), int(columns[n])]):
+        raw[n] = wp.nan
 
 
 @wp.kernel
@@ -128,6 +153,26 @@ class Insert:
                     "that computes arrays: must come after it. Change their order."
                 )
         self._check_axes(self.new_state().controller_state)
+        # what the controller asks the caller for, as the phases hand over signals
+        names = getattr(between.controller, "custom_inputs", ())
+        size = plan.num_robots * plan.num_slots
+        self._custom = {name: wp.zeros(size, dtype=wp.float32, device=device) for name in names}
+        self._binding: Columns | Indices | None = None
+        self._places: tuple[wp.array, wp.array] = self.one_by_one, self.one_by_one
+        # the caller's arrays as Warp has them, beside those themselves
+        self._taken: dict[str, tuple[Any, wp.array]] = {}
+
+    def bind(self, binding: Columns | Indices) -> None:
+        """Look for the caller's arrays in this binding from now on."""
+        if not self._custom or binding is self._binding:
+            return
+        self._binding, self._taken = binding, {}
+        if isinstance(binding, Columns):
+            robots, slots = divmod(np.arange(self.count), len(self.slots))
+            columns = np.asarray(binding.columns)[np.asarray(self.slots)[slots]] + binding.custom_first
+            self._places = self._indices(robots), self._indices(columns)
+        else:
+            self._places = as_warp(binding.indices[1]), wp.zeros(self.count, dtype=wp.uint32, device=self.device)
 
     def new_state(self) -> ComponentState:
         """Fresh states of the components."""
@@ -164,7 +209,11 @@ class Insert:
             if delay is not None:
                 acting, where = delay.get_delayed_targets(*targets, at, at, now.delay_state), self.one_by_one
             arguments = [positions, velocities, *acting, at, at, where, where, self.raw, now.controller_state, dt]
-            controller.compute(*arguments, device=device)
+            # newton's before 1.7 do not know the keyword
+            more: dict[str, Any] = {"custom_inputs": self._gathered()} if self._custom else {}
+            controller.compute(*arguments, device=device, **more)
+            for _, given in self._taken.values():
+                wp.launch(_refuse_kernel, self.count, [given, *self._places], [self.raw], device=device)
         # limits
         limited = self.raw
         for clamp in self.between.clamping:
@@ -216,6 +265,23 @@ class Insert:
                 modules.add(wp.get_module(type(component).__module__))
                 modules |= {component.kernel().module} if component.LAW is not None else set()
         return modules
+
+    def _gathered(self) -> dict[str, wp.array | None]:
+        """The caller's arrays as the phases hand over signals; None for one that is not there."""
+        there = self._binding.custom if self._binding is not None else {}
+        self._taken = {
+            name: (
+                array,
+                self._taken[name][1] if name in self._taken and self._taken[name][0] is array else _rows(array),
+            )
+            for name in self._custom
+            if (array := there.get(name)) is not None
+        }
+        for name, (_, given) in self._taken.items():
+            wp.launch(
+                _gather_kernel, self.count, [given, *self._places, self.at], [self._custom[name]], device=self.device
+            )
+        return {name: dense if name in self._taken else None for name, dense in self._custom.items()}
 
     def _update_controller(self, now: Any, after: Any, bad: wp.array) -> None:
         before = self._held(self.between.controller, now)
@@ -328,6 +394,8 @@ class StepBetween:
     def bind(self, binding: Columns | Indices) -> None:
         """Read signals and write efforts this way from now on."""
         self.around.bind(binding)
+        for insert in self.inserts:
+            insert.bind(binding)
         # compile before the first step, not in it
         for module in {module for insert in self.inserts for module in insert.modules()}:
             module.load(self.device)
@@ -439,3 +507,14 @@ class StepBetween:
         self.around.use(now.step, now.step)
         if self._now is self._after and self._spare is not None:
             now.components, self._spare.components = written.components, now.components
+
+
+def _rows(array: Any) -> wp.array:
+    """A flat array as a column of rows, anything else itself, of Warp and in place."""
+    given = as_warp(array)
+    if given.ndim == 2:
+        return given
+    shape, strides = (given.shape[0], 1), (given.strides[0], 4)
+    column = wp.array(ptr=given.ptr, dtype=wp.float32, shape=shape, strides=strides, device=given.device)
+    column._ref = given
+    return column

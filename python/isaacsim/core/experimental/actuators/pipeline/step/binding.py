@@ -6,7 +6,7 @@ Every engine takes these two, and relies on `check`, which is the only place tha
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -34,6 +34,8 @@ class Columns:
             NumPy or Warp.
         efforts: Where efforts go, float32 `(robots, DOFs)`.
         names: What errors call inputs and efforts.
+        custom: Arrays of the caller's by name, `(robots, ·)`; whoever puts one there checks it.
+        custom_first: Their column that stands for the first one of the other arrays.
 
     Attributes:
         is_numpy: Whether all arrays are NumPy's.
@@ -43,6 +45,8 @@ class Columns:
     inputs: Sequence[Any]
     efforts: Any
     names: Sequence[str] = COLUMN_NAMES
+    custom: Mapping[str, Any] = field(default_factory=dict)
+    custom_first: int = 0
     is_numpy: bool = field(init=False, repr=False)
     _fits: Any = field(default=None, init=False, repr=False)
     _as_numpy: Any = field(default=None, init=False, repr=False)
@@ -101,6 +105,7 @@ class Indices:
         label: Whose they are, for errors.
         names: What errors call inputs, efforts and computed efforts.
         index_names: What errors call the index arrays of inputs and efforts.
+        custom: Arrays of the caller's by name, laid out as velocities are; None for one that is not there.
     """
 
     inputs: Sequence[Any]
@@ -111,6 +116,7 @@ class Indices:
     label: str = ""
     names: Sequence[str] = (*SIGNALS, "efforts", "computed_efforts")
     index_names: Sequence[str] = (*(f"indices of {name}" for name in SIGNALS), "effort_indices")
+    custom: Mapping[str, Any] = field(default_factory=dict)
     # index array as NumPy or CUDA array, name and length of the shortest array it reads
     _reads: list[tuple[Any, str, int]] = field(default_factory=list, init=False, repr=False)
 
@@ -142,6 +148,9 @@ class Indices:
                 _refuse(f"{prefix}{index_name} has shape {has}", f"({count},), one index per joint of each robot")
             if id(index) not in shortest or shape[0] < shortest[id(index)][2]:
                 shortest[id(index)] = index, name, shape[0]
+        for name, array in self.custom.items():
+            if array is not None:
+                check_custom(prefix + name, array, tuple(self.inputs[1].shape), f"as {self.names[1]} has", device)
         self._reads = [
             (as_numpy(index) if _on_cpu(index) else index, name, length) for index, name, length in shortest.values()
         ]
@@ -163,6 +172,30 @@ class Indices:
         for index, name, length in self._reads:
             if (largest := _largest(index)) >= length:
                 _refuse(f"{self.label or 'indices'}: index {largest} into {name}", f"below {length}, its length")
+
+
+def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, device: Any) -> None:
+    """Refuse an array of the caller's that cannot be read in place, or is of another shape than expected.
+
+    Args:
+        name: What errors call it.
+        array: What was given.
+        expected: The shape.
+        what: What errors call the shape.
+        device: Warp device.
+
+    Raises:
+        ValueError: By name: type, shape, layout or device does not fit.
+    """
+    if not isinstance(array, wp.array | np.ndarray):
+        _refuse(f"{name} is a {type(array).__name__}", f"a Warp array of {_FLOAT}, or on the CPU one of NumPy")
+    shape, strides = _checked(name, array, _FLOAT, device)
+    if shape != expected:
+        has = f"length {shape[0]}" if len(shape) == 1 else f"shape {shape}"
+        wants = expected[0] if len(shape) == len(expected) == 1 else expected
+        raise ValueError(f"{name} has {has}; expected {wants}, {what}. Give one number per joint axis.")
+    if any(stride % _FLOAT.itemsize or stride < 0 for stride in strides):
+        _refuse(name, "made of whole numbers in a row")
 
 
 def as_warp(array: Any) -> wp.array:

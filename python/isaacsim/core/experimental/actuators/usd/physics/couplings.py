@@ -10,6 +10,8 @@ from pxr import Sdf, Usd
 
 from ...errors import UnsupportedSceneError
 from ..schema import applied_schemas
+from .authored import authored
+from .joints import hardness
 from .scene import Axis, Mimic
 
 
@@ -34,14 +36,14 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
         for schema in schemas:
             name, _, instance = schema.partition(":")
             if name == "NewtonMimicAPI" or (name == "MjcEqualityJointAPI" and "NewtonMimicAPI" not in schemas):
-                if not _get(prim, "newton:mimicEnabled", True):
+                if not authored(prim, "newton:mimicEnabled", True):
                     continue
                 relation = _newton_leader(prim)
                 coefficients = _newton_coefficients(prim, own, length)
             elif name == "PhysxMimicJointAPI":
                 relation = f"physxMimicJoint:{instance}:referenceJoint"
                 gearing, offset = (
-                    float(_get(prim, f"physxMimicJoint:{instance}:{one}", fallback))
+                    float(authored(prim, f"physxMimicJoint:{instance}:{one}", fallback))
                     for one, fallback in (("gearing", 1.0), ("offset", 0.0))
                 )
                 # PhysX: position + gearing · that of the leader + offset = 0
@@ -69,7 +71,7 @@ def _mimic(
             f"<{prim.GetPath()}> follows <{targets[0]}> and one of them has several axes: not simulated here. Split "
             "the joint."
         )
-    return Mimic(own[0], leaders[0] if leaders else None, coefficients)
+    return Mimic(own[0], leaders[0] if leaders else None, coefficients, hardness(prim))
 
 
 def _newton_leader(prim: Usd.Prim) -> str:
@@ -79,20 +81,14 @@ def _newton_leader(prim: Usd.Prim) -> str:
 
 
 def _newton_coefficients(prim: Usd.Prim, own: list[Axis], length: float) -> tuple[float, ...]:
-    offset = _get(prim, "newton:mimicCoef0", None)
+    offset = authored(prim, "newton:mimicCoef0", None)
     # the older attributes are in radians
-    first = _get(prim, "mjc:coef0", 0.0) if offset is None else float(offset) * _unit(own, length)
-    ratio = _get(prim, "newton:mimicCoef1", None)
-    second = _get(prim, "mjc:coef1", 1.0) if ratio is None else ratio
-    more = (float(_get(prim, f"mjc:coef{power}", 0.0)) for power in (2, 3, 4))
+    first = authored(prim, "mjc:coef0", 0.0) if offset is None else float(offset) * _unit(own, length)
+    ratio = authored(prim, "newton:mimicCoef1", None)
+    second = authored(prim, "mjc:coef1", 1.0) if ratio is None else ratio
+    more = (float(authored(prim, f"mjc:coef{power}", 0.0)) for power in (2, 3, 4))
     return (float(first), float(second), *more)
 
 
 def _unit(own: list[Axis], length: float) -> float:
     return length if own and own[0].linear else math.radians(1.0)
-
-
-def _get(prim: Usd.Prim, name: str, fallback: Any) -> Any:
-    attribute = prim.GetAttribute(name)
-    value = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
-    return fallback if value is None else value

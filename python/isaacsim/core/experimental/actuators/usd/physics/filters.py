@@ -11,6 +11,7 @@ from typing import Any
 from pxr import Sdf, Usd, UsdPhysics
 
 from ...errors import UnsupportedSceneError
+from .authored import authored
 from .joints import Joint
 from .parsed import Parsed
 from .shapes import Bodies, Collider
@@ -108,9 +109,8 @@ def _filtering(parsed: Parsed) -> Iterable[tuple[Sdf.Path, Any]]:
 def _touches_itself(robot: Usd.Prim) -> bool:
     """Whether links of a robot may touch each other."""
     for name in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
-        attribute = robot.GetAttribute(name)
-        if attribute and attribute.HasAuthoredValue():
-            return bool(attribute.Get())
+        if (value := authored(robot, name)) is not None:
+            return bool(value)
     return True
 
 

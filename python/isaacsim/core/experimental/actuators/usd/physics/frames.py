@@ -34,6 +34,11 @@ class Frame:
         """The rotation, (w, x, y, z)."""
         return np.array([self.turn.GetReal(), *self.turn.GetImaginary()])
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of its numbers are."""
+        return bool(np.isfinite([*self.place, self.turn.GetReal(), *self.turn.GetImaginary()]).all())
+
     def distance(self, other: Frame) -> tuple[float, float]:
         """How far apart two frames are, in metres and radians."""
         apart = (self.turn.GetInverse() * other.turn).GetNormalized()

@@ -9,6 +9,8 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 
+# mass [kg] and inertia [kg·m²] of a link that moves and has none
+SCREW = 1e-3, 1e-6
 # principal moments are at least that part of the largest one, and that [kg·m²]
 _LEAST, _LEAST_OF_ALL = 1e-6, 1e-9
 # by which the others are larger together, so that rounding does not undo it
@@ -32,8 +34,8 @@ def repaired(inertia: np.ndarray) -> tuple[np.ndarray, float]:
     moments, axes = np.linalg.eigh(even)
     largest = float(np.abs(moments).max())
     a, b, c = moments.tolist()
-    # rounding does not make a moment of 0 another
-    least = max(_LEAST * largest, _LEAST_OF_ALL) if a <= 1e-12 * largest else a
+    # rounding does not make a moment of 0 another, and MuJoCo takes what is smaller than 1e-15 for 0
+    least = max(_LEAST * largest, _LEAST_OF_ALL) if a <= max(1e-12 * largest, 1e-14) else a
     # the nearest triple whose largest is the sum of the others
     lack = max(c * (1 + _MARGIN) - a - b, 0.0)
     fixed = moments + lack / 3 * np.array([1.0, 1.0, -1.0])

@@ -16,6 +16,7 @@ from ..articulation import every_prim
 from ..axes import is_angular
 from ..joint_properties import authored, read_property
 from ..schema import applied_schemas
+from .authored import authored as authored_value
 from .frames import Frame, frame
 from .parsed import Parsed
 from .scene import Axis, Loop
@@ -78,6 +79,11 @@ def read_joints(
             frame(joint.localPose0Position, joint.localPose0Orientation, length),
             frame(joint.localPose1Position, joint.localPose1Orientation, length),
         )
+        if not all(one.is_finite for one in frames):
+            raise UnsupportedSceneError(
+                f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
+                "localRot0, localPos1 and localRot1."
+            )
         axes = _free_axes(prim, kind, joint)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
@@ -177,8 +183,7 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
     prim = stage.GetPrimAtPath(axis.joint)
     unit = length if axis.linear else math.radians(1.0)
     position, velocity = (
-        attribute.Get() if (attribute := prim.GetAttribute(f"state:{axis.usd_name}:physics:{name}")) else None
-        for name in ("position", "velocity")
+        authored_value(prim, f"state:{axis.usd_name}:physics:{name}") for name in ("position", "velocity")
     )
     return None if position is None else position * unit, (velocity or 0.0) * unit
 
@@ -205,7 +210,13 @@ def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
     return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
 
 
-def loop_of(joint: Joint, numbers: Mapping[int, int]) -> Loop:
+def hardness(prim: Usd.Prim) -> dict[str, list[float]]:
+    """How hard a constraint is, where MuJoCo's own attributes say so."""
+    found = {name: authored_value(prim, f"mjc:{name}") for name in ("solref", "solimp")}
+    return {name: [*value] for name, value in found.items() if value is not None}
+
+
+def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
     """A joint as a constraint between bodies that have other numbers now.
 
     Raises:
@@ -227,6 +238,7 @@ def loop_of(joint: Joint, numbers: Mapping[int, int]) -> Loop:
         kinds[joint.kind],
         (numbers[joint.edge.bodies[0]], numbers[joint.edge.bodies[1]]),
         tuple((one.position, one.quaternion) for one in frames),  # pyright: ignore[reportArgumentType]
+        hardness(prim),
     )
 
 
@@ -257,9 +269,7 @@ def _high(prim: Usd.Prim, axis: str) -> float:
 
 
 def _limit(prim: Usd.Prim, axis: str, side: str, fallback: float) -> float:
-    attribute = prim.GetAttribute(f"limit:{axis}:physics:{side}")
-    value = attribute.Get() if attribute else None
-    return fallback if value is None else value
+    return authored_value(prim, f"limit:{axis}:physics:{side}", fallback)
 
 
 def _is_driven(prim: Usd.Prim) -> bool:
@@ -303,9 +313,7 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     angle = math.radians(1.0) if degrees and not axis.linear else 1.0
 
     def value(name: str) -> float:
-        attribute = prim.GetAttribute(f"mjc:{name}")
-        found = attribute.Get() if attribute and attribute.HasAuthoredValue() else None
-        return 0.0 if found is None else float(found)
+        return float(authored_value(prim, f"mjc:{name}", 0.0))
 
     axis.armature = axis.armature or value("armature")
     axis.friction = axis.friction or value("frictionloss")
@@ -313,6 +321,6 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle
     low, high = value("actuatorfrcrange:min"), value("actuatorfrcrange:max")
-    limited = prim.GetAttribute("mjc:actuatorfrclimited")
-    if low < high and (limited.Get() if limited else None) != "false" and math.isinf(axis.drive_limit):
+    limited = authored_value(prim, "mjc:actuatorfrclimited", "auto") != "false"
+    if low < high and limited and math.isinf(axis.drive_limit):
         axis.drive_limit = max(abs(low), abs(high))

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Usd
 
+from ...errors import UnsupportedSceneError
 from ..units import StageUnits
+from .authored import authored
 from .scene import Shape
 
 # [kg/m³], that of water
@@ -51,13 +52,15 @@ def mass_of(
             the material [kg/m³], 0 for none.
         units: Those of the stage.
     """
-    authored = _positive(prim, "mass", units.mass)
+    given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
-    total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
     inertia, com = _inertia(prim, units), _vector(prim, "centerOfMass")
     if com is not None:
         com = com * np.array(scale, float) * units.length
-    mass = authored or total.mass
+    if given and inertia is not None and com is not None:
+        return Mass(given, com, inertia)
+    total = _sum(_collider_mass(*collider, density, units) for collider in colliders)
+    mass = given or total.mass
     if mass <= 0.0:
         return NOTHING
     if total.mass <= 0.0:
@@ -154,32 +157,33 @@ def _mesh(vertices: np.ndarray, faces: np.ndarray) -> Mass:
 
 
 def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
-    """A number that counts where it is positive and finite; 0 elsewhere."""
-    value = _get(prim, f"physics:{name}")
-    return float(value) * unit if value is not None and math.isfinite(value) and value > 0 else 0.0
+    """A mass or density; 0 says nothing, as in USD."""
+    value = authored(prim, f"physics:{name}")
+    if value is None:
+        return 0.0
+    if not (math.isfinite(value) and value >= 0.0):
+        raise UnsupportedSceneError(
+            f"<{prim.GetPath()}>.physics:{name} = {value:g}: must be a finite number >= 0. Correct it."
+        )
+    return float(value) * unit
 
 
 def _vector(prim: Usd.Prim, name: str) -> np.ndarray | None:
-    value = _get(prim, f"physics:{name}")
+    value = authored(prim, f"physics:{name}")
     return None if value is None or not all(map(math.isfinite, value)) else np.array(value, float)
 
 
 def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
     """The authored inertia: that of newton's schema, or a diagonal one in its own frame."""
     unit = units.mass * units.length**2
-    compact = _get(prim, "newton:inertia")
+    compact = authored(prim, "newton:inertia")
     if compact is not None and len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
         xx, yy, zz, xy, xz, yz = map(float, compact)
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * unit
     diagonal = _vector(prim, "diagonalInertia")
     if diagonal is None or not diagonal.any():
         return None
-    axes = _get(prim, "physics:principalAxes")
+    axes = authored(prim, "physics:principalAxes")
     turn = Gf.Quatd(axes) if axes is not None and axes.GetLength() > 0 else Gf.Quatd(1.0)
     frame = np.array(Gf.Matrix3d(turn.GetNormalized())).T
     return frame @ np.diag(diagonal) @ frame.T * unit
-
-
-def _get(prim: Usd.Prim, name: str) -> Any:
-    attribute = prim.GetAttribute(name)
-    return attribute.Get() if attribute else None

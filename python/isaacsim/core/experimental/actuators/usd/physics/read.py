@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-from ...errors import UnsupportedSceneError
 from ..articulation import acceleration_drives
 from ..units import StageUnits, units_of
+from .authored import authored
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
-from .inertias import ROUNDING, repaired, tell_of_inertias
+from .inertias import ROUNDING, SCREW, repaired, tell_of_inertias
 from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
 from .masses import Mass, mass_of
+from .mujoco_prims import read_actuators, read_tendons
 from .parsed import Parsed, parse
 from .robots import Robot, find_robots, separated
-from .scene import Articulation, Axis, Body, Scene
+from .scene import Articulation, Axis, Body, Scene, Tendon
 from .shapes import Bodies, Collider, read_colliders, read_drawn
 from .tree import WORLD, Branch, Edge, grow
 
@@ -76,6 +77,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     of_joint: dict[Sdf.Path, list[Axis]] = {edge.path: [] for branch in branches for edge in branch.joints}
     for axis in flat:
         of_joint[Sdf.Path(axis.joint)].append(axis)
+    tendons = _tendons(stage, of_joint, bodies, places)
     filters = read_filters(
         stage, parsed, bodies, joints, {robot.path: sorted(robot.links) for robot in robots}, colliders
     )
@@ -87,7 +89,8 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
         ],
         shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
         mimics=read_mimics(stage, of_joint, units.length),
-        loops=[loop_of(joints[edge.path], numbers) for edge in closing],
+        tendons=tendons,
+        loops=[loop_of(stage.GetPrimAtPath(edge.path), joints[edge.path], numbers) for edge in closing],
         articulations=[_articulation(robot, branches, axes, numbers) for robot in robots],
         no_contact=[(numbers[a], numbers[b]) for a, b in filters],
     )
@@ -111,8 +114,8 @@ def _holding(parsed: Parsed, bodies: Bodies) -> dict[Sdf.Path, Joint]:
 
 def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
     """Whether angles of MuJoCo's attributes are in degrees."""
-    scenes = [stage.GetPrimAtPath(path).GetAttribute("mjc:compiler:angle") for path in parsed.scenes]
-    return not any(attribute and attribute.Get() == "radian" for attribute in scenes)
+    scenes = [stage.GetPrimAtPath(path) for path in parsed.scenes]
+    return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
 
 
 def _warn_of_accelerations(stage: Usd.Stage) -> None:
@@ -129,15 +132,14 @@ def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
     up = Gf.Vec3d.Axis("XYZ".index(str(UsdGeom.GetStageUpAxis(stage))))
     for path, scene in parsed.scenes.items():
         prim = stage.GetPrimAtPath(path)
-        enabled = prim.GetAttribute("newton:gravityEnabled")
-        if enabled and enabled.Get() is False:
+        if not authored(prim, "newton:gravityEnabled", True):
             return np.zeros(3)
         direction = Gf.Vec3d(scene.gravityDirection)
-        authored = prim.GetAttribute("physics:gravityMagnitude").Get()
-        if authored is None or not (math.isfinite(authored) and authored >= 0):
-            authored = _GRAVITY / units.length
+        magnitude = authored(prim, "physics:gravityMagnitude")
+        if magnitude is None or not (math.isfinite(magnitude) and magnitude >= 0):
+            magnitude = _GRAVITY / units.length
         down = direction.GetNormalized() if direction.GetLength() > 0 else -up
-        return np.array(down) * authored * units.length
+        return np.array(down) * magnitude * units.length
     return np.array(-up) * _GRAVITY
 
 
@@ -181,6 +183,25 @@ def _read_states(
         )
 
 
+def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:
+    """Tendons, and the drives that MuJoCo's actuators are; what is neither is named."""
+    actuators = read_actuators(stage, axes)
+    tendons, others = read_tendons(stage, axes, bodies, places)
+    if actuators:
+        warnings.warn(
+            f"MjcActuator prims that no joint drive stands for do not act: {_listed(actuators)}. Drive their joints by "
+            "actuators.",
+            stacklevel=3,
+        )
+    if others:
+        warnings.warn(
+            f"MjcTendon prims that wrap around shapes or pulleys are left out: {_listed(others)}. Open the MJCF file "
+            "itself where they matter.",
+            stacklevel=3,
+        )
+    return tendons
+
+
 def _masses(
     stage: Usd.Stage, parsed: Parsed, paths: Sequence[Sdf.Path], colliders: Sequence[Collider], units: StageUnits
 ) -> list[Mass]:
@@ -195,21 +216,24 @@ def _require_masses(
     branches: Sequence[Branch],
     axes: Mapping[int, list[Axis]],
     joints: Mapping[Sdf.Path, Joint],
-    masses: Sequence[Mass],
+    masses: list[Mass],
     paths: Sequence[Sdf.Path],
 ) -> None:
-    """Refuse what moves and has no mass, not even by what is fixed to it."""
+    """Give what moves and has no mass, not even by what is fixed to it, that of a screw."""
     carried = {branch.body: masses[branch.body].mass for branch in branches}
-    missing = []
+    light = []
     for branch in reversed(branches):
         moves = not branch.joints or bool(axes[branch.body]) or joints[branch.joints[0].path].kind == "spherical"
         if not moves and branch.parent != WORLD:
             carried[branch.parent] += carried[branch.body]
         elif moves and carried[branch.body] <= 0.0:
-            missing.append(str(paths[branch.body]))
-    if missing:
-        raise UnsupportedSceneError(
-            f"rigid bodies without mass: {missing[::-1]}. Author physics:mass or add a collider to each of them."
+            light.append(f"<{paths[branch.body]}>")
+            masses[branch.body] = Mass(SCREW[0], np.zeros(3), SCREW[1] * np.eye(3))
+    if light:
+        warnings.warn(
+            f"links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light[::-1])}. Author physics:mass or "
+            "add a collider to each of them.",
+            stacklevel=3,
         )
 
 
@@ -276,10 +300,9 @@ def _free_velocity(body: Any, pose: Frame, com: np.ndarray, length: float) -> np
 
 def _is_weightless(prim: Usd.Prim) -> float:
     """What part of a body's weight is taken from it."""
-    if (attribute := prim.GetAttribute("physxRigidBody:disableGravity")) and attribute.Get():
+    if authored(prim, "physxRigidBody:disableGravity"):
         return 1.0
-    compensation = prim.GetAttribute("mjc:body:gravcomp")
-    return float(compensation.Get() or 0.0) if compensation else 0.0
+    return float(authored(prim, "mjc:body:gravcomp", 0.0))
 
 
 def _articulation(

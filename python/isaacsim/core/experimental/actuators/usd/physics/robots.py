@@ -28,12 +28,16 @@ def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf
     it. Of a root prim below another's, nothing is left to be a robot where joints connect the two. Where several such
     parts are below one root prim, the largest is the robot.
 
+    On a stage without any root prim, whatever has axes is a robot, and its first link stands for it.
+
     Args:
         stage: Where the root prims are.
         paths: Of the bodies, by number.
         joints: All that act.
     """
     roots = [Sdf.Path(path) for path in articulation_roots(stage)]
+    if not roots:
+        return _without_roots(paths, joints)
     owners = _owners(paths, roots)
     groups = Groups(range(len(paths)))
     strong = [joint.edge for joint in joints.values() if not joint.edge.weak and not _crosses(joint.edge, owners)]
@@ -60,6 +64,21 @@ def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf
         taken.add(group)
         robots.append(Robot(str(root), first, frozenset(links[group])))
     return robots
+
+
+def _without_roots(paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[Robot]:
+    groups = Groups(range(len(paths)))
+    strong = [joint for joint in joints.values() if not joint.edge.weak]
+    for joint in strong:
+        if WORLD not in joint.edge.bodies:
+            groups.join(*joint.edge.bodies)
+    moving = {groups.of(body) for joint in strong if joint.axes for body in joint.edge.bodies if body != WORLD}
+    robots = []
+    for group in moving:
+        links = [body for body in range(len(paths)) if groups.of(body) == group]
+        first = _first(links, [joint.edge for joint in strong], paths)
+        robots.append(Robot(str(paths[first]), first, frozenset(links)))
+    return sorted(robots, key=lambda robot: robot.path)
 
 
 def separated(joints: Mapping[Sdf.Path, Joint], robots: Sequence[Robot]) -> list[Edge]:

@@ -105,6 +105,8 @@ class Mimic:
     follower: Axis
     leader: Axis | None
     coefficients: tuple[float, float, float, float, float]
+    # how hard it is, as MuJoCo's solref and solimp; its defaults where there are none
+    hardness: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
@@ -119,6 +121,27 @@ class Loop:
     kind: str
     bodies: tuple[int, int]
     frames: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+    # as that of `Mimic`
+    hardness: dict[str, list[float]] = field(default_factory=dict)
+
+
+@dataclass
+class Tendon:
+    """A length and what it does: the sum of some axes times coefficients, or a way through points on bodies.
+
+    Args:
+        name: Its own.
+        path: Axes and coefficients; or strands of points, each a body's number, -1 is the world, and a place [m] on it.
+        limits: Lower and upper limit of the length, or None.
+        rest: Lengths between which its spring is slack; negative where that is its length in the reference position.
+        values: stiffness, damping, frictionloss, armature.
+    """
+
+    name: str
+    path: list[tuple[Axis, float]] | list[list[tuple[int, np.ndarray]]]
+    limits: tuple[float, float] | None
+    rest: tuple[float, float]
+    values: dict[str, float]
 
 
 @dataclass
@@ -139,6 +162,7 @@ class Scene:
     shapes: list[Shape]
     mimics: list[Mimic]
     loops: list[Loop]
+    tendons: list[Tendon]
     articulations: list[Articulation]
     # pairs of body numbers, -1 is the world
     no_contact: list[tuple[int, int]]

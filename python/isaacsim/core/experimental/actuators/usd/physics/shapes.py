@@ -42,6 +42,11 @@ class Bodies:
     def __init__(self, stage: Usd.Stage, paths: Sequence[Sdf.Path], places: Places) -> None:
         self.numbers = {path: number for number, path in enumerate(paths)}
         self.frames = [places.of(stage.GetPrimAtPath(path)) for path in paths]
+        if lost := [str(path) for path, one in zip(paths, self.frames, strict=True) if not one.is_finite]:
+            raise UnsupportedSceneError(
+                f"rigid bodies {lost} are nowhere: their places in the world must be finite numbers. Correct the "
+                "xformOps of these prims, or of those above them."
+            )
 
     def above(self, path: Sdf.Path) -> int:
         """The body that a prim belongs to, or the world."""
