@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
 from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
 from isaacsim.core.experimental.actuators.usd.physics.scene import Body
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
@@ -230,18 +231,25 @@ def test_mesh_is_a_solid_however_its_faces_are_wound(order: int) -> None:
     np.testing.assert_allclose(body.inertia, expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize("authored", [{"mass": 0.0}, {"mass": -1.0}, {"mass": math.nan}, {"density": -5.0}])
-def test_what_cannot_be_is_not_authored(authored: dict[str, float]) -> None:
+def test_mass_of_nothing_is_not_authored() -> None:
     """A cube of water it is."""
     made = SmallStage()
-    prim = made.body("/World/body", mass=0.0)
-    for name, value in authored.items():
-        made.attribute("/World/body", f"physics:{name}", value)
-    prim.RemoveProperty("physics:diagonalInertia")
+    made.body("/World/body", mass=0.0).RemoveProperty("physics:diagonalInertia")
     made.shape("/World/body/g", "Cube", size=0.2)
     body = one_body(made.stage)
     assert body.mass == pytest.approx(8.0, rel=1e-6)
     np.testing.assert_allclose(body.inertia, 8 * 0.04 / 6 * np.eye(3), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("mass", -1.0), ("mass", math.nan), ("density", -5.0)])
+def test_mass_that_cannot_be_is_named(name: str, value: float) -> None:
+    """With its value and what it must be."""
+    made = SmallStage()
+    made.body("/World/body")
+    made.attribute("/World/body", f"physics:{name}", value)
+    made.shape("/World/body/g", "Cube", size=0.2)
+    with pytest.raises(UnsupportedSceneError, match=rf"</World/body>.physics:{name} = {value:g}: must be a finite"):
+        read_scene(made.stage)
 
 
 def test_mass_without_a_shape_is_a_sphere() -> None:
