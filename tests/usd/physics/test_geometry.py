@@ -221,3 +221,15 @@ def test_turned_collider_stands_where_it_is() -> None:
     xform.AddOrientOp().Set(quaternion((0, 0, 1), 45))
     reach = 0.1 * math.sqrt(2)
     np.testing.assert_allclose(extents(made), [(reach, reach), (reach, reach), (0.1, 0.1)], rtol=1e-4)
+
+
+@pytest.mark.parametrize("mirror", [(-1, 1, 1), (1, -1, 1), (1, 1, -1), (-1, -1, -1)])
+def test_mirrored_collider_keeps_its_axes(mirror: tuple) -> None:
+    """Turned, its edges point along the same lines, if the other way."""
+    made = SmallStage()
+    made.body("/World/body")
+    xform, turn = UsdGeom.Xformable(made.shape(PATH, "Cube", size=0.2)), quaternion((1, 2, 3), 40)
+    xform.AddOrientOp().Set(turn)
+    xform.AddScaleOp().Set(Gf.Vec3f(*map(float, mirror)))
+    found = np.array(Gf.Matrix3d(Gf.Quatd(*the_shape(made).quaternion.tolist())))
+    np.testing.assert_allclose(np.abs(found @ np.array(Gf.Matrix3d(Gf.Quatd(turn))).T), np.eye(3), atol=1e-6)
