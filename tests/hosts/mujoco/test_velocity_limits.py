@@ -227,6 +227,17 @@ def test_what_is_not_finite_is_told_of() -> None:
         sim.reset()
 
 
+def test_what_was_beyond_all_numbers_is_not() -> None:
+    """An effort that no robot bears leaves a limited one at its limits."""
+    with Simulation(PANDA) as sim:
+        sim.play()
+        robot = sim.articulation("/World/Panda")
+        for _ in range(20):
+            robot.set_dof_efforts(1e30)
+            sim.step()
+        np.testing.assert_array_less(np.abs(speeds(robot)), robot.get_dof_max_velocities().numpy() + 1e-6)
+
+
 def test_limits_outlast_what_is_made_anew() -> None:
     """Whoever looks at contacts while physics runs gets other simulations."""
     sim, robot = playing(floating_pair().stage, "mujoco", DT)
