@@ -21,7 +21,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
-from pxr import Sdf, Usd, UsdPhysics
+from pxr import Usd, UsdPhysics
 from stages import stage_of
 
 NAMES = ["shoulder", "elbow", "wrist"]
@@ -390,15 +390,14 @@ def test_another_device_is_passed_over(host: ArraysHost, monkeypatch: pytest.Mon
     np.testing.assert_allclose(efforts(host)[:, 2], 2.0, rtol=1e-6)
 
 
-def test_limits_of_a_drive_do_not_clamp(robots: Path) -> None:
-    """They are the drive's: an actuator accelerates the joint as if they were not there."""
+def test_limit_of_a_drive_does_not_clamp(robots: Path) -> None:
+    """It is the drive's: an actuator accelerates the joint as if it were not there."""
     speeds = []
     for limit in (None, 1e-3):
         stage = Usd.Stage.Open(str(robots / "pendulum.usda"))
         joint = next(prim for prim in stage.Traverse() if prim.GetName() == "hinge" and prim.IsA("PhysicsJoint"))
         if limit is not None:
             UsdPhysics.DriveAPI.Apply(joint, "angular").CreateMaxForceAttr(limit)
-            joint.CreateAttribute("physxJoint:maxJointVelocity", Sdf.ValueTypeNames.Float).Set(limit)
         with Simulation(stage) as sim:
             wrapper = ArticulationActuators("/World/Pendulum")
             sim.play()

@@ -385,7 +385,6 @@ def test_max_effort_does_not_bound_efforts() -> None:
 @pytest.mark.parametrize(
     ("setter", "arguments", "what"),
     [
-        ("set_dof_max_velocities", (1.0,), "max velocities: MuJoCo does not have them"),
         ("set_dof_drive_model_properties", (1.0, None, None), "speed effort gradients: MuJoCo does not have them"),
         ("set_dof_friction_properties", (1.0, 0.5), "static friction 1 with dynamic friction 0.5: MuJoCo has one dry"),
     ],

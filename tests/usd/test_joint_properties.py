@@ -69,6 +69,15 @@ def test_attribute_without_its_schema_says_nothing(made: SmallStage) -> None:
     assert read_property(made.stage, "stiffnesses", AXIS) == [pytest.approx(math.degrees(3.0))]
 
 
+@pytest.mark.parametrize("value", [0.0, -1.0])
+def test_no_velocity_limit_of_newton_is_zero(made: SmallStage, value: float) -> None:
+    """Converted files have such where the original says nothing; a limit of PhysX beside it holds, and may be 0."""
+    made.attribute(HINGE, "newton:velocityLimit", value)
+    assert read_property(made.stage, "max_velocities", AXIS) == [math.inf]
+    write_properties(made.stage, {"max_velocities": np.array([0.0])}, AXIS)
+    assert read_property(made.stage, "max_velocities", AXIS) == [0.0]
+
+
 @pytest.mark.parametrize(
     ("attribute", "name", "expected"),
     [

@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import (
     Articulation,
     ArticulationActuators,
     DCMotorClampingConfig,
+    MujocoSimulation,
     PDControlConfig,
     Simulation,
     use_host,
@@ -195,16 +196,20 @@ def test_every_problem_of_groups_is_told_at_once(host: ArraysHost) -> None:
 
 
 def test_what_the_simulator_has_not_is_told(host: ArraysHost) -> None:
-    """Arrays have no armature; MuJoCo has no velocity limits."""
+    """Arrays have no armature; one's own MuJoCo model has no velocity limits."""
     assert host.arrays() is not None
     cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, armature=0.1)
     with pytest.warns(UserWarning, match="armature of joints hip, knee, ankle has no effect"):
         ArticulationActuators.from_groups("/Robot_.*", {"leg": cfg}).close()
-    cfg = ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=80.0, damping=8.0, velocity_limit=1.0)
-    with Simulation(ROBOTS / "franka_panda.usda") as sim:
-        sim.play()
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(ROBOTS / "arm_2dof.xml"))
+    with MujocoSimulation(model, mujoco.MjData(model)):
+        cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1, velocity_limit_sim=1.0)
         with pytest.warns(UserWarning, match="velocity_limit_sim of joints .* has no effect: max velocities: MuJoCo"):
-            ArticulationActuators.from_groups(PANDA, {"arm": cfg})
+            ArticulationActuators.from_groups("arm", {"arm": cfg})
+        cfg = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
+        ArticulationActuators.from_groups("arm", {"arm": cfg})
 
 
 # the documentation's table: joints, limit of speed, stiffness and damping of the drives [per rad]

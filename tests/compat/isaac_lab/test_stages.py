@@ -63,7 +63,6 @@ def driven(make: Any, file: Path) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.filterwarnings("ignore:.*velocity_limit_sim of joints")
 def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
     """The prims alone are enough where they can hold everything, delay and gear included."""
     file = tmp_path / "panda.usda"

@@ -115,6 +115,8 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
         sim.play()
         model = copy.copy(sim._host.model)
         columns = [there.dof_names.index(name) for name in names]
+        # a model has none
+        there.set_dof_max_velocities(np.inf)
         there.set_dof_position_targets(0.3, dof_indices=columns)
         sim.step(1000)
         expected, start = sim._host._qpos[0].copy(), sim._host._initial
@@ -322,8 +324,12 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
         assert "dof_invweight0" in changed(model, before)
         assert robot.get_dof_armatures().numpy().tolist() == [[0.5, 0.25]]
         assert robot.get_dof_limits()[0].numpy().tolist() == [[-2.5, 0.0]]
-        with pytest.raises(HostError, match="max velocities: MuJoCo does not have them"):
-            robot.get_dof_max_velocities()
+        robot.set_dof_max_velocities(np.inf)
+        with pytest.raises(HostError, match=r"max velocities: MuJoCo has none, .* Open the model's file by Simulation"):
+            robot.set_dof_max_velocities(1.0)
+        assert robot.get_dof_max_velocities().numpy().tolist() == [[np.inf, np.inf]]
+        with pytest.raises(HostError, match="speed effort gradients: MuJoCo does not have them"):
+            robot.get_dof_drive_model_properties()
     assert changed(model, before) == []
 
 

@@ -155,14 +155,16 @@ class DofProperties(ArrayArticulation):
         self._set_all({"lower_limits": lower, "upper_limits": upper}, indices, dof_indices)
 
     def get_dof_max_velocities(self, *, indices: Any = None, dof_indices: Any = None) -> wp.array:
-        """Largest velocities [rad/s or m/s]; inf is no limit. MuJoCo does not enforce them."""
+        """Largest velocities [rad/s or m/s]; inf is no limit."""
         return self._get("max_velocities", indices, dof_indices)
 
     def set_dof_max_velocities(self, max_velocities: Any, *, indices: Any = None, dof_indices: Any = None) -> None:
-        """Set the largest velocities [rad/s or m/s], >= 0.
+        """Set the largest velocities [rad/s or m/s], >= 0; inf is no limit, 0 holds a joint.
+
+        On MuJoCo, an axis that a physics step left faster is put to its limit after it, position included.
 
         Raises:
-            HostError: Physics runs on a simulator that does not enforce them, MuJoCo for one.
+            HostError: The joints are those of one's own MuJoCo model, which has no such limits.
         """
         self._set("max_velocities", max_velocities, indices, dof_indices)
 

@@ -36,6 +36,8 @@ class Property:
         degrees: Whether angles in it are degrees on the stage.
         fallback: Value [SI] where nothing is authored.
         of_several: Replaces `attributes` and `schema` on joints of several axes.
+        positive: Those of the attributes that are to be above 0. What is not says nothing: converters write it where a
+            file says nothing.
     """
 
     attributes: tuple[str, ...]
@@ -45,6 +47,7 @@ class Property:
     degrees: bool = True
     fallback: float = 0.0
     of_several: tuple[str, str] | None = None
+    positive: tuple[str, ...] = ()
 
     def on(self, axis: str) -> tuple[tuple[str, ...], str | None]:
         """Attributes and schema on one axis."""
@@ -105,6 +108,7 @@ PROPERTIES = {
         effort=0,
         position=1,
         fallback=math.inf,
+        positive=("newton:velocityLimit",),
     ),
     "speed_effort_gradients": _envelope("speedEffortGradient", -1, 1),
     "max_actuator_velocities": _envelope("maxActuatorVelocity", 0, 1, math.inf),
@@ -189,7 +193,7 @@ def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) ->
                 raise UnsupportedSceneError(
                     f"<{joint.GetPath()}>.{name} = nan: must be a number. Correct it, or remove it."
                 )
-            if value is not None:
+            if value is not None and not (name in known.positive and value <= 0):
                 return float(value) / known.scale(axis, units)
     return math.nan
 

@@ -33,6 +33,7 @@ from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
+from .velocity_limits import velocity_limiter
 
 # properties of joints, and what of an axis has them
 _FIELDS = {
@@ -128,6 +129,7 @@ class MujocoHost:
             self._build()
         if self._observed() != self._sensed:
             self._compile()
+        self._max_velocities = np.tile([axis.max_velocity for axis in self._axes], (self.num_envs, 1))
         self._batch = self._open_batch()
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
         self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
@@ -146,7 +148,9 @@ class MujocoHost:
             raise
 
     def step(self, steps: int = 1) -> None:
-        """Run physics steps, the pre-step callbacks before each; where there are none, MuJoCo runs on by itself.
+        """Run physics steps, the pre-step callbacks before each.
+
+        Where there are none, nor limits of velocity to look after, MuJoCo runs on by itself.
 
         Raises:
             SimulationDivergedError: A joint or base is not finite any more; names the robots.
@@ -157,7 +161,7 @@ class MujocoHost:
             count = 1
             if self.bus.has_pre_step:
                 self.bus.emit_pre_step(self.dt, None)
-            else:
+            elif self._limit_velocities is None:
                 count = min(steps, _AT_ONCE)
             steps -= count
             # unless a callback stopped physics
@@ -176,6 +180,8 @@ class MujocoHost:
         mujoco.set_mju_user_warning(_ignore)
         try:
             batch.step(nstep=count)
+            if self._limit_velocities is not None:
+                self._limit_velocities()
             self._refresh()
             if not np.logical_and.reduce(np.isfinite(self._motion, out=self._finite), axis=None):
                 raise self._divergence(before)
@@ -260,6 +266,8 @@ class MujocoHost:
         """A property as it is in force, flat; what MuJoCo has no use for is what the stage authors."""
         if name in KNOWN:
             return read_property(self._fields, self._address, name).reshape(-1)
+        if name == "max_velocities":
+            return self._max_velocities.reshape(-1)
         if self._file is not None:
             return self.property_of_file(name)
         from ...usd.joint_properties import read_property as authored_property
@@ -284,11 +292,10 @@ class MujocoHost:
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set properties at some places of the mirrors."""
         self._working_batch()
-        envs, axes = np.divmod(at, self._width)
-        if len(at) == self.num_envs and (envs == self._every_env).all() and (axes == axes[0]).all():
-            # whole columns, which are written in a third of the time
-            return write_properties(self._fields, self._address, values, np.s_[:], axes[0])
-        write_properties(self._fields, self._address, values, envs, axes)
+        self._write_fields({name: given for name, given in values.items() if name != "max_velocities"}, at)
+        if "max_velocities" in values:
+            self._max_velocities.reshape(-1)[at] = values["max_velocities"]
+            self._watch_velocities()
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
@@ -460,9 +467,22 @@ class MujocoHost:
         self._finite = np.empty(self._motion.shape, bool)
         self._fields = ModelFields(self.model, batch)
         self._gain, self._bias = self._fields.own("actuator_gainprm"), self._fields.own("actuator_biasprm")
+        self._watch_velocities()
         self._has_threads = True
         _with_threads.add(self)
         return batch
+
+    def _watch_velocities(self) -> None:
+        """Make what holds axes to the limits of velocity they have now; None without any."""
+        self._limit_velocities = velocity_limiter(self._max_velocities, self._address, self.dt, self._qpos, self._qvel)
+
+    def _write_fields(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
+        """Set properties that the model has."""
+        envs, axes = np.divmod(at, self._width)
+        if len(at) == self.num_envs and (envs == self._every_env).all() and (axes == axes[0]).all():
+            # whole columns, which are written in a third of the time
+            return write_properties(self._fields, self._address, values, np.s_[:], axes[0])
+        write_properties(self._fields, self._address, values, envs, axes)
 
     def _working_batch(self) -> Batch:
         """The simulations; in a forked child made anew, as they were, for it has none of the threads of its parent."""

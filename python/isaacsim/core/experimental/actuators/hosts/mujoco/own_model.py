@@ -400,6 +400,8 @@ class MujocoSimulation:
         Raises:
             HostError: MuJoCo has no such property.
         """
+        if name == "max_velocities":
+            return np.full(self.num_envs * self.width, np.inf)
         if name not in KNOWN:
             raise HostError(f"{name.replace('_', ' ')}: MuJoCo does not have them. Leave them out.")
         return read_property(self.data.fields, self._address, name).reshape(-1)
@@ -412,6 +414,11 @@ class MujocoSimulation:
             for name, given in values.items()
             if not np.array_equal(self.read_property(name)[at].astype(np.float32), given)
         }
+        if "max_velocities" in new:
+            raise HostError(
+                "max velocities: MuJoCo has none, and in a loop of your own nothing would keep them. Open the model's "
+                "file by Simulation, which keeps them, or leave them out."
+            )
         envs, axes = np.divmod(at, self.width)
         if isinstance(self.data, DataList) and self.num_envs > 1:
             for name, given in new.items():

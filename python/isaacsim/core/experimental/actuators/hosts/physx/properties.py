@@ -109,6 +109,8 @@ class SceneProperties:
             )
         wanted = {name: authored(name) for name in (*_COLUMNS, *_BOUNDS)}
         wanted["static_frictions"] = np.fmax(static, dynamic)
+        # PhysX would hold a joint whose file has 0 where it says nothing
+        wanted["max_velocities"] = np.nan_to_num(wanted["max_velocities"], nan=np.inf, posinf=np.inf)
         for name, values in wanted.items():
             # some files say the largest float32 for no limit
             values = np.where(values > _NO_LIMIT, np.inf, values)

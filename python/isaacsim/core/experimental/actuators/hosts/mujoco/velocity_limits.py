@@ -1,0 +1,58 @@
+"""Velocity limits of joints, which MuJoCo does not have.
+
+After a physics step, an axis beyond its limit is given the limit for its velocity, sign kept, and the position that it
+would have come to with that: MuJoCo moves a position by its new velocity times dt, or nearly so where its integrator is
+RK4. Positions and velocities then are those of a joint that moved no faster.
+
+This is no constraint that is solved along with the others. What a joint loses is not passed on to links beside it, and
+forces of the step, of contacts and couplings for two, are those of the motion before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .address import AxisAddress
+
+# files say the largest float32 for no limit, in whatever unit
+_NO_LIMIT = 1e36
+
+
+def velocity_limiter(
+    limits: np.ndarray, at: AxisAddress, dt: float, qpos: np.ndarray, qvel: np.ndarray
+) -> Callable[[], None] | None:
+    """Return what is to be called after each physics step; None where no axis has a limit.
+
+    Args:
+        limits: Largest velocities [rad/s or m/s] >= 0, `(environments, axes)`; inf is no limit.
+        at: Where the axes stand.
+        dt: Physics step [s].
+        qpos: Positions `(environments, nq)`, changed in place.
+        qvel: Velocities `(environments, nv)`, changed in place.
+    """
+    limited = np.flatnonzero((limits < _NO_LIMIT).any(axis=0))
+    if not limited.size:
+        return None
+    # the columns from the first to the last, which need no gathering
+    first, end = at.velocity[limited].min(), at.velocity[limited].max() + 1
+    velocities = qvel[:, first:end]
+    bounds = np.full(velocities.shape, np.inf)
+    bounds[:, at.velocity[limited] - first] = limits[:, limited]
+    places = np.zeros(end - first, np.int64)
+    places[at.velocity[limited] - first] = at.position[limited]
+    speeds, beyond = np.empty(bounds.shape), np.empty(bounds.shape, bool)
+
+    def limit() -> None:
+        np.absolute(velocities, out=speeds)
+        np.greater(speeds, bounds, out=beyond)
+        if np.count_nonzero(beyond):
+            # what is infinite is left, to be found and told of
+            envs, columns = np.nonzero(beyond & np.isfinite(speeds))
+            before = velocities[envs, columns]
+            after = np.copysign(bounds[envs, columns], before)
+            qpos[envs, places[columns]] += (after - before) * dt
+            velocities[envs, columns] = after
+
+    return limit
