@@ -129,8 +129,13 @@ def test_several_robots_and_bases_that_float() -> None:
             robot.set_dof_gains(0.0, 0.0)
             robot.set_dof_efforts(20.0)
             robot.set_velocities(linear_velocities=[[0.0, 0.0, 3.0]])
-        sim.step(5)
+        sim.step(4)
+        before = left.get_dof_positions().numpy()
+        sim.step(1)
         np.testing.assert_allclose(speeds(left), np.full((1, 12), 0.25), atol=1e-6)
+        # of a base, positions are one more than velocities
+        moved = left.get_dof_positions().numpy() - before
+        np.testing.assert_allclose(moved, np.full((1, 12), 0.25 * sim.dt), atol=1e-6)
         assert speeds(right)[0, 3] == pytest.approx(0.5, abs=1e-6)
         assert np.delete(np.abs(speeds(right)[0]), 3).min() > 0.5
         assert left.get_velocities()[0].numpy()[0, 2] > 1.0
@@ -225,6 +230,17 @@ def test_what_is_not_finite_is_told_of() -> None:
         assert caught.value.robots == ("/World/envs/env_1/Robot",)
         assert speeds(robot)[0, 0] == pytest.approx(0.3, abs=1e-6)
         sim.reset()
+
+
+def test_what_is_infinite_is_left() -> None:
+    """To make a limit of it would hide that the simulation has diverged."""
+    at = AxisAddress(*(np.arange(3),) * 3)
+    positions, velocities = np.zeros((1, 3)), np.array([[math.inf, -2.0, math.nan]])
+    limit = velocity_limiter(np.ones((1, 3)), at, 0.5, positions, velocities)
+    assert limit is not None
+    limit()
+    np.testing.assert_array_equal(velocities, [[math.inf, -1.0, math.nan]])
+    np.testing.assert_array_equal(positions, [[0.0, 0.5, 0.0]])
 
 
 def test_what_was_beyond_all_numbers_is_not() -> None:
