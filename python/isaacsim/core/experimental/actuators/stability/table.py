@@ -102,7 +102,7 @@ class Stability:
             f"{robot.robot or 'robot'} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
             f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
         )
-        rows = [_HEADER]
+        rows: list[tuple[str, ...]] = [_HEADER]
         for joint in self.joints:
             if joint.robot == robot.robot:
                 numbers = (joint.kp, joint.kd, joint.ki, joint.inertia, joint.margin, joint.armature)
