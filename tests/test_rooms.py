@@ -27,7 +27,7 @@ OWNERS = {
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
         *("compat", "components", "graphs", "hosts"),
-        *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
+        *("loops", "networks", "nodes", "omnigraph", "pipeline", "stability", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],

@@ -63,6 +63,10 @@ from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
+from .stability.table import JointStability as JointStability
+from .stability.table import RobotStability as RobotStability
+from .stability.table import Stability as Stability
+from .stability.table import stability_of as stability_of
 
 ClampingBase = Clamping
 DriveBase = Controller
@@ -108,6 +112,7 @@ __all__ = [
     "GearedPDControlConfig",
     "GearedPIDControlConfig",
     "Host",
+    "JointStability",
     "LogUniform",
     "MaxEffortClampingConfig",
     "MotorConfig",
@@ -118,9 +123,11 @@ __all__ = [
     "PIDControlConfig",
     "PhysicsBus",
     "PositionBasedClampingConfig",
+    "RobotStability",
     "SchemaNames",
     "Shard",
     "Simulation",
+    "Stability",
     "Uniform",
     "add_actuator",
     "add_motors",
@@ -135,6 +142,7 @@ __all__ = [
     "parse_actuator_prim",
     "register_actuator_component",
     "save_motors",
+    "stability_of",
     "to_newton",
     "trust_checkpoints",
     "use_host",

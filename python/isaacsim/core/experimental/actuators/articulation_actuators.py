@@ -19,6 +19,7 @@ from .errors import no_copy
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
+from .hosts.values import resolve_indices
 from .motor_properties import JointValues
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
@@ -28,6 +29,8 @@ from .pipeline.randomization import JointProperties
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.motors import Motors
+from .stability.robots import ClosedLoops
+from .stability.table import Stability
 from .usd.axes import told_apart
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ class ArticulationActuators(ActuatorSet):
     """
 
     _resolution: ResolutionTable | None = None
+    _has_warned = False
 
     def __init__(
         self,
@@ -321,7 +325,40 @@ class ArticulationActuators(ActuatorSet):
         paths = self._attachment.paths
         return [dataclasses.replace(fault, robot_path=paths[fault.robot]) for fault in self._assembly.faults()]
 
+    def stability(self, *, indices: Any = None, dt: float | None = None) -> Stability:
+        """Return how far the robots are from vibrating, with the pose, gains and armatures they have now.
+
+        An effort is computed once per physics step and held; gains that are too large for the inertia at the joint make
+        it overshoot more at each step. A delay does not count, for it holds back targets and not the measured state.
+        Clamps do not count either: they turn what would grow into a buzz. Friction, contacts and the drives of joints
+        without an actuator would mend a little of it, and are left out. When physics starts, a warning tells of the
+        first robot if it will vibrate.
+
+        Args:
+            indices: Robot indices or mask; None means all. Robots that are alike to the bit are computed once.
+            dt: Physics step [s]; None means the simulator's.
+
+        Raises:
+            HostError: Physics does not run, or the simulator does not tell mass matrices with armatures or its step.
+            ValueError: An index is out of range, or `dt` is not a finite number > 0.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+            >>> with Simulation("data/robots/arm_2dof.usda") as sim:
+            ...     sim.play()
+            ...     print(ArticulationActuators("/World/Arm").stability())
+            /World/Arm stable at dt = 0.00416667 s: ...
+        """
+        return self._loops().stability(resolve_indices(indices, self._robots.num_robots, "robot"), dt)
+
     # stepping
+
+    def physics_ready(self) -> None:
+        """Warn if the first robot will vibrate, once; called whenever physics starts."""
+        loops = self._loops()
+        if not self._has_warned and loops.known and (text := loops.warning()):
+            self._has_warned = True
+            warnings.warn(text, stacklevel=7)
 
     def enable_auto_step_pre_physics(self) -> None:
         """Step before every physics step from now on; while an error stops stepping, from the next `reset` on."""
@@ -398,6 +435,9 @@ class ArticulationActuators(ActuatorSet):
         return repr(self._attachment)
 
     # inside
+
+    def _loops(self) -> ClosedLoops:
+        return ClosedLoops(self, self._robots, self._assembly, getattr(self._host, "dt", None))
 
     def _num_dofs(self) -> int:
         return self.articulation.num_dofs

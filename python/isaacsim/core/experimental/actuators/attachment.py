@@ -38,6 +38,10 @@ class Steppable(Protocol):
         """Forget the state of some robots, or of all."""
         ...
 
+    def physics_ready(self) -> None:
+        """Physics runs, and the actuators are bound to it."""
+        ...
+
 
 class Attachment:
     """The tie between a wrapper and physics.
@@ -187,6 +191,8 @@ class Attachment:
         except Exception as error:
             self.error = error
             raise
+        if (owner := self._owner()) is not None:
+            owner.physics_ready()
 
     def _on_pre_step(self, dt: float, context: Any) -> None:
         """Step; on an error stop stepping and pass the error on."""

@@ -194,6 +194,13 @@ class ArticulationExtras(Protocol):
         """
         ...
 
+    def get_mass_matrices(self, *, indices: Any = None) -> Any:
+        """Mass matrices with the armatures in them, shape `(robots, C, C)`; the DOFs are the last coordinates.
+
+        With it, and a property `dt` of the host, the physics step [s], actuators tell when a robot will vibrate.
+        """
+        ...
+
     def buffers(self) -> Buffers:
         """The arrays themselves, valid until physics stops. Without it, they are copied through getters and setters."""
         ...

@@ -247,9 +247,9 @@ class Plan:
 
 def between(entry: ActuatorEntry) -> Between | None:
     """What of an actuator stands between the phases of a step, or None when all of it has a law."""
-    odd = [number for number, clamp in enumerate(entry.clamping, 1) if not _has_law(clamp)]
-    own_delay = entry.delay is not None and not _has_law(entry.delay)
-    own_controller = own_delay or not _has_law(entry.controller)
+    odd = [number for number, clamp in enumerate(entry.clamping, 1) if not has_law(clamp)]
+    own_delay = entry.delay is not None and not has_law(entry.delay)
+    own_controller = own_delay or not has_law(entry.controller)
     if not odd and not own_controller:
         return None
     clamps = tuple(entry.clamping[: max(odd, default=0)])
@@ -361,7 +361,8 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
         raise ValueError(_out_of_range(owner, name, values.max(), rule))
 
 
-def _has_law(component: Any) -> bool:
+def has_law(component: Any) -> bool:
+    """Whether the law of a component is all there is to it."""
     own = type(component)
     if network_law_of(component) is not None:
         return True

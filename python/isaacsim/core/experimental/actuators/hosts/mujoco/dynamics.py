@@ -47,10 +47,12 @@ class Equations:
     def mass_matrix(self, layout: Layout) -> np.ndarray:
         """Of the robot's coordinates."""
         mujoco.mj_makeM(self._model, self._data)
-        everything = np.empty((self._model.nv, self._model.nv))
-        mujoco.mj_fullM(self._model, self._data, everything)
         turn = self._coordinates(layout)
-        return turn.T @ everything @ turn
+        # column by column: the whole matrix of a stage of many robots is large
+        moved = np.empty(turn.T.shape)
+        for column, out in zip(np.ascontiguousarray(turn.T), moved, strict=True):
+            mujoco.mj_mulM(self._model, self._data, out, column)
+        return moved @ turn
 
     def jacobian(self, layout: Layout) -> np.ndarray:
         """Of each link that can move."""

@@ -1,0 +1,113 @@
+"""When gains make joints vibrate: the closed loop of explicit PD and PID laws, one physics step at a time.
+
+    v⁺ = v + dt·M⁻¹·τ        q⁺ = q + dt·v⁺        τ = −Kp·q − Kd·v + Ki·z⁺        z⁺ = z − dt·q
+
+The effort is computed once per physics step and held; M is the mass matrix with the armatures, and the step of velocity
+and position is that of MuJoCo and PhysX. A robot is stable where all eigenvalues of this map are inside the unit circle
+or on it. For one joint and for ki = 0 that is `kd·dt + kp·dt²/2 <= 2·I`. Gravity, friction, contacts and joints that no
+actuator drives take no part. Nor do delays and clamps: a delay holds back targets and feedforward, which are no
+feedback, and a clamp turns what would grow into a buzz of constant strength.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+# rounding takes eigenvalues off the unit circle by less
+_ROUNDING = 1e-11
+# relative, of what is searched for; how far below and above the start it counts as 0 and infinite
+_TOLERANCE, _FAR_BELOW, _FAR_ABOVE = 1e-4, 1e-6, 1e9
+
+
+class Loop:
+    """The driven joints of a robot, closed by their gains.
+
+    Args:
+        inverse: Of the mass matrix, in the rows and columns of these joints, which leaves all others free, `(J, J)`.
+        gains: Proportional, derivative and integral gains, shape `(3, J)`.
+    """
+
+    def __init__(self, inverse: np.ndarray, gains: np.ndarray) -> None:
+        self._inverse, self._gains = inverse, gains
+        # without gains a joint closes no loop, and is free for the others
+        self._used = np.flatnonzero(gains.any(axis=0))
+
+    @property
+    def felt(self) -> np.ndarray:
+        """Inertia that each motor feels, the other joints free."""
+        return 1.0 / np.diag(self._inverse)
+
+    def joint(self, at: int) -> Loop:
+        """One joint alone."""
+        one = slice(at, at + 1)
+        return Loop(self._inverse[one, one], self._gains[:, one])
+
+    def radius(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> float:
+        """Spectral radius of a physics step, all gains times `factor`, with `added` armatures `(J,)`."""
+        used, inverse = self._used, self._inverse
+        if not len(used):
+            return 0.0
+        unit = np.eye(len(used))
+        inverse = inverse[np.ix_(used, used)]
+        if added is not None:
+            inverse = np.linalg.solve(unit + inverse * added[used], inverse)
+        kp, kd, ki = factor * self._gains[:, used]
+        summing = np.flatnonzero(ki)
+        # rows: velocity, position and integral after the step; columns: position, velocity and integral before
+        pushed = dt * inverse
+        velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
+        position = dt * velocity
+        position[:, : len(used)] += unit
+        integral = np.hstack([-dt * unit[summing], np.zeros((len(summing), len(used))), np.eye(len(summing))])
+        return float(np.abs(np.linalg.eigvals(np.vstack([position, velocity, integral]))).max())
+
+    def is_stable(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> bool:
+        """Whether nothing grows."""
+        return self.radius(dt, factor, added) <= 1.0 + _ROUNDING
+
+    def margin(self, dt: float) -> float:
+        """Factor by which all gains may grow."""
+        return _edge(lambda factor: self.is_stable(dt, factor), 1.0)
+
+    def largest_step(self, dt: float) -> float:
+        """Physics step up to which it is stable, searched from `dt`."""
+        return _edge(self.is_stable, dt)
+
+    def lacking(self, dt: float) -> np.ndarray:
+        """Armature that each joint lacks for the robot to be stable; infinite where none helps.
+
+        A joint gets what its gains demand beyond what it has, all demands times the smallest factor that will do.
+        """
+        if self.is_stable(dt):
+            return np.zeros(len(self._inverse))
+        kp, kd, ki = self._gains
+        # with this inertia, a motion that turns round at each step stays as large as it is
+        least = kd * dt / 2 + kp * dt**2 / 4 + ki * dt**3 / 8
+
+        def beyond(share: float) -> np.ndarray:
+            return np.maximum(least / share - self.felt, 0.0)
+
+        share = _edge(lambda share: self.is_stable(dt, added=beyond(share)), 1.0)
+        return beyond(share) if share else np.full(len(least), math.inf)
+
+
+def _edge(is_good: Callable[[float], bool], start: float) -> float:
+    """The largest number that is good, as all below it are, searched from `start`; 0 or infinite if far off."""
+    good = bad = start
+    if is_good(start):
+        while is_good(bad := 2.0 * good):
+            good = bad
+            if good > _FAR_ABOVE * start:
+                return math.inf
+    else:
+        while not is_good(good := bad / 2.0):
+            bad = good
+            if bad < _FAR_BELOW * start:
+                return 0.0
+    while bad - good > _TOLERANCE * good:
+        middle = (good + bad) / 2.0
+        good, bad = (middle, bad) if is_good(middle) else (good, middle)
+    return good

@@ -1,0 +1,201 @@
+"""How far robots are from vibrating, as rows, text and JSON; and that of numbers alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .loop import Loop
+
+_HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
+
+
+@dataclass(frozen=True)
+class JointStability:
+    """One driven joint of one robot; the other joints move freely.
+
+    Args:
+        robot: Path of the robot.
+        joint: Name of the joint.
+        kp: Proportional gain at the joint, behind a gear [N·m/rad or N/m].
+        kd: Derivative gain at the joint [N·m·s/rad or N·s/m].
+        ki: Integral gain at the joint [N·m/(rad·s) or N/(m·s)].
+        inertia: What the motor feels, `1 / diag(M⁻¹)` [kg·m² or kg].
+        margin: Factor by which all its gains may grow; below 1 it vibrates, and at 0 smaller gains do not help.
+        armature: What it has [kg·m² or kg].
+        smallest_armature: What it needs so that the robot is stable when all joints have theirs; what it has where that
+            is enough, infinite where none is.
+        largest_step: Physics step [s] up to which it is stable.
+    """
+
+    robot: str
+    joint: str
+    kp: float
+    kd: float
+    ki: float
+    inertia: float
+    margin: float
+    armature: float
+    smallest_armature: float
+    largest_step: float
+
+
+@dataclass(frozen=True)
+class RobotStability:
+    """All driven joints of a robot together, whose loops act on each other.
+
+    Args:
+        robot: Path of the robot.
+        margin: Factor by which all gains may grow; below 1 the robot vibrates.
+        spectral_radius: Largest magnitude of the eigenvalues of a physics step.
+        largest_step: Physics step [s] up to which it is stable.
+    """
+
+    robot: str
+    margin: float
+    spectral_radius: float
+    largest_step: float
+
+    @property
+    def stable(self) -> bool:
+        """Whether it stands still."""
+        return self.margin >= 1.0
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How far robots are from vibrating.
+
+    Args:
+        dt: Physics step [s].
+        joints: Joints driven by PD or PID laws, robot by robot.
+        robots: Each robot as a whole.
+        unknown: Joints whose law is a network or one's own, of which nothing can be said.
+    """
+
+    dt: float
+    joints: tuple[JointStability, ...]
+    robots: tuple[RobotStability, ...]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def stable(self) -> bool:
+        """Whether all robots stand still."""
+        return all(robot.stable for robot in self.robots)
+
+    def to_json(self) -> str:
+        """Return everything as a JSON object; infinity is the text `inf`."""
+        return json.dumps(_plain({**dataclasses.asdict(self), "stable": self.stable}))
+
+    def __str__(self) -> str:
+        return "\n".join([line for robot in self.robots for line in self._lines(robot)])
+
+    def _lines(self, robot: RobotStability) -> list[str]:
+        verdict = "stable" if robot.stable else "vibrates"
+        title = (
+            f"{robot.robot or 'robot'} {verdict} at dt = {self.dt:g} s: margin {robot.margin:.3g}, spectral radius "
+            f"{robot.spectral_radius:.6g}, largest step {robot.largest_step:.3g} s"
+        )
+        rows: list[tuple[str, ...]] = [_HEADER]
+        for joint in self.joints:
+            if joint.robot == robot.robot:
+                numbers = (joint.kp, joint.kd, joint.ki, joint.inertia, joint.margin, joint.armature)
+                cures = (joint.smallest_armature, joint.largest_step)
+                rows.append((joint.joint, *(f"{number:.3g}" for number in numbers + cures)))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        # names to the left, numbers to the right
+        return [title, *("  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows)]
+
+
+def stability_of(
+    mass_matrix: Any,
+    dt: float,
+    kp: Any,
+    kd: Any,
+    ki: Any = 0.0,
+    *,
+    armature: Any = 0.0,
+    joints: Sequence[str] | None = None,
+    robot: str = "",
+) -> Stability:
+    """Return how far a robot is from vibrating, from numbers alone.
+
+    Args:
+        mass_matrix: With the armatures in it, shape `(J, J)`, all joints driven [kg·m² or kg].
+        dt: Physics step [s], for which each effort is held.
+        kp: Proportional gains, a number or shape `(J,)` [N·m/rad or N/m].
+        kd: Derivative gains, a number or shape `(J,)` [N·m·s/rad or N·s/m].
+        ki: Integral gains, a number or shape `(J,)`; default 0 [N·m/(rad·s) or N/(m·s)].
+        armature: What of the mass matrix is armature, a number or shape `(J,)`; default 0 [kg·m² or kg].
+        joints: Their names; by default their numbers.
+        robot: Name of the robot.
+
+    Raises:
+        ValueError: `dt` is not a finite number > 0, a gain is negative or not finite, shapes do not fit, or the mass
+            matrix is not positive definite.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import stability_of
+        >>> print(stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0).joints[0].margin < 1)
+        True
+    """
+    if not (math.isfinite(dt) and dt > 0):
+        raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
+    matrix = np.asarray(mass_matrix, float)
+    count = len(matrix) if matrix.ndim else 0
+    if matrix.shape != (count, count) or not _is_positive_definite(matrix):
+        raise ValueError(
+            f"mass_matrix of shape {matrix.shape}: must be (J, J), symmetric and positive definite. Take that of the "
+            "driven joints."
+        )
+    given = {"kp": kp, "kd": kd, "ki": ki, "armature": armature}
+    values = np.array([_numbers(name, value, count) for name, value in given.items()])
+    names = [str(at) for at in range(count)] if joints is None else list(joints)
+    if len(names) != count:
+        raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
+    loop = Loop(np.linalg.inv(matrix), values[:3])
+    whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt))
+    columns = *values[:3], loop.felt, values[3], values[3] + loop.lacking(dt)
+    rows = []
+    for at, name in enumerate(names):
+        own_kp, own_kd, own_ki, inertia, present, smallest = (float(column[at]) for column in columns)
+        alone = loop.joint(at)
+        margins = alone.margin(dt), present, smallest, alone.largest_step(dt)
+        rows.append(JointStability(robot, name, own_kp, own_kd, own_ki, inertia, *margins))
+    return Stability(dt, tuple(rows), (whole,))
+
+
+def _numbers(name: str, given: Any, count: int) -> np.ndarray:
+    """One value per joint."""
+    values = np.asarray(given, float)
+    if values.shape not in ((), (count,)) or not (np.isfinite(values) & (values >= 0.0)).all():
+        raise ValueError(f"{name} = {given}: must be a finite number >= 0, or {count} of them, one per joint.")
+    return np.broadcast_to(values, count)
+
+
+def _is_positive_definite(matrix: np.ndarray) -> bool:
+    if not (
+        np.isfinite(matrix).all()
+        and np.allclose(matrix, matrix.T, rtol=1e-4, atol=1e-6 * np.abs(matrix).max(initial=0.0))
+    ):
+        return False
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,53 @@
+"""Gains of actuators, seen from the joint."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    Actuator,
+    DelayConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+)
+from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains
+from own_components import OwnController
+
+
+def gains(*configs: Any) -> np.ndarray:
+    """Of two robots with one motor for two joints."""
+    motor = ActuatedArrays(["hip", "knee"], {".*": list(configs)}, num_robots=2)
+    return np.concatenate([feedback_gains(actuator, 2) for actuator in motor.actuators], axis=2)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (PDControlConfig(80.0, 2.0), [80, 2, 0]),
+        (PIDControlConfig(80.0, 3.0, 2.0), [80, 2, 3]),
+        # an integral that may not grow does nothing
+        (PIDControlConfig(80.0, 3.0, 2.0, integral_max=0.0), [80, 2, 0]),
+        (GearedPDControlConfig(80.0, 2.0, gear=-3.0), [720, 18, 0]),
+        (GearedPIDControlConfig(80.0, 3.0, 2.0, gear=2.0), [320, 8, 12]),
+    ],
+)
+def test_gains_are_those_at_the_joint(config: Any, expected: list[float]) -> None:
+    """Whatever delays and limits there are besides."""
+    found = gains(config, DelayConfig(3), MaxEffortClampingConfig(5.0))
+    assert found.shape == (3, 2, 2)
+    assert (found == np.array(expected, float)[:, None, None]).all()
+
+
+def test_a_law_of_ones_own_has_no_gains() -> None:
+    """Though it has parameters of these names."""
+    ones = [wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(5)]
+    actuator = Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), OwnController(*ones), dof_names=["hip"])
+    assert feedback_gains(actuator, 2).shape == (3, 2, 1)
+    assert np.isnan(feedback_gains(actuator, 2)).all()

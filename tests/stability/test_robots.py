@@ -1,0 +1,288 @@
+"""Stability of robots in a simulator, beside what they do there; and the warning when physics starts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    ArticulationActuators,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    Simulation,
+)
+from isaacsim.core.experimental.actuators.errors import HostError
+from leg import Leg
+from own_components import OwnController
+from physics_engines import ENGINES, installed
+from places import ROBOTS
+from pxr import Usd, UsdPhysics
+
+STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
+STIFF, DELAYS = [0.01, 0.3, 0.8], [0, 3]
+# [rad/s]: far above the steps of float32, and too slow to change a pose
+PUSH = 0.03
+# of the documentation, and that of its table for each rate
+PANDA_GAINS, PANDA_ARMATURE = (400.0, 40.0), {60: 0.5, 120: 0.2, 240: 0.1, 480: 0.05, 960: 0.02}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Every simulator that is installed."""
+    return installed(request.param)
+
+
+def weightless(name: str) -> Usd.Stage:
+    """A shipped robot where gravity neither holds nor loads it."""
+    stage = Usd.Stage.Open(Usd.Stage.Open(str(ROBOTS / f"{name}.usda")).Flatten())
+    UsdPhysics.Scene(stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
+    return stage
+
+
+class Bench:
+    """A robot that is pushed a little and watched.
+
+    Args:
+        name: Of a shipped robot.
+        path: Its path.
+        rest: Position of each joint, far from its limits.
+        engine: Simulator.
+        dt: Physics step.
+        delay: Of targets, in steps.
+    """
+
+    def __init__(self, name: str, path: str, rest: list[float], engine: str, dt: float, delay: int) -> None:
+        self.rest = np.array(rest, np.float32)
+        self.sim = Simulation(weightless(name), dt, engine=engine)
+        motor = {".*": [PDControlConfig(0.0, 0.0), DelayConfig(delay)]}
+        self.actuators = ArticulationActuators.from_configs(path, motor)
+        self.sim.play()
+        self.robot: Any = self.actuators.articulation
+
+    def set_gains(self, kp: np.ndarray, kd: np.ndarray) -> None:
+        """One of each per joint."""
+        for number, actuator in enumerate(self.actuators.actuators):
+            controller: Any = actuator.controller
+            mine = slice(number, number + 1) if len(self.actuators.actuators) > 1 else slice(None)
+            for name, values in (("kp", kp), ("kd", kd)):
+                setattr(controller, name, wp.array(values[mine], dtype=wp.float32, device="cpu"))
+
+    def grows(self) -> bool:
+        """Whether a small push grows."""
+        self.sim.reset()
+        self.robot.set_dof_position_targets(self.rest)
+        self.robot.set_dof_positions(self.rest)
+        # one that leads into every motion there is
+        self.robot.set_dof_velocities(PUSH * np.array([1.0, -0.7, 0.4, -0.9, 0.6, -0.3, 0.8][: len(self.rest)]))
+        speeds = []
+        for _ in range(100):
+            self.sim.step()
+            speeds.append(float(np.abs(self.robot.get_dof_velocities().numpy()).max()))
+            if speeds[-1] > 100 * PUSH:
+                return True
+        # what has died down is noise
+        return max(speeds[-10:]) > max(*speeds[20:30], PUSH / 10)
+
+    def limit(self, kp: np.ndarray, kd: np.ndarray) -> float:
+        """Factor of both gains at which motion begins to grow, found by trying, to a percent."""
+        low, high = 0.4, 2.5
+        while high / low > 1.01:
+            middle = float(np.sqrt(low * high))
+            self.set_gains(middle * kp, middle * kd)
+            low, high = (low, middle) if self.grows() else (middle, high)
+        return low
+
+
+def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gains near the limit, of which stiffness makes a share."""
+    return stiff * 4 * inertia / dt**2, (1 - stiff) * 2 * inertia / dt
+
+
+@pytest.mark.parametrize(("dt", "delay"), list(product(STEPS, DELAYS)))
+def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+    """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations."""
+    bench = Bench("pendulum", "/World/Pendulum", [0.0], engine, dt, delay)
+    for stiff in STIFF:
+        # not what the law says: the inertia from masses and lengths
+        kp, kd = gains(np.array([0.3]), dt, stiff)
+        bench.set_gains(kp, kd)
+        told = bench.actuators.stability()
+        assert told.robots[0].margin == told.joints[0].margin
+        assert bench.limit(kp, kd) == pytest.approx(told.robots[0].margin, rel=0.05)
+
+
+@pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
+def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+    """Within 10 %, whichever of its joints is the one in danger: 12 combinations."""
+    bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], engine, dt, delay)
+    for stiff, shares in product((0.1, 0.7), ([1.0, 0.4], [0.4, 1.0])):
+        kp, kd = gains(np.array([0.5, 1.0]) * shares, dt, stiff)
+        bench.set_gains(kp, kd)
+        bench.robot.set_dof_positions(bench.rest)
+        told = bench.actuators.stability()
+        assert bench.limit(kp, kd) == pytest.approx(told.robots[0].margin, rel=0.1)
+
+
+def test_coupled_arm_vibrates_from_the_limit_on() -> None:
+    """The whole robot decides: each joint of the Panda alone would stand more than all of them together."""
+    pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
+    bench = Bench("franka_panda", "/World/Panda", pose, "mujoco", 1 / 240, 0)
+    bench.robot.set_dof_armatures(0.0)
+    bench.robot.set_dof_positions(bench.rest)
+    inertia = np.array([row.inertia for row in bench.actuators.stability().joints])
+    kp, kd = gains(inertia, 1 / 240, 0.1)
+    bench.set_gains(kp, kd)
+    told = bench.actuators.stability()
+    assert min(joint.margin for joint in told.joints) > 1.2 * told.robots[0].margin
+    # `reset` puts the armatures of the stage back no more than it does gains
+    assert bench.limit(kp, kd) == pytest.approx(told.robots[0].margin, rel=0.05)
+
+
+@pytest.fixture
+def panda() -> Iterator[Any]:
+    """The Panda with the documentation's gains and no armature; a function makes it at a step and armature."""
+    sims = []
+
+    def make(dt: float, armature: float) -> ArticulationActuators:
+        sim = Simulation(ROBOTS / "franka_panda.usda", dt)
+        sims.append(sim)
+        sim.play()
+        sim.articulation("/World/Panda").set_dof_armatures(armature)
+        return ArticulationActuators.from_configs("/World/Panda", {".*": [PDControlConfig(*PANDA_GAINS)]})
+
+    yield make
+    for sim in sims:
+        sim.close()
+
+
+@pytest.mark.parametrize("rate", PANDA_ARMATURE)
+@pytest.mark.filterwarnings("ignore:.*will vibrate")
+def test_panda_needs_the_armature_that_it_was_measured_to_need(panda: Any, rate: int) -> None:
+    """The least of those on the page that was measured, `docs/tutorials/tips.md`."""
+    verdicts = {
+        armature: panda(1 / rate, armature).stability().stable for armature in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+    }
+    assert next(armature for armature, stable in verdicts.items() if stable) == PANDA_ARMATURE[rate]
+
+
+@pytest.mark.filterwarnings("ignore:.*will vibrate")
+def test_cures_cure(panda: Any) -> None:
+    """With the armatures of the table, or the step, the robot is stable; with a little less of either it is not."""
+    table = panda(1 / 240, 0.0).stability()
+    assert not table.stable and table.robots[0].robot == table.joints[0].robot == "/World/Panda"
+    needed = np.array([joint.smallest_armature for joint in table.joints])
+    assert [joint.armature for joint in table.joints] == [0.0] * 7
+    assert panda(1 / 240, needed * 1.001).stability().stable
+    assert not panda(1 / 240, needed * 0.99).stability().stable
+    step = table.robots[0].largest_step
+    assert panda(step, 0.0).stability().stable and not panda(step * 1.01, 0.0).stability().stable
+
+
+def test_warning_gives_the_numbers_once(panda: Any) -> None:
+    """Where physics runs already, when the wrapper is made; it names the joints and what would help."""
+    with pytest.warns(UserWarning, match="will vibrate") as told:
+        actuators = panda(1 / 240, 0.0)
+    (one,) = told
+    words = ("/World/Panda> will vibrate at dt = 0.00417 s", "panda_joint7 has kp = 400, kd = 40, inertia 0.0047")
+    assert all(word in str(one.message) for word in (*words, "dt <= 0.000233 s", "needs an armature of 0.12"))
+    assert Path(one.filename) == Path(__file__)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        actuators.physics_ready()
+
+
+def pendulums(dt: float, kd: float, num_envs: int = 1, *more: Any) -> tuple[Simulation, ArticulationActuators]:
+    """Pendulums with a motor, before play."""
+    sim = Simulation(ROBOTS / "pendulum.usda", dt, num_envs)
+    motor = {"hinge": [PDControlConfig(100.0, kd), MaxEffortClampingConfig(10.0), *more]}
+    return sim, ArticulationActuators.from_configs("/World/Pendulum", motor)
+
+
+def test_warning_comes_with_play_and_once() -> None:
+    """With a clamp too, for a clamp makes a buzz of it; not again at the next play."""
+    sim, actuators = pendulums(1 / 60, 60.0)
+    with pytest.warns(UserWarning, match="will vibrate") as told:
+        sim.play()
+        sim.stop()
+        sim.play()
+    assert len(told) == 1
+    assert not actuators.stability().stable
+    with pytest.warns(UserWarning, match="the first of 3 and the only one looked at"):
+        many = pendulums(1 / 60, 60.0, 3)
+        many[0].play()
+
+
+def test_quiet_robots_are_not_spoken_of() -> None:
+    """Warnings are errors in tests."""
+    sim, actuators = pendulums(1 / 60, 5.0, 1, DelayConfig(4))
+    sim.play()
+    assert actuators.stability().stable
+
+
+def test_integral_that_swings_up_is_shown_and_not_warned_of() -> None:
+    """It is mended neither by an armature nor by a step, and friction may hold it."""
+    sim = Simulation(ROBOTS / "pendulum.usda")
+    motor = {"hinge": [PIDControlConfig(100.0, 10.0, 0.0)]}
+    actuators = ArticulationActuators.from_configs("/World/Pendulum", motor)
+    sim.play()
+    table = actuators.stability()
+    assert not table.stable and table.robots[0].largest_step == 0.0
+    assert table.joints[0].smallest_armature == np.inf
+
+
+def test_robots_with_gains_of_their_own_have_rows_of_their_own() -> None:
+    """Chosen by index; those that are alike are computed once and named each."""
+    sim, actuators = pendulums(1 / 60, 5.0, 4)
+    sim.play()
+    controller: Any = actuators.actuators[0].controller
+    controller.kd = wp.array([5.0, 60.0, 5.0, 5.0], dtype=wp.float32, device="cpu")
+    table = actuators.stability()
+    assert [robot.stable for robot in table.robots] == [True, False, True, True]
+    assert [joint.robot for joint in table.joints] == [f"/World/envs/env_{i}/Pendulum" for i in range(4)]
+    assert table.joints[0].margin == table.joints[3].margin
+    assert [row.robot for row in actuators.stability(indices=[1]).robots] == ["/World/envs/env_1/Pendulum"]
+    assert actuators.stability(indices=[1], dt=1 / 1000).stable
+
+
+def test_joints_without_known_law_are_named(robots: Path) -> None:
+    """Nothing is said of a network; a joint without an actuator is free."""
+    sim = Simulation(robots / "arm_2dof.usda")
+    ones = [wp.ones(1, dtype=wp.float32, device="cpu") for _ in range(5)]
+    actuators = ArticulationActuators.from_actuators("/World/Arm", [(ActuatorConfig(OwnController(*ones)), "shoulder")])
+    sim.play()
+    table = actuators.stability()
+    assert table.unknown == ("shoulder",) and table.joints == () and table.stable
+
+
+def test_floating_robot_is_free_to_recoil() -> None:
+    """The base counts: its coordinates come before the joints in the mass matrix."""
+    sim = Simulation(ROBOTS / "anymal_c.usda")
+    actuators = ArticulationActuators("/World/Anymal")
+    sim.play()
+    whole = actuators.articulation.get_mass_matrices().numpy()[0].astype(float)  # pyright: ignore[reportAttributeAccessIssue]
+    assert whole.shape == (18, 18)
+    expected = 1 / np.diag(np.linalg.inv(whole))[6:]
+    assert [row.inertia for row in actuators.stability().joints] == pytest.approx(expected, rel=1e-6)
+
+
+def test_simulator_without_mass_matrices_says_so(leg: Leg) -> None:
+    """And nothing is said at play."""
+    actuators = leg.wrap("hip")
+    leg.host.play()
+    with pytest.raises(HostError, match=r"ArrayArticulation tells no mass matrices .* stability_of\(\)"):
+        actuators.stability(dt=0.01)
+
+
+def test_stopped_physics_says_so() -> None:
+    """There is no pose then."""
+    with pytest.raises(HostError, match="play"):
+        pendulums(1 / 60, 5.0)[1].stability()

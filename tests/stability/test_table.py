@@ -1,0 +1,64 @@
+"""Rows, text and JSON of stability, from numbers alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import stability_of
+
+# two joints that feel each other
+MATRIX = [[0.5, 0.1], [0.1, 0.05]]
+
+
+def test_rows_say_what_each_joint_has_and_needs() -> None:
+    """The light joint vibrates, and the robot with it."""
+    table = stability_of(MATRIX, 1 / 100, [40.0, 40.0], [4.0, 8.0], armature=[0.2, 0.01], joints=["hip", "toe"])
+    hip, toe = table.joints
+    assert [row.inertia for row in table.joints] == pytest.approx(1 / np.diag(np.linalg.inv(MATRIX)))
+    assert (hip.joint, hip.kp, hip.kd, hip.ki, hip.armature, hip.smallest_armature) == ("hip", 40.0, 4.0, 0.0, 0.2, 0.2)
+    assert toe.margin == pytest.approx(2 * toe.inertia / (8.0 / 100 + 40.0 / 100**2 / 2), rel=1e-3)
+    assert hip.margin > 1 > toe.margin > table.robots[0].margin
+    assert not table.stable and not table.robots[0].stable and table.robots[0].spectral_radius > 1
+    assert toe.smallest_armature > 0.01
+    mended = np.array(MATRIX) + np.diag([0.0, toe.smallest_armature - 0.01])
+    assert stability_of(mended, 1 / 100, 40.0, [4.0, 8.0]).robots[0].margin == pytest.approx(1.0, rel=5e-3)
+    assert stability_of(MATRIX, table.robots[0].largest_step, 40.0, [4.0, 8.0]).stable
+    assert toe.largest_step >= table.robots[0].largest_step
+
+
+def test_text_is_a_table() -> None:
+    """A title that gives the verdict, a header, and a row per joint."""
+    title, header, *rows = str(stability_of(MATRIX, 0.01, 40.0, 8.0, joints=["hip", "toe"], robot="/R")).splitlines()
+    assert title.startswith("/R vibrates at dt = 0.01 s: margin 0.702") and header.startswith("Joint")
+    assert [row.split()[:3] for row in rows] == [["hip", "40", "8"], ["toe", "40", "8"]]
+    assert len({len(row) for row in (header, *rows)}) == 1
+
+
+def test_json_holds_everything() -> None:
+    """Infinity is text, for JSON has no such number."""
+    read: dict[str, Any] = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
+    assert read["stable"] is True and read["dt"] == 0.01
+    assert read["robots"] == [{"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf"}]
+    assert read["joints"][1]["inertia"] == pytest.approx(0.03) and read["joints"][1]["margin"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
+        ({"mass_matrix": [[1.0, 2.0], [2.0, 1.0]]}, "symmetric and positive definite"),
+        ({"mass_matrix": [[1.0, 0.5], [0.0, 1.0]]}, "symmetric and positive definite"),
+        ({"mass_matrix": [[1.0, 0.0]]}, r"shape \(1, 2\): must be \(J, J\)"),
+        ({"kp": -1.0}, "kp = -1.0: must be a finite number >= 0"),
+        ({"kd": [1.0, 2.0, 3.0]}, "or 2 of them"),
+        ({"ki": np.nan}, "ki = nan"),
+        ({"joints": ["hip"]}, "joints has 1 names: must have 2"),
+    ],
+)
+def test_numbers_that_cannot_be_used_are_refused(change: dict[str, Any], words: str) -> None:
+    """Subject, value and rule."""
+    with pytest.raises(ValueError, match=words):
+        stability_of(**({"mass_matrix": MATRIX, "dt": 0.01, "kp": 1.0, "kd": 1.0} | change))
