@@ -32,8 +32,8 @@ BODILESS = """
 """.split()
 # 64 times ant.usda, for 8 s
 MANY = ["ant_multi"]
-# newton takes an axis of a D6 joint without limits for locked, USD for free; and several hinges between two links in the
-# order of their names, where the stage has the order of the MJCF file that it was made of
+# newton takes an axis of a D6 joint without limits for locked, USD for free; and it takes several hinges between two
+# links in the order of their names, where the stage has that of the MJCF file it was made of
 OTHER_AXES = ["pendulum_revolute_vs_d6", "humanoid_mjc"]
 
 FOUND = [file for folder in ("examples", "tests") for file in sorted((WHEEL / folder / "assets").rglob("*.usd*"))]
