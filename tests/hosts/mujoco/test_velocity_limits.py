@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.compat.isaac_lab import ImplicitActuatorCfg
-from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError
+from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.mujoco.address import AxisAddress
 from isaacsim.core.experimental.actuators.hosts.mujoco.velocity_limits import velocity_limiter
 from physics_engines import ROOT, floating_pair, installed, playing, telescope, weightless
@@ -79,6 +79,12 @@ def test_zero_in_a_file_of_newton_is_no_limit(engine: str) -> None:
     robot.set_dof_efforts(5.0)
     sim.step(2)
     assert speeds(robot).item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_negative_limit_is_refused() -> None:
+    """With the joint's path."""
+    with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}> has a largest velocity of -1 .*must be >= 0"):
+        Simulation(limited(-1.0, "physxJoint:maxJointVelocity").stage)
 
 
 def test_environments_have_limits_of_their_own() -> None:

@@ -37,22 +37,21 @@ def velocity_limiter(
         return None
     # the columns from the first to the last, which need no gathering
     first, end = at.velocity[limited].min(), at.velocity[limited].max() + 1
-    velocities = qvel[:, first:end]
+    velocities, columns, places = qvel[:, first:end], at.velocity[limited] - first, at.position[limited]
     bounds = np.full(velocities.shape, np.inf)
-    bounds[:, at.velocity[limited] - first] = limits[:, limited]
-    places = np.zeros(end - first, np.int64)
-    places[at.velocity[limited] - first] = at.position[limited]
-    speeds, beyond = np.empty(bounds.shape), np.empty(bounds.shape, bool)
+    bounds[:, columns] = limits[:, limited]
+    speeds, change, beyond = np.empty(bounds.shape), np.empty(bounds.shape), np.empty(bounds.shape, bool)
 
     def limit() -> None:
         np.absolute(velocities, out=speeds)
         np.greater(speeds, bounds, out=beyond)
         if np.count_nonzero(beyond):
             # what is infinite is left, to be found and told of
-            envs, columns = np.nonzero(beyond & np.isfinite(speeds))
-            before = velocities[envs, columns]
-            after = np.copysign(bounds[envs, columns], before)
-            qpos[envs, places[columns]] += (after - before) * dt
-            velocities[envs, columns] = after
+            np.less(speeds, np.inf, out=beyond, where=beyond)
+            np.copysign(bounds, velocities, out=speeds)
+            change.fill(0.0)
+            np.subtract(speeds, velocities, out=change, where=beyond)
+            qpos[:, places] += change[:, columns] * dt
+            np.copyto(velocities, speeds, where=beyond)
 
     return limit

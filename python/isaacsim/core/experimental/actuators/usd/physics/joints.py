@@ -150,7 +150,7 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
         degrees: Whether angles of MuJoCo's attributes are in degrees.
 
     Raises:
-        UnsupportedSceneError: A lower limit lies above its upper one.
+        UnsupportedSceneError: A lower limit lies above its upper one, or a largest velocity is negative.
     """
     if not axes:
         return
@@ -175,6 +175,11 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
             raise UnsupportedSceneError(
                 f"<{axis.joint}> has lower limit {axis.lower:g} > upper limit {axis.upper:g} (rad or m): must be <=. "
                 "Swap the limits."
+            )
+        if axis.max_velocity < 0:
+            raise UnsupportedSceneError(
+                f"<{axis.joint}> has a largest velocity of {axis.max_velocity:g} (rad/s or m/s): must be >= 0. Correct "
+                "maxJointVelocity."
             )
 
 
