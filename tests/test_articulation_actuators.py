@@ -390,7 +390,7 @@ def test_another_device_is_passed_over(host: ArraysHost, monkeypatch: pytest.Mon
     np.testing.assert_allclose(efforts(host)[:, 2], 2.0, rtol=1e-6)
 
 
-def test_limit_of_a_drive_does_not_clamp(robots: Path) -> None:
+def test_limits_of_a_drive_do_not_clamp(robots: Path) -> None:
     """It is the drive's: an actuator accelerates the joint as if it were not there."""
     speeds = []
     for limit in (None, 1e-3):

@@ -267,6 +267,8 @@ def panda(way: str) -> np.ndarray:
         else:
             made = ArticulationActuators("/World/Panda")
         robot: Any = Articulation("/World/Panda")
+        # at a limit of velocity, an effort would not change
+        robot.set_dof_max_velocities(np.inf)
         robot.set_dof_position_targets(TARGETS)
         efforts = []
         with made:
