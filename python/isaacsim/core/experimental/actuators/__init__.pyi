@@ -63,6 +63,8 @@ from .specs.distributions import Normal as Normal
 from .specs.distributions import Uniform as Uniform
 from .specs.motor_catalogue import motor_figures as motor_figures
 from .specs.motors import MotorConfig as MotorConfig
+from .stability.buzz import Buzz as Buzz
+from .stability.buzz import buzz as buzz
 from .stability.table import JointStability as JointStability
 from .stability.table import RobotStability as RobotStability
 from .stability.table import Stability as Stability
@@ -89,6 +91,7 @@ __all__ = [
     "ActuatorParsed",
     "Articulation",
     "ArticulationActuators",
+    "Buzz",
     "Clamping",
     "ClampingDCMotor",
     "ClampingDCMotorCutoff",
@@ -132,6 +135,7 @@ __all__ = [
     "add_actuator",
     "add_motors",
     "allow_checkpoints",
+    "buzz",
     "convert_checkpoint",
     "drive_newton_model",
     "load_metadata",
