@@ -43,8 +43,9 @@ def import_robot(converted: Path, robot: Imported, folder: Path) -> Path:
     root = stage.GetPrimAtPath(path)
     _drop_foreign(stage, root, robot)
     _merge_light_bodies(stage, root)
-    for prim in Usd.PrimRange(root):
+    for prim in list(Usd.PrimRange(root)):
         prim.RemoveAPI(UsdPhysics.ArticulationRootAPI)
+        prim.RemoveAppliedSchema("NewtonArticulationRootAPI")
     UsdPhysics.ArticulationRootAPI.Apply(root)
     turn_self_collision_off(root)
     if robot.friction is not None:
@@ -69,7 +70,8 @@ def _drop_foreign(stage: Usd.Stage, root: Usd.Prim, robot: Imported) -> None:
         if not prim or not prim.IsValid():
             continue
         collider = prim.HasAPI(UsdPhysics.CollisionAPI)
-        if prim.GetTypeName() in _DROPPED_TYPES or (collider and robot.friction is None):
+        dropped = prim.IsA(UsdGeom.Mesh) and prim.GetName() in robot.dropped
+        if dropped or prim.GetTypeName() in _DROPPED_TYPES or (collider and robot.friction is None):
             stage.RemovePrim(prim.GetPath())
             continue
         for schema in prim.GetAppliedSchemas():

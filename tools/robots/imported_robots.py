@@ -46,6 +46,8 @@ class Imported:
     """Colour by name of the material in the original."""
     triangles: int
     """How many triangles all its meshes have, about."""
+    dropped: tuple[str, ...] = ()
+    """Meshes left out."""
     height: float | None = None
     """Height of the base [m]; None for a fixed one."""
     friction: float | None = None
@@ -91,7 +93,7 @@ GO1 = Imported(
     height=0.278,
     friction=0.8,
     triangles=36_000,
-    colors={"dark": (0.30, 0.33, 0.37)},
+    colors={"dark": (0.40, 0.45, 0.52)},
     motors=(
         _catalogue(".*_(hip|thigh)_joint", "unitree_go1_hip", kp=60.0, kd=1.5),
         _catalogue(".*_calf_joint", "unitree_go1_knee", kp=80.0, kd=2.0),
@@ -118,7 +120,9 @@ G1 = Imported(
     height=0.76,
     friction=0.8,
     triangles=60_000,
-    colors={"black": (0.20, 0.21, 0.23), "silver": (0.80, 0.81, 0.83)},
+    # letters, a trademark
+    dropped=("logo_link",),
+    colors={"black": (0.20, 0.21, 0.23), "silver": (0.56, 0.57, 0.59)},
     motors=(
         _catalogue(".*_(elbow|shoulder_(pitch|roll|yaw)|wrist_roll)_joint", "unitree_5020", kp=40.0, kd=1.0),
         _catalogue(".*_hip_(pitch|yaw)_joint|waist_yaw_joint", "unitree_7520_14", kp=200.0, kd=3.0),
@@ -176,7 +180,9 @@ YAM = Imported(
         "right_finger": -0.02,
     },
     triangles=30_000,
-    colors={"black": (0.17, 0.18, 0.20), "white": (0.88, 0.89, 0.90)},
+    # a camera in the air: its mount is not described
+    dropped=("camera_d405",),
+    colors={"black": (0.17, 0.18, 0.20), "white": (0.62, 0.63, 0.64)},
     motors=(
         _yam("joint[1-3]", 80.0, 5.0, 28.0, 10.0, 0.032),
         _yam("joint4", 40.0, 0.8, 10.0, 30.0, 0.0018),
