@@ -100,14 +100,14 @@ def write_robots(folder: Path) -> list[Path]:
 
 def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
     """Return a stage with the robot, its surroundings and its actuators."""
-    stage = _new_stage(robot.documentation)
+    stage = new_stage(robot.documentation)
     root = UsdGeom.Xform.Define(stage, f"/World/{robot.name}").GetPrim()
     path = str(root.GetPath())
     UsdPhysics.ArticulationRootAPI.Apply(root)
     # only a robot that walks has colliders; its links touch each other at the joints
     if robot.ground_friction is not None:
-        _author_ground(stage, path, robot.ground_friction)
-        _turn_self_collision_off(root)
+        author_ground(stage, path, robot.ground_friction)
+        turn_self_collision_off(root)
 
     # links stand where the authored joint positions put them, so a viewer and physics show the same pose
     poses = link_poses(robot)
@@ -124,7 +124,7 @@ def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
     return stage
 
 
-def _new_stage(documentation: str) -> Usd.Stage:
+def new_stage(documentation: str) -> Usd.Stage:
     stage = Usd.Stage.CreateInMemory()
     stage.GetRootLayer().documentation = f"{documentation}\n{ORIGIN_NOTE}"
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
@@ -137,7 +137,7 @@ def _new_stage(documentation: str) -> Usd.Stage:
     return stage
 
 
-def _author_ground(stage: Usd.Stage, robot_path: str, friction: float) -> None:
+def author_ground(stage: Usd.Stage, robot_path: str, friction: float) -> None:
     """Define the ground plane and the material that it shares with the robot's colliders."""
     # inside the robot, so that a reference to the robot alone keeps the friction of its feet
     material = UsdShade.Material.Define(stage, _material_path(robot_path))
@@ -158,7 +158,7 @@ def _material_path(robot_path: str) -> str:
     return f"{robot_path}/rubber"
 
 
-def _turn_self_collision_off(root: Usd.Prim) -> None:
+def turn_self_collision_off(root: Usd.Prim) -> None:
     for schema in ("NewtonArticulationRootAPI", "PhysxArticulationAPI"):
         root.AddAppliedSchema(schema)
     for attribute in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
@@ -272,8 +272,8 @@ def _author_drive(prim: Usd.Prim, joint: Joint) -> None:
 def _author_state(prim: Usd.Prim, joint: Joint) -> None:
     prim.AddAppliedSchema(f"PhysicsJointStateAPI:{_motion(joint)}")
     state = f"state:{_motion(joint)}:physics"
-    _author_float(prim, f"{state}:position", _usd_position(joint, joint.position))
-    _author_float(prim, f"{state}:velocity", 0.0)
+    author_float(prim, f"{state}:position", _usd_position(joint, joint.position))
+    author_float(prim, f"{state}:velocity", 0.0)
 
 
 def _author_solver_properties(prim: Usd.Prim, joint: Joint) -> None:
@@ -281,13 +281,13 @@ def _author_solver_properties(prim: Usd.Prim, joint: Joint) -> None:
         prim.AddAppliedSchema("NewtonJointAPI")
     if joint.armature is not None:
         prim.AddAppliedSchema("PhysxJointAPI")
-        _author_float(prim, "newton:armature", joint.armature)
-        _author_float(prim, "physxJoint:armature", joint.armature)
+        author_float(prim, "newton:armature", joint.armature)
+        author_float(prim, "physxJoint:armature", joint.armature)
     if joint.max_velocity is not None:
-        _author_float(prim, "newton:velocityLimit", _usd_position(joint, joint.max_velocity))
+        author_float(prim, "newton:velocityLimit", _usd_position(joint, joint.max_velocity))
 
 
-def _author_float(prim: Usd.Prim, name: str, value: float) -> None:
+def author_float(prim: Usd.Prim, name: str, value: float) -> None:
     prim.CreateAttribute(name, Sdf.ValueTypeNames.Float, custom=False).Set(value)
 
 
