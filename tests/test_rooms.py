@@ -20,17 +20,18 @@ TESTS = REPOSITORY / "tests"
 OWNERS = {
     "carb": ["extension", "hosts.kit"],
     "isaacsim": ["hosts.kit"],
-    "matplotlib": ["graphs", "training"],
+    "matplotlib": ["graphs", "recording", "training"],
     "mujoco": ["hosts.mujoco"],
     "newton": ["compat.to_newton"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
         *("compat", "components", "graphs", "hosts"),
-        *("loops", "networks", "nodes", "omnigraph", "pipeline", "training", "usd"),
+        *("loops", "networks", "nodes", "omnigraph", "pipeline", "recording", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],
+    "pyarrow": ["recording.files"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
@@ -40,7 +41,7 @@ OWNERS = {
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
-        *("networks", "nodes", "pipeline"),
+        *("networks", "nodes", "pipeline", "recording"),
     ],
 }
 

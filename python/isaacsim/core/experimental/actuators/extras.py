@@ -13,6 +13,7 @@ LIBRARIES = {
     "physx": (*_USD, "ovphysx", "ovstage"),
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
+    "parquet": ("pyarrow",),
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),
