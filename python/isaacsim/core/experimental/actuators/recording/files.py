@@ -43,7 +43,9 @@ def load_npz(path: Path) -> Found:
             about: dict[str, Any] = {name: tuple(file[name].tolist()) for name in _SUBJECT[:3]}
             about["max_efforts"] = file["max_efforts"]
             steps = file["dt"]
-    except (TypeError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        if str(error).startswith(str(path)):
+            raise
         raise ValueError(f"{path}: {error}: must be what Recording.save wrote. Choose another.") from None
     shape = len(steps), len(about["robots"]), len(about["joints"])
     if odd := {name: array.shape for name, array in arrays.items() if array.shape != shape}:

@@ -15,6 +15,8 @@ from ..pipeline.assembly import Assembly
 from ..pipeline.plan import Row
 from ..pipeline.step.binding import SIGNALS as INPUTS
 from ..pipeline.step.binding import as_numpy
+from ..pipeline.step.native import NativeStep
+from .native_tape import NativeTape
 from .recording import KINDS, SIGNALS, Recording, Subject
 from .tape import Tape
 
@@ -59,8 +61,7 @@ class Recorder:
         self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
         self._noted = [name for name in self._signals if name in KINDS]
         shape = len(self._robots), len(self._joints)
-        rows = {name: (shape, KINDS[name]) for name in self._noted}
-        self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, capacity)
+        self._capacity = capacity
         clamps = list(dict.fromkeys(name for _, part in assembly.parts for name in part.limit_names))
         self._subject = Subject(
             tuple(robot_names[robot] for robot in self._robots),
@@ -70,17 +71,30 @@ class Recorder:
         )
         self._parts = [_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts)]
         self._parts = [one for one in self._parts if len(one.slots)]
+        self._tape: Tape | NativeTape | None = None
 
     def __enter__(self) -> Recording:
         for part in self._parts:
             part.read_max_efforts(self._subject.max_efforts)
         if _OBSERVED & {*self._noted}:
             self._assembly.observe(True, self)
-        self._assembly.watch(self)
+        (_, step), *others = self._assembly.parts
+        if isinstance(step, NativeStep) and not others:
+            # one step does it all, and notes it itself
+            (part,) = self._parts
+            self._tape = NativeTape(step, self._robots, part.slots, self._noted, self._capacity, part.clamps)
+        else:
+            shape = len(self._robots), len(self._joints)
+            rows = {name: (shape, KINDS[name]) for name in self._noted}
+            self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
+            self._assembly.watch(self)
         return Recording(self._subject, self._signals, self._tape.read)
 
     def __exit__(self, *_: object) -> None:
-        self._assembly.unwatch(self)
+        if isinstance(self._tape, NativeTape):
+            self._tape.stop()
+        else:
+            self._assembly.unwatch(self)
         self._assembly.observe(False, self)
 
     def before(self) -> None:
@@ -100,14 +114,18 @@ class Recorder:
 
     def after(self, dt: float) -> None:
         """Note the step, which went well."""
-        arrays, row = self._tape.arrays, self._tape.next_row()
+        tape = self._tape
+        if not isinstance(tape, Tape):
+            return
+        row = tape.next_row()
+        arrays = tape.arrays
         # rows are used again
         if "faults" in arrays:
             arrays["faults"][row] = 0
         for part in self._parts:
             part.after(arrays, row)
         arrays["dt"][row] = dt
-        self._tape.advance()
+        tape.advance()
 
     @property
     def noted(self) -> list[str]:
@@ -150,7 +168,7 @@ class _Part:
         self._place = dict(zip(self.slots, at, strict=True))
         self._row = {robot: row for row, robot in enumerate(self._robots)}
         names = ["", *step.limit_names]
-        self._clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
+        self.clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
         self._binding: Any = None
         self._sources: list[tuple[str, Any, Any]] = []
         self._delayed: list[np.ndarray] = []
@@ -186,7 +204,7 @@ class _Part:
             if "computed_efforts" in arrays:
                 arrays["computed_efforts"][row][self._in] = computed[self._dense]
             if "limited_by" in arrays:
-                arrays["limited_by"][row][self._in] = self._clamps[numbers[self._dense]]
+                arrays["limited_by"][row][self._in] = self.clamps[numbers[self._dense]]
         if "faults" in arrays:
             for robot, slot, code, _ in self._step.faults():
                 if robot in self._row and slot in self._place:
