@@ -448,7 +448,7 @@ void Plan::begin(Phase phase, float dt) {
         if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
     }
     if (records())
-        for (const auto& tape : tapes_) tape->before(p_, lag_.data(), own_lag_, delayed_place_.data());
+        for (const auto& tape : tapes_) tape->before(p_, lag_.data(), own_lag_, delayed_place_.data(), settled_);
 }
 
 bool Plan::records() const {

@@ -57,8 +57,9 @@ class Tape {
         columns_in_row_ = in_row(columns_);
     }
 
-    // Before a step: commands that the delay lets through. The ring is settled.
-    void before(const Problem& p, const int32_t* lag, const int32_t* own_lag, const int32_t* delayed_place) {
+    // Before a step: commands that the delay lets through. Where the ring is settled, every row of it holds a command.
+    void before(const Problem& p, const int32_t* lag, const int32_t* own_lag, const int32_t* delayed_place,
+                bool settled) {
         if (!capacity_ && count_ == room_) {
             room_ *= 2;
             make_room();
@@ -67,9 +68,15 @@ class Tape {
         for (int c = 0; c < 2; ++c) {
             float* to = array(kDelayedPosition + c);
             if (!to) continue;
-            take(p.input[kPositionTarget + c].data, p.input[kPositionTarget + c].pitch, columns_, columns_in_row_, to);
-            if (!p.delayed_slots) continue;
+            const Source& now = p.input[kPositionTarget + c];
             const Ring& ring = p.ring;
+            if (settled && ring.uniform > 0 && p.delayed_slots == p.slots) {
+                // all of them stand in one row of the ring
+                take(ring.rows[c] + row_in(ring, ring.uniform) * ring.pitch, p.slots, slots_, slots_in_row_, to);
+                continue;
+            }
+            take(now.data, now.pitch, columns_, columns_in_row_, to);
+            if (!p.delayed_slots) continue;
             for (const int64_t robot : robots_)
                 for (const int32_t slot : slots_) {
                     float& value = *to++;
@@ -77,8 +84,7 @@ class Tape {
                     const int64_t wanted = own_lag ? own_lag[robot * p.slots + slot] : lag[slot];
                     const int64_t steps = std::clamp<int64_t>(wanted, 0, ring.depth);
                     const int64_t k = robot * p.delayed_slots + delayed_place[slot];
-                    if (steps && ring.pushes[k] > 0)
-                        value = ring.rows[c][(ring.newest + 1 - steps + ring.depth) % ring.depth * ring.pitch + k];
+                    if (steps && ring.pushes[k] > 0) value = ring.rows[c][row_in(ring, steps) * ring.pitch + k];
                 }
         }
     }
@@ -119,6 +125,12 @@ class Tape {
         for (size_t k = 1; k < numbers.size(); ++k)
             if (numbers[k] != numbers[0] + static_cast<int32_t>(k)) return false;
         return true;
+    }
+
+    // The row of a ring that was written so many steps ago, 1 … depth.
+    static int64_t row_in(const Ring& ring, int64_t steps) {
+        const int64_t row = ring.newest + 1 - steps;
+        return row < 0 ? row + ring.depth : row;
     }
 
     void make_room() {
