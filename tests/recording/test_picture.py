@@ -59,6 +59,11 @@ def test_all_joints_are_labelled_and_apart() -> None:
         assert words(panel) == {"hip", "knee"}
         low, high = sorted(text.xy[1] for text in panel.texts)
         assert high - low >= 0.0749
+    # both end at the same position, and give way alike
+    position = figure.axes[0]
+    low, high = position.get_ylim()
+    places = [text.xy[1] for text in position.texts]
+    assert np.mean(places) == pytest.approx((0.19 - low) / (high - low), abs=1e-3)
 
 
 def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:

@@ -184,7 +184,7 @@ def test_a_reset_and_random_delays_in_between(way: str) -> None:
 def test_faults_are_noted_until_the_reset(way: str) -> None:
     """With what was not finite, and an effort of zero in that step."""
     leg = Leg()
-    with leg.actuated.record(("applied_efforts", "faults")) as log:
+    with leg.actuated.record(("applied_efforts", "faults")) as log, leg.actuated.record("faults", capacity=2) as last:
         for step in range(5):
             leg.step()
             if step == 1:
@@ -197,6 +197,8 @@ def test_faults_are_noted_until_the_reset(way: str) -> None:
     # the second input
     expected[2:5, 2, 2] = 2
     np.testing.assert_array_equal(log.faults, expected)
+    # a row of a ring that was used before
+    np.testing.assert_array_equal(last.faults, expected[-2:])
     assert log.applied_efforts[2, 2, 2] == 0.0
     assert log.applied_efforts[3, 2, 2] != 0.0
 
