@@ -6,6 +6,7 @@
 
 #include "arguments.h"
 #include "bound_network.h"
+#include "tape.h"
 
 namespace actuators {
 
@@ -194,6 +195,39 @@ class BoundPlan {
         float* efforts = computed.is_none() ? nullptr : written<float>("computed", computed, shape);
         uint8_t* by = limited_by.is_none() ? nullptr : written<uint8_t>("limited_by", limited_by, shape);
         give("observed", py::make_tuple(computed, limited_by), [&] { plan.observe(efforts, by); });
+    }
+
+    // Note steps on a tape from now on, or no longer.
+    void record(const std::shared_ptr<Tape>& tape) {
+        const Turn turn(plan.busy());
+        plan.record(tape);
+    }
+    void stop_recording(const std::shared_ptr<Tape>& tape) {
+        const Turn turn(plan.busy());
+        plan.stop_recording(tape);
+    }
+
+    // An array of a tape of this plan, (steps, robots, slots), or the seconds of each step.
+    py::array read(const Tape& tape, int which) const {
+        if (!tape.has(which)) refuse("array = " + std::to_string(which), "one that is noted");
+        std::vector<float> floats;
+        std::vector<uint8_t> bytes;
+        std::vector<double> dts;
+        {
+            const Turn turn(plan.busy());
+            if (which == Tape::kDt)
+                dts = tape.dts();
+            else if (which < Tape::kFloats)
+                floats = tape.floats(which);
+            else
+                bytes = tape.bytes_of(which);
+        }
+        if (which == Tape::kDt) return py::array_t<double>(static_cast<py::ssize_t>(dts.size()), dts.data());
+        const std::vector<py::ssize_t> shape{
+            static_cast<py::ssize_t>(floats.size() + bytes.size()) / (tape.robots() * tape.slots()), tape.robots(),
+            tape.slots()};
+        if (which < Tape::kFloats) return py::array_t<float>(shape, floats.data());
+        return py::array_t<uint8_t>(shape, bytes.data());
     }
 
     // ---- stepping

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "helper.h"
+#include "tape.h"
 
 namespace actuators {
 
@@ -195,6 +196,18 @@ void Plan::observe(float* computed, uint8_t* limited_by) {
     changed_ = true;
 }
 
+void Plan::record(const std::shared_ptr<Tape>& tape) {
+    if (!tape->fits(p_.robots, p_.slots)) refuse("tape", "made for this plan");
+    delayed_place_.assign(p_.slots, -1);
+    for (size_t k = 0; k < delayed_slots_.size(); ++k) delayed_place_[delayed_slots_[k]] = static_cast<int32_t>(k);
+    tapes_.push_back(tape);
+    changed_ = true;
+}
+
+void Plan::stop_recording(const std::shared_ptr<Tape>& tape) {
+    tapes_.erase(std::remove(tapes_.begin(), tapes_.end(), tape), tapes_.end());
+}
+
 // ---- layout, and what follows from it
 
 void Plan::choose_layout() {
@@ -266,6 +279,8 @@ void Plan::prepare() {
     point_at_state();
     prepare_lag();
     variant_.choose(p_);
+    if (p_.layout != Layout::kIndexed)
+        for (const auto& tape : tapes_) tape->place(columns_);
     blocks_ = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
     const size_t arrays = variant_.scratch_arrays + p_.derived;
     const size_t each = arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16) + columns * kBatch;
@@ -426,11 +441,18 @@ void Plan::begin(Phase phase, float dt) {
     if (phase == Phase::kLimit) return;
     p_.dt = dt;
     if (!in_place_) copy_state();
-    if (!p_.delayed_slots) return;
-    Ring& ring = p_.ring;
-    // written by others: not to be trusted with a place in memory
-    ring.newest = (*now_.write_idx % depth_ + depth_) % depth_;
-    if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
+    if (p_.delayed_slots) {
+        Ring& ring = p_.ring;
+        // written by others: not to be trusted with a place in memory
+        ring.newest = (*now_.write_idx % depth_ + depth_) % depth_;
+        if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
+    }
+    if (records())
+        for (const auto& tape : tapes_) tape->before(p_, lag_.data(), own_lag_, delayed_place_.data(), settled_);
+}
+
+bool Plan::records() const {
+    return !tapes_.empty() && p_.phase == Phase::kWhole && p_.layout != Layout::kIndexed;
 }
 
 void Plan::finish() {
@@ -439,6 +461,8 @@ void Plan::finish() {
     if (p_.phase == Phase::kCommand) return;
     for (const Fault& fault : found_) latch(fault);
     found_.clear();
+    if (records())
+        for (const auto& tape : tapes_) tape->after(p_, faults_);
     ++p_.step;
 }
 

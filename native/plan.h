@@ -1,6 +1,7 @@
 // A plan: everything a step needs besides the arrays of others, and the step of all its blocks.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -53,6 +54,8 @@ struct Frame {
     std::vector<std::string> names;
 };
 
+class Tape;
+
 class Plan {
   public:
     // `neutral` has a value per row of parameters: what slots without the law and gaps get.
@@ -77,6 +80,9 @@ class Plan {
     void let_go_states();
     void hand_over(const Handover& between);
     void observe(float* computed, uint8_t* limited_by);
+    // note whole steps on this tape, until it is taken out
+    void record(const std::shared_ptr<Tape>& tape);
+    void stop_recording(const std::shared_ptr<Tape>& tape);
 
     // ---- stepping
     void run(Phase phase, float dt);
@@ -151,6 +157,7 @@ class Plan {
     void point_at_state();
     void copy_state() const;
     bool settle();
+    bool records() const;
     float command_of(int c, int64_t robot, int32_t slot) const;
     void run_all_blocks();
     void latch(const Fault& fault);
@@ -168,6 +175,9 @@ class Plan {
     const int32_t* own_lag_ = nullptr;
     std::vector<std::string> names_;
     float* observed_ = nullptr;
+    std::vector<std::shared_ptr<Tape>> tapes_;
+    // where each slot stands among the delayed ones, -1 for one that is not; made for the tapes
+    std::vector<int32_t> delayed_place_;
     bool bound_ = false, changed_ = true;
     State now_, after_;
     bool in_place_ = true, in_use_ = false;

@@ -45,6 +45,9 @@ from .pipeline.parse import ComponentKind as ComponentKind
 from .pipeline.parse import SchemaNames as SchemaNames
 from .pipeline.parse import parse_actuator_prim as parse_actuator_prim
 from .pipeline.parse import register_actuator_component as register_actuator_component
+from .recording.recording import Recording as Recording
+from .recording.saturation import Saturation as Saturation
+from .recording.saturation import SaturationTable as SaturationTable
 from .sharding import Shard as Shard
 from .simulation import Simulation as Simulation
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
@@ -126,7 +129,10 @@ __all__ = [
     "PIDControlConfig",
     "PhysicsBus",
     "PositionBasedClampingConfig",
+    "Recording",
     "RobotStability",
+    "Saturation",
+    "SaturationTable",
     "SchemaNames",
     "Shard",
     "Simulation",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,8 @@ from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.randomization import JointProperties, Randomized
+from .recording.recorder import Recorder
+from .recording.recording import SIGNALS
 from .specs.distributions import Uniform
 
 
@@ -66,6 +69,52 @@ class ActuatorSet:
             RuntimeError: `observe_efforts` was not called.
         """
         return self._observed(1)
+
+    def record(
+        self,
+        signals: Sequence[str] = SIGNALS,
+        *,
+        capacity: int | None = None,
+        robots: Any = None,
+        dofs: str | int | Sequence[str] | Sequence[int] | None = None,
+    ) -> Recorder:
+        """Record what the actuators do, for as long as a `with` block lasts.
+
+        After each step of the actuators, everything is noted; a step that raises is not. Several may record at once.
+        It costs nothing where nobody records. On a GPU each step is waited for, and cannot be captured in a graph.
+
+        Args:
+            signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
+                `delayed_velocity_targets`, `computed_efforts`, `applied_efforts`, `limited_by`, `faults` and `power`,
+                which needs applied efforts and velocities and brings them; default all. Time is always there.
+            capacity: How many steps are kept, the last ones; None means all.
+            robots: Robot indices or mask; None means all.
+            dofs: Regular expressions that match names of joints in full, or columns; None means all actuated joints.
+
+        Returns:
+            What the `with` statement takes, and gives a `Recording` for.
+
+        Raises:
+            ValueError: A signal, robot or actuated joint that there is none of, or a capacity below 1.
+
+        Example:
+            >>> import numpy as np
+            >>> from isaacsim.core.experimental.actuators import (
+            ...     ActuatedArrays, MaxEffortClampingConfig, PDControlConfig,
+            ... )
+            >>> motor = [PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(30.0)]
+            >>> leg = ActuatedArrays(["hip", "knee"], {".*": motor})
+            >>> q, qd, target = np.zeros((3, 2), np.float32)
+            >>> target[:] = 0.2, 0.5
+            >>> with leg.record() as log:
+            ...     for _ in range(4):
+            ...         efforts = leg.step(q, qd, target, 0.005)
+            >>> print(log.saturation())
+            robot    joint  clamp               share  longest [s]
+            robot 0  knee   ClampingMaxEffort  100.0%         0.02
+        """
+        rows = resolve_indices(robots, self._assembly.num_robots, "robot").tolist()
+        return Recorder(self._assembly, self._robot_names(), signals, capacity, rows, self._joints_of(dofs))
 
     # what controllers ask for besides
 
@@ -176,6 +225,27 @@ class ActuatorSet:
     def _num_dofs(self) -> int:
         """Number of columns."""
         raise NotImplementedError
+
+    def _robot_names(self) -> Sequence[str]:
+        """What each robot is called."""
+        return [f"robot {robot}" for robot in range(self._assembly.num_robots)]
+
+    def _joints_of(self, dofs: Any) -> list[int]:
+        """Actuated joints by patterns of names or by columns, as the assembly numbers them, in the order of columns."""
+        columns, names = self._columns, self._assembly.dof_names
+        chosen = columns if dofs is None else []
+        for one in [dofs] if isinstance(dofs, str | int) else [] if dofs is None else list(dofs):
+            found = (
+                [column for column, name in zip(columns, names, strict=True) if re.fullmatch(one, name)]
+                if isinstance(one, str)
+                else [column for column in columns if column == one]
+            )
+            if not found:
+                raise ValueError(
+                    f"dofs: {one!r} is no actuated joint: must be one of {names}, or its column. Correct it."
+                )
+            chosen = [*chosen, *found]
+        return [columns.index(column) for column in sorted({*chosen})]
 
     def _joint_properties(self) -> JointProperties | None:
         """What sets armature and friction, where anything does."""

@@ -442,6 +442,9 @@ class ArticulationActuators(ActuatorSet):
     def _num_dofs(self) -> int:
         return self.articulation.num_dofs
 
+    def _robot_names(self) -> Sequence[str]:
+        return self._attachment.paths
+
     def _joint_properties(self) -> JointProperties:
         return self._attachment.drawn
 

@@ -14,6 +14,7 @@ LIBRARIES = {
     "newton": ("newton",),
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
+    "parquet": ("pyarrow",),
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),

@@ -17,8 +17,8 @@ from ..networks.trust import trust_checkpoints
 from ..simulation import Simulation
 from ..usd.articulation import articulation_roots
 from . import graph
-from .recording import Recording
 from .runner import GraphRunner
+from .watch import Watch
 
 # of nodes that drive robots
 _FAULTS = "outputs:faults"
@@ -79,20 +79,20 @@ def _run(runner: GraphRunner, options: Any) -> int:
 
     simulation, console = runner.simulation, Console(highlight=False)
     robots = {path: simulation.articulation(path) for path in articulation_roots(simulation.stage)}
-    recording = Recording(runner, robots, options.watch)
+    watch = Watch(runner, robots, options.watch)
     problems: list[str] = []
     simulation.play()
     try:
         with _without_log():
             for _ in track(range(options.steps), "running", console=console, transient=True):
                 runner.run()
-                recording.add()
+                watch.add()
     except Exception as error:
         # whatever stopped physics: there is still something to tell
         problems = [f"{type(error).__name__}: {error}"]
     console.print(_summary(runner, robots))
     if options.plot is not None:
-        recording.draw(options.plot)
+        watch.draw(options.plot)
         console.print(f"The picture is in {options.plot}.")
     problems = runner.errors + problems
     for problem in problems:

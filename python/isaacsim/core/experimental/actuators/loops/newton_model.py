@@ -106,6 +106,9 @@ class ActuatedModel(Actuated):
 
     # inside
 
+    def _robot_names(self) -> Sequence[str]:
+        return self.articulation_labels
+
     def _look_at(self, state: Any, control: Any, arrays: list[Any]) -> tuple[list[Any], list[Columns]]:
         """Views of the arrays, a row per robot.
 

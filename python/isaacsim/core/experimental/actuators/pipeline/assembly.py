@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import warp as wp
@@ -29,6 +29,18 @@ from .step.warp import WarpStep, mask_of
 
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
+
+
+class Watcher(Protocol):
+    """Who is told about each step."""
+
+    def before(self) -> None:
+        """A step is about to be made."""
+        ...
+
+    def after(self, dt: float) -> None:
+        """It was made, and nothing went wrong."""
+        ...
 
 
 class Assembly:
@@ -57,6 +69,13 @@ class Assembly:
         where = range(ends[-1] if len(ends) else 0) if columns is None else columns
         self.columns = list(where)
         """Where each joint stands in the articulation, in the order of the entries."""
+        self.dof_names = [name for entry in entries for name in entry.dof_names]
+        """Name of each joint, likewise."""
+        self.bound: Sequence[Columns] = ()
+        """What each part is bound to."""
+        self._watchers: list[Watcher] = []
+        # who wants to have efforts observed
+        self._observers: set[Any] = set()
         self.custom_inputs: dict[str, Any] = {}
         """Arrays of the caller's that controllers ask for, `(robots, DOFs)`; see `set_custom_input`."""
         self._parameters = Parameters(num_robots, device, self._choose_step)
@@ -90,8 +109,7 @@ class Assembly:
                 vars(component)["_in_use"] = True
         self._choose_step()
         plans = [(step.plan, step, order) for order, step in self._parts]
-        names = [name for entry in entries for name in entry.dof_names]
-        self._randomization = Randomization(plans, names, self._parameters, num_robots)
+        self._randomization = Randomization(plans, self.dof_names, self._parameters, num_robots)
 
     @property
     def name(self) -> str:
@@ -165,6 +183,7 @@ class Assembly:
         """
         for (_, part), binding in zip(self._parts, bindings, strict=True):
             part.bind(binding)
+        self.bound = bindings
 
     def place(self, columns: Sequence[int], num_dofs: int) -> None:
         """Tell the actuators where they stand in flattened `(robots, num_dofs)` arrays."""
@@ -214,10 +233,13 @@ class Assembly:
         """
         restore(self._parts, saved)
 
-    def observe(self, on: bool) -> None:
-        """Record from the next step on what `observed` returns, or stop it."""
-        for _, part in self._parts:
-            part.observe(on)
+    def observe(self, on: bool, observer: Any = None) -> None:
+        """Keep from the next step on what `observed` returns, until no observer wants it any more."""
+        before = bool(self._observers)
+        (self._observers.add if on else self._observers.discard)(observer)
+        if bool(self._observers) != before:
+            for _, part in self._parts:
+                part.observe(on)
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before the clamps [N·m or N], and the class name of the clamp that changed each last, else empty.
@@ -233,6 +255,16 @@ class Assembly:
             limited_by[:, joints] = np.array(["", *part.limit_names], object)[numbers]
         return computed, limited_by
 
+    def watch(self, watcher: Watcher) -> None:
+        """Tell about each step from now on."""
+        self._watchers.append(watcher)
+        self._choose_step()
+
+    def unwatch(self, watcher: Watcher) -> None:
+        """Tell no more; one that was told nothing is let be."""
+        self._watchers = [one for one in self._watchers if one is not watcher]
+        self._choose_step()
+
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
         return [
@@ -244,7 +276,15 @@ class Assembly:
     def _choose_step(self) -> None:
         """With one part, which is nearly always, its step is ours."""
         alone = len(self._parts) == 1 and not self._parameters.mirrors
-        self.step = self._parts[0][1].step if alone else self._step_all
+        self._step_alone = self._parts[0][1].step if alone else self._step_all
+        self.step = self._step_watched if self._watchers else self._step_alone
+
+    def _step_watched(self, dt: float) -> None:
+        for watcher in self._watchers:
+            watcher.before()
+        self._step_alone(dt)
+        for watcher in self._watchers:
+            watcher.after(dt)
 
     def _step_all(self, dt: float) -> None:
         self._parameters.pour()

@@ -153,6 +153,8 @@ class Insert:
                     "that computes arrays: must come after it. Change their order."
                 )
         self._check_axes(self.new_state().controller_state)
+        self.acting: Sequence[wp.array] = ()
+        """What a delay of its own let through in the last step: both targets and feedforward, one by one."""
         # what the controller asks the caller for, as the phases hand over signals
         names = getattr(between.controller, "custom_inputs", ())
         size = plan.num_robots * plan.num_slots
@@ -208,6 +210,7 @@ class Insert:
             acting, where = targets, at
             if delay is not None:
                 acting, where = delay.get_delayed_targets(*targets, at, at, now.delay_state), self.one_by_one
+                self.acting = acting
             arguments = [positions, velocities, *acting, at, at, where, where, self.raw, now.controller_state, dt]
             # newton's before 1.7 do not know the keyword
             more: dict[str, Any] = {"custom_inputs": self._gathered()} if self._custom else {}
@@ -380,6 +383,11 @@ class StepBetween:
     def plan(self) -> Plan:
         """The plan around the components."""
         return self.around.plan
+
+    @property
+    def handed(self) -> Sequence[wp.array]:
+        """What stands between the phases, flattened: five signals with delayed commands, fault codes, efforts."""
+        return self._handed
 
     @property
     def limit_names(self) -> list[str]:

@@ -11,7 +11,7 @@ from .error import GraphError, did_you_mean
 from .runner import GraphRunner
 
 
-class Recording:
+class Watch:
     """Numbers over time.
 
     Args:

@@ -1,0 +1,1 @@
+"""What actuators did, step by step: noted while they run, kept, drawn and counted."""

@@ -1,0 +1,64 @@
+"""Memory that the step in C++ notes itself on, see `native/tape.h`: nothing of Python runs in a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import native
+from .recording import KINDS
+
+# how `native/tape.h` numbers them
+_NUMBERS = {name: number for number, name in enumerate((*KINDS, "dt"))}
+
+
+class NativeTape:
+    """What a native step notes, from now on until `stop`.
+
+    Args:
+        step: The step.
+        robots: Rows to note.
+        slots: Slots to note.
+        noted: Names of the arrays.
+        capacity: How many rows are kept, the last ones; None means all.
+        clamps: Number in the recording of each limit of the plan.
+    """
+
+    def __init__(
+        self,
+        step: Any,
+        robots: Sequence[int],
+        slots: Sequence[int],
+        noted: Sequence[str],
+        capacity: int | None,
+        clamps: np.ndarray,
+    ) -> None:
+        # None once it has stopped
+        self._core: Any = step.core
+        self._noted, self._clamps = [*noted, "dt"], clamps
+        size = step.plan.num_robots, step.plan.num_slots
+        arrays = [_NUMBERS[name] for name in noted]
+        self._tape = native.core.Tape(list(robots), list(slots), arrays, capacity or 0, *size)
+        self._done: dict[str, np.ndarray] = {}
+        self._core.record(self._tape)
+
+    def stop(self) -> None:
+        """Note no more, and keep what there is in plain arrays."""
+        self._core.stop_recording(self._tape)
+        self._done = {name: self.read(name) for name in self._noted}
+        self._core = self._tape = None
+
+    def read(self, name: str) -> np.ndarray:
+        """Return a copy of the rows that are kept, the oldest first."""
+        if self._core is None:
+            return self._done[name].copy()
+        array = self._core.read(self._tape, _NUMBERS[name])
+        if name == "limited_by":
+            return self._clamps[array]
+        if name == "dt":
+            # the core has float32 of what was given, which is the shortest number of that kind
+            values, which = np.unique(array.astype(np.float32), return_inverse=True)
+            return np.array([float(str(value)) for value in values])[which]
+        return array

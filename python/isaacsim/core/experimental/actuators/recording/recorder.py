@@ -1,0 +1,286 @@
+"""`Recorder`: looks at actuators before and after each of their steps, and notes what they read and wrote.
+
+While nobody records, the actuators know of none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..pipeline.assembly import Assembly
+from ..pipeline.plan import Row
+from ..pipeline.step.binding import SIGNALS as INPUTS
+from ..pipeline.step.binding import as_numpy
+from ..pipeline.step.native import NativeStep
+from .native_tape import NativeTape
+from .recording import KINDS, SIGNALS, Recording, Subject
+from .tape import Tape
+
+_DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
+_OBSERVED = {"computed_efforts", "limited_by"}
+
+
+class Recorder:
+    """Records within a `with` block, which gives the `Recording`.
+
+    Args:
+        assembly: The actuators.
+        robot_names: Names of all robots.
+        signals: What to note, of `SIGNALS`.
+        capacity: How many steps are kept, the last ones; None means all.
+        robots: Rows to note.
+        joints: Joints to note, as the assembly numbers them.
+
+    Raises:
+        ValueError: A signal that is none, a capacity below 1, or nothing to note.
+    """
+
+    def __init__(
+        self,
+        assembly: Assembly,
+        robot_names: Sequence[str],
+        signals: Sequence[str],
+        capacity: int | None,
+        robots: Sequence[int],
+        joints: Sequence[int],
+    ) -> None:
+        names = [signals] if isinstance(signals, str) else list(signals)
+        if odd := [name for name in names if name not in SIGNALS]:
+            raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+        if capacity is not None and capacity < 1:
+            raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
+        if not (len(names) and len(robots) and len(joints)):
+            raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")
+        if "power" in names:
+            names += ["applied_efforts", "velocities"]
+        self._signals = [name for name in SIGNALS if name in names]
+        self._assembly, self._robots, self._joints = assembly, list(robots), list(joints)
+        self._noted = [name for name in self._signals if name in KINDS]
+        shape = len(self._robots), len(self._joints)
+        self._capacity = capacity
+        clamps = list(dict.fromkeys(name for _, part in assembly.parts for name in part.limit_names))
+        self._subject = Subject(
+            tuple(robot_names[robot] for robot in self._robots),
+            tuple(assembly.dof_names[joint] for joint in self._joints),
+            ("", *clamps),
+            np.full(shape, np.nan, np.float32),
+        )
+        self._parts = [_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts)]
+        self._parts = [one for one in self._parts if len(one.slots)]
+        self._tape: Tape | NativeTape | None = None
+
+    def __enter__(self) -> Recording:
+        for part in self._parts:
+            part.read_max_efforts(self._subject.max_efforts)
+        if _OBSERVED & {*self._noted}:
+            self._assembly.observe(True, self)
+        (_, step), *others = self._assembly.parts
+        if isinstance(step, NativeStep) and not others:
+            # one step does it all, and notes it itself
+            (part,) = self._parts
+            self._tape = NativeTape(step, self._robots, part.slots, self._noted, self._capacity, part.clamps)
+        else:
+            shape = len(self._robots), len(self._joints)
+            rows = {name: (shape, KINDS[name]) for name in self._noted}
+            self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
+            self._assembly.watch(self)
+        return Recording(self._subject, self._signals, self._tape.read)
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self._tape, NativeTape):
+            self._tape.stop()
+        else:
+            self._assembly.unwatch(self)
+        self._assembly.observe(False, self)
+
+    def before(self) -> None:
+        """Look at what the step is going to overwrite.
+
+        Raises:
+            RuntimeError: The step is being captured in a CUDA graph.
+        """
+        device = self._assembly.device
+        if not device.is_cpu and device.is_capturing:
+            raise RuntimeError(
+                "the recorder reads the GPU after each step: must not be captured in a CUDA graph. Capture outside of "
+                "the `with` block."
+            )
+        for part in self._parts:
+            part.before()
+
+    def after(self, dt: float) -> None:
+        """Note the step, which went well."""
+        tape = self._tape
+        if not isinstance(tape, Tape):
+            return
+        row = tape.next_row()
+        arrays = tape.arrays
+        # rows are used again
+        if "faults" in arrays:
+            arrays["faults"][row] = 0
+        for part in self._parts:
+            part.after(arrays, row)
+        arrays["dt"][row] = dt
+        tape.advance()
+
+    @property
+    def noted(self) -> list[str]:
+        """Signals that have memory."""
+        return self._noted
+
+    @property
+    def chosen(self) -> tuple[list[int], list[int]]:
+        """Robots and joints."""
+        return self._robots, self._joints
+
+    @property
+    def assembly(self) -> Assembly:
+        """The actuators."""
+        return self._assembly
+
+    @property
+    def subject(self) -> Subject:
+        """What is recorded."""
+        return self._subject
+
+
+class _Part:
+    """What is noted of one part of the actuators.
+
+    Args:
+        step: Its step.
+        number: Its number among the parts.
+        recorder: Who notes.
+    """
+
+    def __init__(self, step: Any, number: int, recorder: Recorder) -> None:
+        self._step, self._number, self._assembly, self._noted = step, number, recorder.assembly, recorder.noted
+        self._robots, chosen = recorder.chosen
+        mine = recorder.assembly.parts[number][0]
+        self.slots = [mine.index(joint) for joint in chosen if joint in mine]
+        at = [place for place, joint in enumerate(chosen) if joint in mine]
+        self._in = _index(range(len(self._robots)), at)
+        self._dense = _index(self._robots, self.slots)
+        self._place = dict(zip(self.slots, at, strict=True))
+        self._row = {robot: row for row, robot in enumerate(self._robots)}
+        names = ["", *step.limit_names]
+        self.clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
+        self._binding: Any = None
+        self._sources: list[tuple[str, Any, Any]] = []
+        self._delayed: list[np.ndarray] = []
+        self._wants_delayed = [name for name in _DELAYED if name in self._noted]
+
+    def read_max_efforts(self, to: np.ndarray) -> None:
+        """Note plain limits where there are any."""
+        for limit in self._step.plan.limits:
+            if limit.clamp.__name__ == "ClampingMaxEffort":
+                values = self._values(limit.rows["max_effort"])[self._dense]
+                used = limit.used[self.slots]
+                to[self._in] = np.where(used & np.isfinite(values), values, to[self._in])
+
+    def before(self) -> None:
+        """Look at the commands that the delay lets through in this step."""
+        binding = self._assembly.bound[self._number]
+        if binding is not self._binding:
+            self._look_at(binding)
+        if self._wants_delayed and not hasattr(self._step, "inserts"):
+            targets = [self._targets(number) for number in range(2)]
+            self._delayed = self._delay(targets) if self._step.plan.num_delayed else targets
+
+    def after(self, arrays: dict[str, np.ndarray], row: int) -> None:
+        """Note everything."""
+        for name, array, index in self._sources:
+            arrays[name][row][self._in] = _host(array)[index]
+        if self._wants_delayed:
+            found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
+            for name in self._wants_delayed:
+                arrays[name][row][self._in] = found[_DELAYED[name]][self._dense]
+        if "computed_efforts" in arrays or "limited_by" in arrays:
+            computed, numbers = self._step.observed()
+            if "computed_efforts" in arrays:
+                arrays["computed_efforts"][row][self._in] = computed[self._dense]
+            if "limited_by" in arrays:
+                arrays["limited_by"][row][self._in] = self.clamps[numbers[self._dense]]
+        if "faults" in arrays:
+            for robot, slot, code, _ in self._step.faults():
+                if robot in self._row and slot in self._place:
+                    arrays["faults"][row][self._row[robot], self._place[slot]] = code
+
+    # inside
+
+    def _look_at(self, binding: Any) -> None:
+        """Find what is read and written in place."""
+        columns = np.asarray(binding.columns)
+        given = {name: array for name, array in zip(INPUTS, binding.inputs, strict=True) if name in self._noted}
+        if "applied_efforts" in self._noted:
+            given["applied_efforts"] = binding.efforts
+        index = _index(self._robots, columns[self.slots])
+        self._sources = [(name, _on_host(array), index) for name, array in given.items()]
+        all_rows = _index(range(self._assembly.num_robots), columns)
+        self._all_targets = [(_on_host(binding.inputs[number]), all_rows) for number in (2, 3)]
+        self._binding = binding
+
+    def _targets(self, number: int) -> np.ndarray:
+        array, index = self._all_targets[number]
+        return _host(array)[index].copy()
+
+    def _delay(self, targets: list[np.ndarray]) -> list[np.ndarray]:
+        """Targets with those in place that were given `lag` steps ago; see `delayed` of the step."""
+        plan, state = self._step.plan, self._step.now
+        slots = np.flatnonzero(plan.delayed)
+        lag = np.clip(self._values(plan.lag)[:, slots], 0, plan.depth)
+        pushes = _host(state.num_pushes).reshape(lag.shape)
+        newest = int(_host(state.write_idx)[0])
+        row = (newest + 1 - lag) % plan.depth
+        waits = (lag > 0) & (pushes > 0)
+        columns = np.arange(lag.size).reshape(lag.shape)
+        for target, buffer in zip(targets, (state.buffer_pos, state.buffer_vel), strict=True):
+            target[:, slots] = np.where(waits, _host(buffer)[row, columns], target[:, slots])
+        return targets
+
+    def _delayed_between(self) -> list[np.ndarray]:
+        """The targets that stood between the phases, and those that components delayed there."""
+        shape = self._assembly.num_robots, len(self._step.plan.dof_names)
+        found = [_host(array).reshape(shape).copy() for array in self._step.handed[2:4]]
+        for insert in self._step.inserts:
+            if insert.between.delay is not None:
+                for target, acting in zip(found, insert.acting, strict=False):
+                    target[:, insert.slots] = _host(acting).reshape(shape[0], -1)
+        return found
+
+    def _values(self, row: Row) -> np.ndarray:
+        """A parameter as it is now, `(robots, slots)`."""
+        count = self._assembly.num_robots
+        if row.live is not None:
+            return _host(row.live).reshape(count, -1)
+        if row.per_robot:
+            return _host(self._step.spread(row))
+        return np.broadcast_to(row.shared, (count, len(row.shared)))
+
+
+def _index(rows: Any, columns: Any) -> tuple[Any, ...]:
+    """What picks rows and columns: slices where they are neighbours, which copy nothing."""
+    ends = [_run(list(rows)), _run(list(columns))]
+    if all(isinstance(end, slice) for end in ends):
+        return ends[0], ends[1]
+    return np.ix_(list(rows), list(columns))
+
+
+def _run(numbers: list[int]) -> Any:
+    numbers = [int(number) for number in numbers]
+    first = numbers[0]
+    return slice(first, first + len(numbers)) if numbers == [*range(first, first + len(numbers))] else numbers
+
+
+def _on_host(array: Any) -> Any:
+    """An array that NumPy sees in place, or one of a GPU as it is."""
+    return array if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu else as_numpy(array)
+
+
+def _host(array: Any) -> np.ndarray:
+    """The numbers of an array, fetched from a GPU."""
+    return array.numpy() if isinstance(array, wp.array) else array

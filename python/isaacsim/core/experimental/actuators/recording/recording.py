@@ -1,0 +1,279 @@
+"""`Recording`: what actuators did over time, as arrays, files, a picture and a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
+from .saturation import SaturationTable, saturation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS: dict[str, np.dtype] = {
+    **dict.fromkeys(
+        (
+            *("positions", "velocities", "position_targets", "velocity_targets"),
+            *("delayed_position_targets", "delayed_velocity_targets", "computed_efforts", "applied_efforts"),
+        ),
+        np.dtype(np.float32),
+    ),
+    "limited_by": np.dtype(np.uint8),
+    "faults": np.dtype(np.uint8),
+}
+"""What is noted of each joint, and its type; clamps are noted by their number."""
+
+SIGNALS = (*KINDS, "power")
+"""What one may ask for; power follows from applied efforts and velocities."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was recorded.
+
+    Args:
+        robots: Names of the robots.
+        joints: Names of the joints.
+        clamps: Class names of clamps by the number that `limited_by` notes, from 1; the first is empty.
+        max_efforts: Plain limits as the recording began [N·m or N], `(robots, joints)`, NaN where there is none.
+    """
+
+    robots: tuple[str, ...]
+    joints: tuple[str, ...]
+    clamps: tuple[str, ...]
+    max_efforts: np.ndarray
+
+
+class Recording:
+    """What actuators did, step by step; `ActuatorSet.record` makes one.
+
+    Row k of each array is what step k read and what it wrote: positions, velocities and targets at its start, and the
+    efforts that act during it. Arrays have the shape `(steps, robots, joints)`. What was not asked for is an
+    `AttributeError`.
+
+    Args:
+        subject: Robots, joints and clamps.
+        signals: What there is.
+        read: Returns an array by name, or `dt` [s] of each step.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+        >>> with Simulation("data/robots/pendulum.usda") as sim:
+        ...     sim.play()
+        ...     actuators = ArticulationActuators("/World/Pendulum")
+        ...     with actuators.record() as log:
+        ...         sim.step(10)
+        >>> print(log, log.positions.shape)
+        <Recording: 10 steps of 1 robots x 1 joints> (10, 1, 1)
+    """
+
+    def __init__(self, subject: Subject, signals: Sequence[str], read: Callable[[str], np.ndarray]) -> None:
+        self._subject, self._signals, self._read = subject, tuple(signals), read
+
+    # what it is of
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the arrays besides `time`."""
+        return self._signals
+
+    @property
+    def robots(self) -> list[str]:
+        """Names of the robots: paths, labels, or numbers where they have neither."""
+        return list(self._subject.robots)
+
+    @property
+    def joints(self) -> list[str]:
+        """Names of the joints, in the order of their columns."""
+        return list(self._subject.joints)
+
+    @property
+    def max_efforts(self) -> np.ndarray:
+        """Plain limits as the recording began [N·m or N], shape `(robots, joints)`; NaN where there is none."""
+        return self._subject.max_efforts.copy()
+
+    @property
+    def dt(self) -> float:
+        """The step [s], that of the last one where it changed; NaN before the first."""
+        steps = self._read("dt")
+        return float(steps[-1]) if len(steps) else float("nan")
+
+    def __len__(self) -> int:
+        return len(self._read("dt"))
+
+    # arrays
+
+    @property
+    def time(self) -> np.ndarray:
+        """When each step began [s] since the first one that is kept, shape `(steps,)`; a reset does not set it back."""
+        steps = self._read("dt")
+        return np.r_[0.0, np.cumsum(steps)][:-1]
+
+    @property
+    def positions(self) -> np.ndarray:
+        """Joint positions [rad or m]."""
+        return self._get("positions")
+
+    @property
+    def velocities(self) -> np.ndarray:
+        """Joint velocities [rad/s or m/s]."""
+        return self._get("velocities")
+
+    @property
+    def position_targets(self) -> np.ndarray:
+        """Position targets as they were given [rad or m]."""
+        return self._get("position_targets")
+
+    @property
+    def velocity_targets(self) -> np.ndarray:
+        """Velocity targets as they were given [rad/s or m/s]."""
+        return self._get("velocity_targets")
+
+    @property
+    def delayed_position_targets(self) -> np.ndarray:
+        """Position targets that the controller saw [rad or m]."""
+        return self._get("delayed_position_targets")
+
+    @property
+    def delayed_velocity_targets(self) -> np.ndarray:
+        """Velocity targets that the controller saw [rad/s or m/s]."""
+        return self._get("delayed_velocity_targets")
+
+    @property
+    def computed_efforts(self) -> np.ndarray:
+        """Efforts before the clamps [N·m or N]."""
+        return self._get("computed_efforts")
+
+    @property
+    def applied_efforts(self) -> np.ndarray:
+        """Efforts after the clamps [N·m or N]."""
+        return self._get("applied_efforts")
+
+    @property
+    def limited_by(self) -> np.ndarray:
+        """Class name of the clamp that changed each effort last, empty for none."""
+        return self._get("limited_by")
+
+    @property
+    def faults(self) -> np.ndarray:
+        """Faults, which hold until a reset: 0 for none, else a bit for each input that was not finite.
+
+        Lowest first: position, velocity, position target, velocity target, feedforward, effort.
+        """
+        return self._get("faults")
+
+    @property
+    def power(self) -> np.ndarray:
+        """Mechanical power, applied effort times velocity [W]; negative where the motor brakes."""
+        return self._get("power")
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return `time` and all arrays by name, as copies."""
+        return {"time": self.time, **{name: self._get(name) for name in self._signals}}
+
+    # what comes of it
+
+    def saturation(self) -> SaturationTable:
+        """Return, per robot, joint and clamp, the share of time in which efforts were limited, and the longest stretch.
+
+        Raises:
+            AttributeError: `limited_by` was not recorded.
+        """
+        return saturation(self.limited_by, self._read("dt"), self.robots, self.joints)
+
+    def plot(
+        self, joint: str | int | None = None, *, robot: int = 0, path: str | os.PathLike[str] | None = None
+    ) -> Figure:
+        """Draw position with target, effort with limit, and power or velocity over time.
+
+        Args:
+            joint: Name or number of a joint of the recording; None means all.
+            robot: Number of the robot in the recording.
+            path: Where to save the picture, with an extension that Matplotlib knows; None means nowhere.
+
+        Returns:
+            The figure. It belongs to no window; a notebook shows it.
+
+        Raises:
+            ValueError: There is no such joint or robot, or no step was recorded.
+            ModuleNotFoundError: Matplotlib is missing.
+        """
+        from .picture import draw
+
+        if joint is None:
+            columns = list(range(len(self._subject.joints)))
+        elif joint in self._subject.joints:
+            columns = [self._subject.joints.index(joint)]
+        elif isinstance(joint, int) and 0 <= joint < len(self._subject.joints):
+            columns = [joint]
+        else:
+            raise ValueError(f"joint = {joint!r}: must be one of {self.joints}, or its number. Correct it.")
+        if not 0 <= robot < len(self._subject.robots):
+            raise ValueError(
+                f"robot = {robot}: must be below {len(self._subject.robots)}, and not negative. Correct it."
+            )
+        if not len(self):
+            raise ValueError("no step was recorded: must have one at least. Step within the `with` block.")
+        shown = {name: array[:, robot, columns] for name, array in self.arrays().items() if name != "time"}
+        figure = draw(
+            self._subject.robots[robot],
+            [self._subject.joints[column] for column in columns],
+            self.time,
+            shown,
+            self._subject.max_efforts[robot, columns],
+        )
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file: `.npz`, `.csv` or `.parquet`; the latter two are tables with a line per step, robot and joint.
+
+        Raises:
+            ValueError: The name ends with something else.
+            ModuleNotFoundError: `.parquet`, and pyarrow is missing.
+        """
+        write = _by_extension(path, {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet})
+        write(Path(path), self._read("dt"), self._subject.__dict__, self.arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Recording:
+        """Read a `.npz` or `.csv` file that `save` wrote.
+
+        Raises:
+            ValueError: The name ends with something else, or the file holds something else.
+            OSError: There is no such file, or it cannot be read.
+        """
+        steps, subject, arrays = _by_extension(path, {".npz": load_npz, ".csv": load_csv})(Path(path))
+        kept = {"dt": steps, **arrays}
+        return cls(Subject(**subject), [name for name in SIGNALS if name in arrays], lambda name: kept[name].copy())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Recording: {len(self)} steps of {len(self._subject.robots)} robots x {len(self._subject.joints)} joints>"
+        )
+
+    # inside
+
+    def _get(self, name: str) -> np.ndarray:
+        if name not in self._signals:
+            raise AttributeError(
+                f"{name} was not recorded, only {', '.join(self._signals)}. Ask for it by record(signals=…)."
+            )
+        if name == "power":
+            return self._read("applied_efforts") * self._read("velocities")
+        array = self._read(name)
+        return np.array(self._subject.clamps)[array] if name == "limited_by" and array.dtype.kind == "u" else array
+
+
+def _by_extension(path: Any, known: dict[str, Any]) -> Any:
+    extension = Path(path).suffix.lower()
+    if extension not in known:
+        raise ValueError(f"{path}: must end with {' or '.join(known)}. Rename the file.")
+    return known[extension]

@@ -1,0 +1,73 @@
+"""How much of the time clamps limited efforts, and for how long at a stretch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """One clamp of one joint.
+
+    Args:
+        robot: Name of the robot.
+        joint: Name of the joint.
+        clamp: Class name of the clamp.
+        share: Share of the recorded time in which it limited the effort, 0 … 1.
+        longest: Longest stretch of that [s].
+    """
+
+    robot: str
+    joint: str
+    clamp: str
+    share: float
+    longest: float
+
+
+class SaturationTable(list[Saturation]):
+    """The clamps that limited an effort at all, the one with the largest share first; `print` shows a table."""
+
+    def __str__(self) -> str:
+        if not self:
+            return "no effort was limited"
+        head = ("robot", "joint", "clamp", "share", "longest [s]")
+        cells = [(one.robot, one.joint, one.clamp, f"{one.share:.1%}", f"{one.longest:.4g}") for one in self]
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        lines = []
+        for row in (head, *cells):
+            words = [cell.ljust(width) for cell, width in zip(row[:3], widths, strict=False)]
+            lines.append("  ".join([*words, *(cell.rjust(w) for cell, w in zip(row[3:], widths[3:], strict=True))]))
+        return "\n".join(lines)
+
+
+def saturation(
+    limited_by: np.ndarray, durations: np.ndarray, robots: Sequence[str], joints: Sequence[str]
+) -> SaturationTable:
+    """Count.
+
+    Args:
+        limited_by: Class names of clamps, empty for none, `(steps, robots, joints)`.
+        durations: How long each step lasted [s], `(steps,)`.
+        robots: Names of the robots.
+        joints: Names of the joints.
+    """
+    table, total = SaturationTable(), float(durations.sum())
+    for robot, joint in itertools.product(range(len(robots)), range(len(joints))):
+        said = limited_by[:, robot, joint]
+        for clamp in sorted({*said.tolist()} - {""}):
+            limited = said == clamp
+            share = float(durations[limited].sum()) / total
+            table.append(Saturation(robots[robot], joints[joint], clamp, share, _longest(limited, durations)))
+    table.sort(key=lambda one: -one.share)
+    return table
+
+
+def _longest(limited: np.ndarray, durations: np.ndarray) -> float:
+    """The longest run of true [s]."""
+    edges = np.flatnonzero(np.diff(np.r_[False, limited, False]))
+    until = np.r_[0.0, np.cumsum(durations)]
+    return float((until[edges[1::2]] - until[edges[::2]]).max())

@@ -1,0 +1,102 @@
+"""A picture of a recording: what its panels show, and what is written where."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    Recording,
+)
+
+
+def recorded(signals: Any = None, gain: float = 10.0) -> Recording:
+    """Two joints, of which the knee is limited in the second half."""
+    motor = [PDControlConfig(gain, 0.0), DelayConfig(delay_steps=2), MaxEffortClampingConfig(5.0)]
+    leg = ActuatedArrays(["hip", "knee"], {".*": motor})
+    q, qd, target = np.zeros((3, 2), np.float32)
+    with leg.record() if signals is None else leg.record(signals) as log:
+        for step in range(20):
+            q[:], qd[:] = 0.01 * step, 0.1
+            target[:] = 0.2, 0.2 if step < 10 else 0.9
+            leg.step(q, qd, target, 0.01)
+    return log
+
+
+def words(panel: Any) -> set[str]:
+    return {text.get_text() for text in panel.texts}
+
+
+def test_one_joint_in_three_panels(tmp_path: Path) -> None:
+    """Curves are named where they end, and where it was limited is shaded."""
+    log = recorded()
+    figure: Any = log.plot("knee", path=tmp_path / "knee.png")
+    assert (tmp_path / "knee.png").stat().st_size > 10000
+    position, effort, motion, other = figure.axes
+    assert words(position) == {"target", "delayed target", "position"}
+    assert words(effort) == {"computed", "applied", "limit"}
+    assert effort.get_title("left") == "Effort; shaded: limited by ClampingMaxEffort"
+    (shade,) = effort.patches
+    # the command of step 10 arrives in step 12
+    assert (shade.get_x(), shade.get_x() + shade.get_width()) == pytest.approx((0.12, 0.2))
+    assert (motion.get_ylabel(), other.get_ylabel()) == ("power [W]", "velocity [rad/s or m/s]")
+    drawn = {tuple(line.get_ydata()) for line in effort.lines}
+    assert tuple(log.applied_efforts[:, 0, 1]) in drawn and tuple(log.computed_efforts[:, 0, 1]) in drawn
+    assert log.plot(1).get_suptitle() == "robot 0: knee"
+
+
+def test_all_joints_are_labelled_and_apart() -> None:
+    """Each by its name, in each panel, and no two names over each other."""
+    figure: Any = recorded().plot()
+    for panel in figure.axes:
+        assert words(panel) == {"hip", "knee"}
+        low, high = sorted(text.xy[1] for text in panel.texts)
+        assert high - low >= 0.0749
+    # both end at the same position, and give way alike
+    position = figure.axes[0]
+    low, high = position.get_ylim()
+    places = [text.xy[1] for text in position.texts]
+    assert np.mean(places) == pytest.approx((0.19 - low) / (high - low), abs=1e-3)
+
+
+def test_what_the_law_asks_for_does_not_crush_what_is_applied() -> None:
+    """It is cut, and the title says how far it goes."""
+    figure: Any = recorded(gain=1000.0).plot("knee")
+    assert figure.axes[1].get_ylim() == pytest.approx((-10.0, 10.0))
+    assert "computed reaches 780, beyond the panel" in figure.axes[1].get_title("left")
+
+
+@pytest.mark.parametrize("signals", [("positions",), ("computed_efforts",), ("velocities",), ("faults",)])
+def test_what_was_not_recorded_is_left_out(signals: tuple[str, ...]) -> None:
+    """The rest is drawn."""
+    lines = sum(len(panel.lines) for panel in recorded(signals).plot().axes)
+    assert lines == (0 if signals == ("faults",) else 2)
+
+
+def test_what_is_not_there_is_refused() -> None:
+    """By name."""
+    log = recorded()
+    with pytest.raises(ValueError, match=r"joint = 'toe': must be one of \['hip', 'knee'\], or its number"):
+        log.plot("toe")
+    with pytest.raises(ValueError, match="robot = 1: must be below 1"):
+        log.plot(robot=1)
+    with ActuatedArrays(["hip"], {"hip": [PDControlConfig(1.0, 0.0)]}).record() as empty:
+        pass
+    with pytest.raises(ValueError, match="no step was recorded"):
+        empty.plot()
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As elsewhere."""
+    log = recorded()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
+    with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*articulation-actuators\[examples\]"):
+        log.plot()
