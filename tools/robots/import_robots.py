@@ -2,8 +2,8 @@
 
     ./python.sh tools/robots/import_robots.py CONVERTED [OUTDIR]      # default: data/robots
 
-`CONVERTED` is a folder with what mujoco-usd-converter and urdf-usd-converter made of the originals; beside it,
-`imported_robots.py` says where in it each robot lies, with motors and sources. Meshes are made lighter by
+`CONVERTED` is a folder with what mujoco-usd-converter and urdf-usd-converter made of the originals;
+`imported_robots.py` has the place of each robot in it, motors and sources. Meshes are made lighter by
 fast-simplification, which this script alone needs: `pip install fast-simplification`.
 """
 
