@@ -355,7 +355,7 @@ def test_no_file_names_this_machine(root: Path) -> None:
 def test_text_is_text(root: Path) -> None:
     """Every file is a picture, the core, or UTF-8 with line feeds."""
     binary = [path for path in root.rglob("*") if path.is_file() and path.suffix not in TEXTS]
-    assert {path.suffix for path in binary} <= {".png", ".so", ".pyd"}
+    assert {path.suffix for path in binary} <= {".png", ".pyd", ".so", ".usdc"}
     for path in root.rglob("*"):
         if path.is_file() and path.suffix in TEXTS:
             assert b"\r" not in path.read_bytes().decode("utf-8").encode(), path

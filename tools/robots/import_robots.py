@@ -2,13 +2,13 @@
 
     ./python.sh tools/robots/import_robots.py CONVERTED [OUTDIR]      # default: data/robots
 
-`CONVERTED` is a folder with what mujoco-usd-converter and urdf-usd-converter made of the originals; `imported_robots.py`
-beside this script says where in it each robot lies, and gives its motors and their sources. Meshes are made lighter by
+`CONVERTED` is a folder with what mujoco-usd-converter and urdf-usd-converter made of the originals;
+`imported_robots.py` has the place of each robot in it, motors and sources. Meshes are made lighter by
 fast-simplification, which this script alone needs: `pip install fast-simplification`.
 """
 
 # the type stubs of USD do not know that vectors hold numbers; fast-simplification has none
-# pyright: reportArgumentType=false, reportMissingImports=false, reportAttributeAccessIssue=false
+# pyright: reportArgumentType=false, reportMissingImports=false, reportAttributeAccessIssue=false, reportCallIssue=false
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 from write_robots import FOLDER, author_float, author_ground, new_stage, turn_self_collision_off
 
 # what the converters add for their own simulators: this file has its own of it, or needs none
-_FOREIGN = re.compile(r"(mjc|urdf):.*|newton:(contact|rolling|torsional|armature|friction|damping|velocity).*|material:.*")
+_FOREIGN = re.compile(
+    r"(mjc|urdf):.*|newton:(contact|rolling|torsional|armature|friction|damping|velocity).*|material:.*"
+)
 _DROPPED_TYPES = {"Material", "MjcActuator", "MjcKeyframe", "Camera", "MjcTendon"}
 _ORIGIN_NOTE = "Written by tools/robots/import_robots.py; licence and changes are in README.md beside it."
 
@@ -37,7 +39,7 @@ def import_robot(converted: Path, robot: Imported, folder: Path) -> Path:
     for prim in source.Traverse():
         prim.SetInstanceable(False)
     flat = source.Flatten()
-    stage = new_stage(f"{robot.documentation}\n{_ORIGIN_NOTE}")
+    stage = new_stage(robot.documentation, _ORIGIN_NOTE)
     layer, path = stage.GetRootLayer(), f"/World/{robot.name}"
     Sdf.CopySpec(flat, source.GetDefaultPrim().GetPath(), layer, path)
     root = stage.GetPrimAtPath(path)
@@ -60,9 +62,21 @@ def import_robot(converted: Path, robot: Imported, folder: Path) -> Path:
     written.TransferContent(layer)
     for place, reference in meshes.items():
         written.GetPrimAtPath(place).referenceList.Prepend(reference)
+    written.Traverse("/", lambda place: _tidy_schemas(written, place))
     target = folder / f"{robot.file}.usda"
     written.Export(str(target))
     return target
+
+
+def _tidy_schemas(layer: Sdf.Layer, place: Sdf.Path) -> None:
+    """Say which schemas a prim has, and not which were taken away."""
+    prim = layer.GetPrimAtPath(place) if place.IsPrimPath() else None
+    if prim is None or not prim.HasInfo("apiSchemas"):
+        return
+    left = prim.GetInfo("apiSchemas").ApplyOperations([])
+    prim.ClearInfo("apiSchemas")
+    if left:
+        prim.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=left))
 
 
 def _drop_foreign(stage: Usd.Stage, root: Usd.Prim, robot: Imported) -> None:
@@ -75,9 +89,9 @@ def _drop_foreign(stage: Usd.Stage, root: Usd.Prim, robot: Imported) -> None:
             stage.RemovePrim(prim.GetPath())
             continue
         for schema in prim.GetAppliedSchemas():
-            if schema.startswith(("Mjc", "MaterialBinding", "NewtonCollision", "NewtonMass", "NewtonJoint")) or (
-                collider and schema == "PhysicsMassAPI"
-            ):
+            if schema.startswith(
+                ("Mjc", "GeomModel", "MaterialBinding", "NewtonCollision", "NewtonMass", "NewtonJoint")
+            ) or (collider and schema == "PhysicsMassAPI"):
                 prim.RemoveAppliedSchema(schema)
         for spare in prim.GetAuthoredProperties():
             name = spare.GetName()

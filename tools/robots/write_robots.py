@@ -124,9 +124,10 @@ def author_robot(robot: Robot, actuators: dict[str, Gains]) -> Usd.Stage:
     return stage
 
 
-def new_stage(documentation: str) -> Usd.Stage:
+def new_stage(documentation: str, origin: str = ORIGIN_NOTE) -> Usd.Stage:
+    """Return an empty stage in metres and kilograms, with gravity."""
     stage = Usd.Stage.CreateInMemory()
-    stage.GetRootLayer().documentation = f"{documentation}\n{ORIGIN_NOTE}"
+    stage.GetRootLayer().documentation = f"{documentation}\n{origin}"
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
     UsdGeom.SetStageMetersPerUnit(stage, 1.0)
     UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
@@ -159,6 +160,7 @@ def _material_path(robot_path: str) -> str:
 
 
 def turn_self_collision_off(root: Usd.Prim) -> None:
+    """Author on an articulation that its links do not touch each other."""
     for schema in ("NewtonArticulationRootAPI", "PhysxArticulationAPI"):
         root.AddAppliedSchema(schema)
     for attribute in ("newton:selfCollisionEnabled", "physxArticulation:enabledSelfCollisions"):
@@ -288,6 +290,7 @@ def _author_solver_properties(prim: Usd.Prim, joint: Joint) -> None:
 
 
 def author_float(prim: Usd.Prim, name: str, value: float) -> None:
+    """Author an attribute of a schema."""
     prim.CreateAttribute(name, Sdf.ValueTypeNames.Float, custom=False).Set(value)
 
 
