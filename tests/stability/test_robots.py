@@ -23,7 +23,6 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import HostError
 from leg import Leg
 from own_components import OwnController
-from physics_engines import ENGINES, installed
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
 
@@ -33,12 +32,6 @@ STIFF, DELAYS = [0.01, 0.3, 0.8], [0, 3]
 PUSH = 0.03
 # of the documentation, and that of its table for each rate
 PANDA_GAINS, PANDA_ARMATURE = (400.0, 40.0), {60: 0.5, 120: 0.2, 240: 0.1, 480: 0.05, 960: 0.02}
-
-
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest) -> str:
-    """Every simulator that is installed."""
-    return installed(request.param)
 
 
 def weightless(name: str) -> Usd.Stage:
@@ -55,14 +48,13 @@ class Bench:
         name: Of a shipped robot.
         path: Its path.
         rest: Position of each joint, far from its limits.
-        engine: Simulator.
         dt: Physics step.
         delay: Of targets, in steps.
     """
 
-    def __init__(self, name: str, path: str, rest: list[float], engine: str, dt: float, delay: int) -> None:
+    def __init__(self, name: str, path: str, rest: list[float], dt: float, delay: int) -> None:
         self.rest = np.array(rest, np.float32)
-        self.sim = Simulation(weightless(name), dt, engine=engine)
+        self.sim = Simulation(weightless(name), dt)
         motor = {".*": [PDControlConfig(0.0, 0.0), DelayConfig(delay)]}
         self.actuators = ArticulationActuators.from_configs(path, motor)
         self.sim.play()
@@ -108,9 +100,9 @@ def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize(("dt", "delay"), list(product(STEPS, DELAYS)))
-def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+def test_pendulum_vibrates_from_the_limit_on(dt: float, delay: int) -> None:
     """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations."""
-    bench = Bench("pendulum", "/World/Pendulum", [0.0], engine, dt, delay)
+    bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay)
     for stiff in STIFF:
         # not what the law says: the inertia from masses and lengths
         kp, kd = gains(np.array([0.3]), dt, stiff)
@@ -121,9 +113,9 @@ def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int)
 
 
 @pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
-def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+def test_arm_vibrates_from_the_limit_on(dt: float, delay: int) -> None:
     """Within 10 %, whichever of its joints is the one in danger: 12 combinations."""
-    bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], engine, dt, delay)
+    bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay)
     for stiff, shares in product((0.1, 0.7), ([1.0, 0.4], [0.4, 1.0])):
         kp, kd = gains(np.array([0.5, 1.0]) * shares, dt, stiff)
         bench.set_gains(kp, kd)
@@ -135,7 +127,7 @@ def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> N
 def test_coupled_arm_vibrates_from_the_limit_on() -> None:
     """The whole robot decides: each joint of the Panda alone would stand more than all of them together."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
-    bench = Bench("franka_panda", "/World/Panda", pose, "mujoco", 1 / 240, 0)
+    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0)
     bench.robot.set_dof_armatures(0.0)
     bench.robot.set_dof_positions(bench.rest)
     inertia = np.array([row.inertia for row in bench.actuators.stability().joints])
