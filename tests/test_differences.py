@@ -122,7 +122,12 @@ TESTED = {
             "hosts/test_dynamics.py",
             "mass_matrix_of_a_pendulum_is_its_inertia equations_of_motion_hold",
         ),
-        "largest velocities, drive model": (PROPERTIES, "what_mujoco_lacks_is_refused_while_playing"),
+        "largest velocities": ("hosts/mujoco/test_velocity_limits.py", "a_joint_stays_at_its_limit"),
+        "drive model": (PROPERTIES, "what_mujoco_lacks_is_refused_while_playing"),
+        "gains that are too large for inertia and step": (
+            "stability/test_robots.py",
+            "warning_comes_with_play_and_once",
+        ),
         "static and dynamic friction": (PROPERTIES, "one_dry_friction_is_both"),
         "copies of `num_envs` while stopped": (PROPERTIES, "copies_share_the_stage_while_stopped"),
     },
