@@ -22,7 +22,7 @@ every_robot = pytest.mark.parametrize("robot", ROBOTS)
 
 @every_robot
 def test_motors_hold_and_move_it(robot: str) -> None:
-    """After a second, joints are where they were sent, within limits, slower and weaker than the motors allow."""
+    """After a second of finite motion within limits, joints and base are where they were sent."""
     root, _, driven, _ = ROBOTS[robot]
     with Simulation(FOLDER / f"{robot}.usda") as sim:
         articulation = Articulation(root)
