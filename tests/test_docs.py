@@ -63,6 +63,8 @@ def test_there_are_snippets() -> None:
     assert len(SNIPPETS) >= 8 and len(TOML) >= 2
 
 
+# pages show robots that vibrate, too
+@pytest.mark.filterwarnings("ignore:.*will vibrate at dt")
 @pytest.mark.parametrize("code", SNIPPETS)
 def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     """A snippet runs as it stands, from the repository's root; Isaac Sim is launched with this version."""
