@@ -304,6 +304,7 @@ def test_without_a_stage(tmp_path: Path) -> None:
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), [[0, 0, 0.3, 0]])
 
 
+@pytest.mark.filterwarnings("ignore:.*will vibrate at dt")
 def test_groups_are_made_before_play_too(tmp_path: Path) -> None:
     """What they ask the robot for is known from the file."""
     groups = {"all": IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=None, damping=None, effort_limit=None)}
@@ -396,6 +397,7 @@ def test_needs_no_usd(tmp_path: Path) -> None:
 import sys
 import warnings
 warnings.simplefilter("error")
+warnings.filterwarnings("ignore", ".*will vibrate at dt")
 for name in ("pxr", "newton_usd_schemas", "newton"):
     sys.modules[name] = None
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation, motors_of
