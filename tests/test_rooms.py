@@ -26,7 +26,7 @@ OWNERS = {
     "newton_usd_schemas": ["usd"],
     "numpy": [
         *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
-        *("compat", "components", "graphs", "hosts"),
+        *("commands", "compat", "components", "graphs", "hosts"),
         *("loops", "networks", "nodes", "omnigraph", "pipeline", "recording", "stability", "training", "usd"),
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
@@ -35,8 +35,9 @@ OWNERS = {
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
-    "rich": ["graphs", "training"],
+    "rich": ["commands", "graphs", "training"],
     "torch": ["networks.torch_network", "training"],
+    "tyro": ["commands"],
     "tomli_w": ["motor_files.formats"],
     "yaml": ["motor_files.formats"],
     "warp": [
@@ -53,6 +54,7 @@ TESTED_IN = {
     # a façade, and what is met through one
     "": "test_imports.py",
     "authoring": "usd/test_author.py",
+    "__main__": "commands/test_main.py",
     "errors": "test_attachment.py",
     # rooms whose modules are tested by what holds for all of them
     "components.*": "test_all_laws.py",
@@ -65,6 +67,8 @@ TESTED_IN = {
     "compat.isaac_lab.motors": "compat/isaac_lab/test_models.py",
     "compat.isaac_lab.table": "compat/isaac_lab/test_groups.py",
     "compat.newton_actuators.*": "compat/test_newton_actuators.py",
+    "commands.command": "commands/test_main.py",
+    "commands.show": "commands/test_main.py",
     "graphs.clock": "graphs/test_runner.py",
     "graphs.error": "graphs/test_load.py",
     "graphs.node": "graphs/test_graph.py",

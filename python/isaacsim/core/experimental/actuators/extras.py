@@ -15,10 +15,11 @@ LIBRARIES = {
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
     "parquet": ("pyarrow",),
+    "examples": ("matplotlib", "rich"),
+    "cli": (*_USD, "mujoco", "tyro", "matplotlib", "rich"),
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),
-    "examples": ("matplotlib", "rich"),
 }
 
 

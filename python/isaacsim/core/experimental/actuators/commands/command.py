@@ -1,0 +1,58 @@
+"""What a subcommand is, and what it answers."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that belong together.
+
+    Args:
+        name: Key in JSON.
+        columns: Headings by the keys of a row, in the order they are shown, units in brackets.
+        rows: Values by key: numbers, texts, booleans, None for what is not there, or lists of these.
+        title: Heading of the whole; None for none.
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]]
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a subcommand found.
+
+    Args:
+        tables: What is shown, in order.
+        notes: Sentences below the tables.
+        is_wrong: Whether something is wrong with what was asked about; the exit code is 1 then.
+    """
+
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
+    is_wrong: bool = False
+
+
+@dataclass(kw_only=True)
+class Command(abc.ABC):
+    """A subcommand: its fields are its arguments, its docstring is its help."""
+
+    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Print JSON instead of tables."""
+
+    @abc.abstractmethod
+    def answer(self) -> Answer:
+        """Do it.
+
+        Raises:
+            OSError, ValueError, RuntimeError, ModuleNotFoundError: What is shown to the user as it stands.
+        """

@@ -1,0 +1,59 @@
+"""From the arguments of the command line to an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+
+from ..extras import needs
+
+# modules of the subcommands, each with a class of the same name
+_COMMANDS = ("doctor",)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the console command `actuators`.
+
+    Args:
+        arguments: Without the name of the program; None means those of the process.
+
+    Returns:
+        Exit code: 0, 1 when something is wrong with what was asked about, 2 when the arguments are.
+    """
+    try:
+        with needs("The command actuators", "cli"):
+            import tyro
+
+            from .show import lines, show, show_json
+    except ModuleNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 1
+    from ..components.quiet_warp import quiet_warp
+    from .command import Answer, Command
+
+    classes = {name: getattr(importlib.import_module(f"{__package__}.{name}"), name.title()) for name in _COMMANDS}
+    # tyro makes a subcommand of each of them
+    command: Command = tyro.extras.subcommand_cli_from_dict(
+        classes,
+        prog="actuators",
+        description="Look at the actuators of robots, check them, and see them move.",
+        args=arguments,
+    )
+    problem: BaseException | None = None
+    answer = Answer()
+    with quiet_warp(), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            answer = command.answer()
+        except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
+            problem = error
+    for warning in warned:
+        print(f"warning: {warning.message}", file=sys.stderr)
+    if problem is not None:
+        for line in lines(problem):
+            print(f"error: {line}", file=sys.stderr)
+        return 1
+    (show_json if command.json else show)(answer)
+    return int(answer.is_wrong)

@@ -1,0 +1,75 @@
+"""Answers as tables on a terminal, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as RichTable
+
+from .command import Answer, Table
+
+# significant digits of numbers in tables
+_DIGITS = 4
+
+
+def show(answer: Answer) -> None:
+    """Print an answer for people."""
+    console = Console(highlight=False)
+    for table in answer.tables:
+        console.print(_drawn(table))
+    for note in answer.notes:
+        console.print(note, markup=False, soft_wrap=True)
+
+
+def show_json(answer: Answer) -> None:
+    """Print an answer for programs: an object with a list per table, `notes` and `is_wrong`; no NaN and no infinity."""
+    said: dict[str, Any] = {table.name: [_plain(dict(row)) for row in table.rows] for table in answer.tables}
+    said |= {"notes": list(answer.notes), "is_wrong": answer.is_wrong}
+    print(json.dumps(said, indent=1, ensure_ascii=False))
+
+
+def _drawn(table: Table) -> RichTable:
+    numeric = {key: all(_is_number(row.get(key)) for row in table.rows) for key in table.columns}
+    drawn = RichTable(title=None if table.title is None else escape(table.title), title_justify="left")
+    for key, heading in table.columns.items():
+        drawn.add_column(escape(heading), justify="right" if numeric[key] else "left", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(escape(_text(row.get(key))) for key in table.columns))
+    return drawn
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.{_DIGITS}g}" if math.isfinite(value) else str(value).replace("inf", "∞")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_text, value))
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: numbers that are not finite become text, "inf"."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def lines(error: BaseException) -> Iterator[str]:
+    """What an error says, a line each; its kind where it says nothing."""
+    yield from str(error).splitlines() or [type(error).__name__]

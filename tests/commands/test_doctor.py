@@ -1,0 +1,65 @@
+"""`actuators doctor`: what is there, what is missing, and a core that computes wrongly."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import native
+from isaacsim.core.experimental.actuators.commands import doctor
+from isaacsim.core.experimental.actuators.commands.command import Answer
+from isaacsim.core.experimental.actuators.extras import LIBRARIES
+
+
+def rows(answer: Answer, name: str) -> list[Any]:
+    return [row for table in answer.tables if table.name == name for row in table.rows]
+
+
+def test_all_is_well() -> None:
+    """Every instruction set is tested, and every library of an extra is named once."""
+    answer = doctor.Doctor().answer()
+    assert not answer.is_wrong
+    assert len(rows(answer, "tests")) == max(len(native.core.variants()) if native.core else 1, 1)
+    named = [row["library"] for row in rows(answer, "libraries")]
+    assert set(named) == {"numpy", "warp", *(name for names in LIBRARIES.values() for name in names)}
+    assert len(named) == len(set(named))
+    (mujoco,) = [row for row in rows(answer, "libraries") if row["library"] == "mujoco"]
+    assert mujoco["version"][0].isdigit()
+
+
+def test_missing_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the first extra that brings it."""
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
+    (row,) = [row for row in rows(doctor.Doctor().answer(), "libraries") if row["library"] == "mujoco"]
+    assert row["version"] is None
+    assert row["command"] == "pip install 'articulation-actuators[sim]'"
+
+
+@pytest.mark.parametrize("variant", ["first", "last"])
+def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the engine that runs, and of another instruction set."""
+    variants = native.core.variants() if native.core else [None]
+    if variant == "last" and len(variants) == 1:
+        pytest.skip("There is one instruction set only.")
+    broken, run = variants[0 if variant == "first" else -1], doctor._run
+
+    def broken_run(pipeline: str, on: str | None) -> np.ndarray:
+        return run(pipeline, on) * (1.01 if on == broken else 1.0)
+
+    monkeypatch.setattr(doctor, "_run", broken_run)
+    answer = doctor.Doctor().answer()
+    assert answer.is_wrong
+    failed = [row["test"] for row in rows(answer, "tests") if row["result"] != "passed"]
+    assert any(str(broken or "Warp") in test for test in failed)
+
+
+def test_without_the_core_warp_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And it is said that something is slower than it could be."""
+    monkeypatch.setattr(doctor.native, "core", None)
+    answer = doctor.Doctor().answer()
+    assert not answer.is_wrong
+    assert {"what": "engine", "value": "Warp"} in rows(answer, "here")
+    assert "compiler" in answer.notes[0]
+    assert sys.version.split()[0] in rows(answer, "here")[1]["value"]

@@ -1,0 +1,102 @@
+"""The console command: arguments, what is shown, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators.commands import doctor, main
+from isaacsim.core.experimental.actuators.commands.command import Answer, Table
+from isaacsim.core.experimental.actuators.commands.show import show, show_json
+
+_TABLE = Table(
+    "joints",
+    {"joint": "joint", "effort": "effort [N·m]", "limits": "limits", "driven": "driven"},
+    [
+        {"joint": "knee[0]", "effort": 1.23456, "limits": [-float("inf"), 2.0], "driven": True},
+        {"joint": "hip", "effort": None, "limits": [], "driven": False},
+    ],
+    title="of [/World/Arm]",
+)
+
+
+def test_tables_show_numbers_units_and_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    """What looks like markup is text; what is not there is a hyphen."""
+    show(Answer([_TABLE], ["Two joints [all]."]))
+    text = capsys.readouterr().out
+    assert "of [/World/Arm]" in text
+    for cell in ("effort [N·m]", "knee[0]", "1.235", "-∞, 2", "yes", "hip", "-", "no", "Two joints [all]."):
+        assert cell in text
+
+
+def test_json_holds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """All digits, and no number that JSON has not."""
+    show_json(Answer([_TABLE], ["Two joints."], is_wrong=True))
+    said = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert said["joints"][0] == {"joint": "knee[0]", "effort": 1.23456, "limits": ["-inf", 2.0], "driven": True}
+    assert said["notes"] == ["Two joints."]
+    assert said["is_wrong"] is True
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_exit_code_says_whether_something_is_wrong(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 or 1."""
+    monkeypatch.setattr(doctor.Doctor, "answer", lambda self: Answer(is_wrong=wrong))
+    assert main.main(["doctor"]) == int(wrong)
+
+
+@pytest.mark.parametrize("error", [ValueError("a: must be b.\nc: must be d."), FileNotFoundError("no e")])
+def test_errors_are_shown_without_a_trace(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line each, on standard error, with exit code 1."""
+
+    def answer(_: Any) -> Answer:
+        raise error
+
+    monkeypatch.setattr(doctor.Doctor, "answer", answer)
+    assert main.main(["doctor", "--json"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == [f"error: {line}" for line in str(error).splitlines()]
+
+
+def test_defects_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no word to the user is not hidden."""
+
+    def answer(_: Any) -> Answer:
+        raise KeyError("a defect")
+
+    monkeypatch.setattr(doctor.Doctor, "answer", answer)
+    with pytest.raises(KeyError, match="a defect"):
+        main.main(["doctor"])
+
+
+def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """With exit code 2."""
+    with pytest.raises(SystemExit) as stopped:
+        main.main(["doctor", "--jsn"])
+    assert stopped.value.code == 2
+    assert "--jsn" in capsys.readouterr().err
+
+
+def test_module_and_script_are_the_command() -> None:
+    """`python -m` prints nothing but the answer; completion for a shell is there."""
+    name = "isaacsim.core.experimental.actuators"
+    done = subprocess.run(
+        [sys.executable, "-m", name, "doctor", "--json"], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["is_wrong"] is False
+    done = subprocess.run(
+        [sys.executable, "-m", name, "--tyro-print-completion", "bash"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "complete -F" in done.stdout
+    assert "doctor" in done.stdout
