@@ -54,7 +54,6 @@ TESTED_IN = {
     # a façade, and what is met through one
     "": "test_imports.py",
     "authoring": "usd/test_author.py",
-    "__main__": "commands/test_main.py",
     "errors": "test_attachment.py",
     # rooms whose modules are tested by what holds for all of them
     "components.*": "test_all_laws.py",
