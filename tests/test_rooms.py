@@ -116,7 +116,7 @@ TESTED_IN = {
     "omnigraph.node_ports": "graphs/test_registry.py",
     "training.features": "training/test_trained.py",
     "training.report": "training/test_trained.py",
-    "usd.physics.authored": "usd/physics/test_read.py",
+    "usd.authored": "usd/physics/test_read.py",
     "usd.physics.frames": "usd/physics/test_joints.py",
     "usd.physics.mujoco_prims": "usd/test_other_drives.py",
     "usd.physics.parsed": "usd/physics/test_read.py",

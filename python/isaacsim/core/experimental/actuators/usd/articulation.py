@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pxr import Sdf, Usd, UsdPhysics
 
+from .authored import authored
 from .axes import MANY
 
 # active, loaded, defined and not abstract, instances included
@@ -24,8 +25,8 @@ def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
 
 
 def _is_locked(joint: Usd.Prim, axis: str) -> bool:
-    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
-    return bool(low and high) and low.Get() > high.Get()
+    low, high = (authored(joint, f"limit:{axis}:physics:{side}") for side in ("low", "high"))
+    return low is not None and high is not None and low > high
 
 
 def unloaded_payloads(stage: Usd.Stage) -> list[str]:

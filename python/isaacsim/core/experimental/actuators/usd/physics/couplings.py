@@ -9,8 +9,8 @@ from typing import Any
 from pxr import Sdf, Usd
 
 from ...errors import UnsupportedSceneError
+from ..authored import authored
 from ..schema import applied_schemas
-from .authored import authored
 from .joints import hardness
 from .scene import Axis, Mimic
 

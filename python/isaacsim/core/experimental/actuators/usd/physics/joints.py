@@ -6,24 +6,21 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd
 
 from ...errors import UnsupportedSceneError
-from ..articulation import every_prim
+from .. import articulation
+from ..authored import authored as authored_value
 from ..axes import is_angular
 from ..joint_properties import authored, read_property
 from ..schema import applied_schemas
-from .authored import authored as authored_value
 from .frames import Frame, frame
 from .parsed import Parsed
 from .scene import Axis, Loop
 from .tree import WORLD, Branch, Edge
 
-# of joints with several axes, in the order in which they turn and move their body
-_MANY = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 # constraints of MuJoCo that stand on joint prims; they leave nothing free, whatever the prim is
 _CONSTRAINTS = {"MjcEqualityConnectAPI": "ball", "MjcEqualityWeldAPI": "fixed"}
 # how far two frames may be apart that are the same, in metres and radians: USD has single precision
@@ -84,7 +81,8 @@ def read_joints(
                 f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
                 "localRot0, localPos1 and localRot1."
             )
-        axes = _free_axes(prim, kind, joint)
+        free = () if constraint is not None else articulation.axes_of(prim)
+        axes = tuple((name, name[-1] if kind == "d6" else "XYZ"[int(joint.axis)]) for name in free)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
     return _in_stage_order(stage, found)
@@ -251,30 +249,8 @@ def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf
     """Several joints between two bodies act one behind the other as they are authored."""
     if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
         return joints
-    order = {prim.GetPath(): number for number, prim in enumerate(every_prim(stage.GetPseudoRoot()))}
+    order = {prim.GetPath(): number for number, prim in enumerate(articulation.every_prim(stage.GetPseudoRoot()))}
     return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
-
-
-def _free_axes(prim: Usd.Prim, kind: str, joint: Any) -> tuple[tuple[str, str], ...]:
-    """Names of what a joint leaves free, and the letters of their axes."""
-    if kind in ("revolute", "prismatic"):
-        return (("angular" if kind == "revolute" else "linear", "XYZ"[int(joint.axis)]),)
-    if kind != "d6":
-        return ()
-    locked = {name for name in _MANY if _low(prim, name) > _high(prim, name)}
-    return tuple((name, name[-1]) for name in _MANY if name not in locked)
-
-
-def _low(prim: Usd.Prim, axis: str) -> float:
-    return _limit(prim, axis, "low", -math.inf)
-
-
-def _high(prim: Usd.Prim, axis: str) -> float:
-    return _limit(prim, axis, "high", math.inf)
-
-
-def _limit(prim: Usd.Prim, axis: str, side: str, fallback: float) -> float:
-    return authored_value(prim, f"limit:{axis}:physics:{side}", fallback)
 
 
 def _is_driven(prim: Usd.Prim) -> bool:

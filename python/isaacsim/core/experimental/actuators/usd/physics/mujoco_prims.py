@@ -9,7 +9,7 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ..articulation import every_prim
-from .authored import authored
+from ..authored import authored
 from .frames import Places
 from .scene import Axis, Tendon
 from .shapes import Bodies

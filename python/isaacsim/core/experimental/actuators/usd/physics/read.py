@@ -12,8 +12,8 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
 from ..articulation import acceleration_drives
+from ..authored import authored
 from ..units import StageUnits, units_of
-from .authored import authored
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
