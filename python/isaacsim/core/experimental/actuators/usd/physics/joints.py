@@ -14,11 +14,11 @@ from ...errors import UnsupportedSceneError
 from .. import articulation
 from ..authored import authored as authored_value
 from ..axes import is_angular
-from ..joint_properties import authored, read_property
+from ..joint_properties import authored
 from ..schema import applied_schemas
 from .frames import Frame, frame
 from .parsed import Parsed
-from .scene import Axis, Loop
+from .scene import FIELDS, Axis, Loop
 from .tree import WORLD, Branch, Edge
 
 # constraints of MuJoCo that stand on joint prims; they leave nothing free, whatever the prim is
@@ -153,20 +153,12 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     if not axes:
         return
     places = [(axis.joint, axis.usd_name) for axis in axes]
-    fields = {
-        "lower": "lower_limits",
-        "upper": "upper_limits",
-        "drive_stiffness": "stiffnesses",
-        "drive_damping": "dampings",
-        "drive_limit": "max_efforts",
-        "position_target": "position_targets",
-        "velocity_target": "velocity_targets",
-        "max_velocity": "max_velocities",
-    }
-    for field, name in fields.items():
-        for axis, value in zip(axes, read_property(stage, name, places).tolist(), strict=True):
-            setattr(axis, field, value)
-    _read_friction(stage, axes, places)
+    found = {name: authored(stage, name, places) for name in FIELDS}
+    _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
+    for name, field in FIELDS.items():
+        for axis, value in zip(axes, found[name].tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
         if axis.lower > axis.upper:
@@ -269,24 +261,13 @@ def _unit(letter: str) -> Gf.Vec3d:
     return Gf.Vec3d.Axis("XYZ".index(letter))
 
 
-def _read_friction(stage: Usd.Stage, axes: Sequence[Axis], places: Sequence[tuple[str, str]]) -> None:
-    """Friction and armature of axes, by the attributes of newton and PhysX."""
-    static, dynamic = (authored(stage, f"{kind}_frictions", places) for kind in ("static", "dynamic"))
+def _warn_of_frictions(axes: Sequence[Axis], static: np.ndarray, dynamic: np.ndarray) -> None:
     if apart := [axis.joint for axis, gap in zip(axes, np.abs(static - dynamic).tolist(), strict=True) if gap > 0]:
         warnings.warn(
             f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
             "static one. Author the same for both.",
             stacklevel=4,
         )
-    columns = {
-        "friction": np.where(np.isnan(static), dynamic, static),
-        "armature": authored(stage, "armatures", places),
-        "damping": authored(stage, "viscous_frictions", places),
-    }
-    for field, values in columns.items():
-        for axis, value in zip(axes, values.tolist(), strict=True):
-            if not math.isnan(value):
-                setattr(axis, field, value)
 
 
 def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:

@@ -13,6 +13,22 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 
+# properties of joints, see `usd.joint_properties`, and the fields of an axis that have them; the later are the stronger
+FIELDS = {
+    "lower_limits": "lower",
+    "upper_limits": "upper",
+    "armatures": "armature",
+    "dynamic_frictions": "friction",
+    "static_frictions": "friction",
+    "viscous_frictions": "damping",
+    "stiffnesses": "drive_stiffness",
+    "dampings": "drive_damping",
+    "max_efforts": "drive_limit",
+    "position_targets": "position_target",
+    "velocity_targets": "velocity_target",
+    "max_velocities": "max_velocity",
+}
+
 
 @dataclass
 class Axis:
