@@ -173,10 +173,15 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
             )
 
 
+def unit_of(axis: Axis, length: float) -> float:
+    """The unit of positions on a stage, of which `length` is the unit of length [m], in rad or m."""
+    return length if axis.linear else math.radians(1.0)
+
+
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
     """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is."""
     prim = stage.GetPrimAtPath(axis.joint)
-    unit = length if axis.linear else math.radians(1.0)
+    unit = unit_of(axis, length)
     position, velocity = (
         authored_value(prim, f"state:{axis.usd_name}:physics:{name}") for name in ("position", "velocity")
     )
