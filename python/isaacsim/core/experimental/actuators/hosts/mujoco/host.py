@@ -70,7 +70,7 @@ class MujocoHost:
     path that already has a segment `env_0` has it replaced by `env_i`.
 
     Args:
-        source: USD stage in metres, or the scene of a file.
+        source: USD stage, in whatever units, or the scene of a file.
         dt: Physics step [s].
         num_envs: Number of copies.
         strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
@@ -657,11 +657,9 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
 def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
     """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it: below `above` segments."""
     segments = path.strip("/").split("/")
-    if num_envs == 1:
-        pass
-    elif "env_0" in segments:
+    if num_envs > 1 and "env_0" in segments:
         segments[segments.index("env_0")] = f"env_{env}"
-    else:
+    elif num_envs > 1:
         segments[above:above] = ["envs", f"env_{env}"]
     return "/" + "/".join(segments)
 
