@@ -9,6 +9,7 @@ from pxr import Usd
 
 from .articulation import every_prim
 from .joint_properties import authored, axis_of
+from .words import listed
 
 _MUJOCO = "MjcActuator"
 
@@ -24,8 +25,8 @@ def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Seq
     """
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    found = [f"drives of USD, {_listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
-    found += [f"{_MUJOCO} prims, of {_listed(mujoco)}"] if mujoco else []
+    found = [f"drives of USD, {listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
+    found += [f"{_MUJOCO} prims, of {listed(mujoco)}"] if mujoco else []
     first = next(iter([*driven, *mujoco]), None)
     remedy = _remedy(root, first, driven.get(first)) if first else _remedy(root, ".*")
     return (
@@ -68,8 +69,3 @@ def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
 
 def _said(name: str, stiffness: float, damping: float, _largest: float) -> str:
     return f"{name} (stiffness {stiffness:g}, damping {damping:g})"
-
-
-def _listed(what: Sequence[str], most: int = 4) -> str:
-    """A list in words, of bounded length."""
-    return ", ".join(what[:most]) + (f" and {len(what) - most} more" if len(what) > most else "")

@@ -39,10 +39,10 @@ class Collider:
 class Bodies:
     """The bodies that physics moves: their numbers by path, and their frames in the world."""
 
-    def __init__(self, stage: Usd.Stage, paths: Sequence[Sdf.Path], places: Places) -> None:
-        self.numbers = {path: number for number, path in enumerate(paths)}
-        self.frames = [places.of(stage.GetPrimAtPath(path)) for path in paths]
-        if lost := [str(path) for path, one in zip(paths, self.frames, strict=True) if not one.is_finite]:
+    def __init__(self, prims: Sequence[Usd.Prim], places: Places) -> None:
+        self.numbers = {prim.GetPath(): number for number, prim in enumerate(prims)}
+        self.frames = [places.of(prim) for prim in prims]
+        if lost := [str(path) for path, number in self.numbers.items() if not self.frames[number].is_finite]:
             raise UnsupportedSceneError(
                 f"rigid bodies {lost} are nowhere: their places in the world must be finite numbers. Correct the "
                 "xformOps of these prims, or of those above them."
