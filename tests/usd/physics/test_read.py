@@ -215,10 +215,12 @@ def test_armature_of_newton_wins_over_that_of_physx() -> None:
     assert hinge_of(made).armature == pytest.approx(0.25)
 
 
-def test_acceleration_drive_is_named_in_a_warning() -> None:
+@pytest.mark.parametrize("gain", ["stiffness", "damping"])
+@pytest.mark.parametrize(("kind", "axis"), [("Revolute", "angular"), ("Prismatic", "linear"), ("", "rotZ")])
+def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: str) -> None:
     """Its gains mean something else."""
-    made = pendulum()
-    made.drive(HINGE, stiffness=3.0, type="acceleration")
+    made = pendulum(kind=kind)
+    made.drive(HINGE, axis, **{gain: 3.0}, type="acceleration")
     with pytest.warns(UserWarning, match=rf"'acceleration' act as force drives here: {HINGE}\. Author"):
         read_scene(made.stage)
 
@@ -559,7 +561,7 @@ def test_colors_are_encoded_for_display() -> None:
     """USD's are linear."""
     made = SmallStage()
     UsdGeom.Gprim(made.shape("/World/ball", "Sphere")).CreateDisplayColorAttr([Gf.Vec3f(0.25, 0.5, 0.75)])
-    (shape,) = read_scene(made.stage).shapes
+    (shape,) = with_drawn(made.stage, read_scene(made.stage)).shapes
     encoded = [1.055 * value ** (1 / 2.4) - 0.055 for value in (0.25, 0.5, 0.75)]
     assert shape.color == pytest.approx((*encoded, 1.0), rel=1e-3)
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-from ..articulation import acceleration_drives
 from ..authored import authored
 from ..units import StageUnits, units_of
 from ..words import listed
@@ -69,7 +68,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
     flat = [axis for found in axes.values() for axis in found]
     read_values(stage, flat, _in_degrees(stage, parsed))
-    _warn_of_accelerations(stage)
+    _warn_of_accelerations(stage, flat)
     _read_states(stage, branches, axes, joints, bodies, units.length)
     colliders = read_colliders(stage, parsed, bodies, places, units)
     masses = _masses(prims, parsed, colliders, units)
@@ -120,10 +119,13 @@ def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
     return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
 
 
-def _warn_of_accelerations(stage: Usd.Stage) -> None:
-    if accelerated := acceleration_drives(stage):
+def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
+    driven = [axis for axis in axes if axis.drive_stiffness or axis.drive_damping]
+    types = [stage.GetAttributeAtPath(f"{axis.joint}.drive:{axis.usd_name}:physics:type").Get() for axis in driven]
+    accelerated = [axis.joint for axis, kind in zip(driven, types, strict=True) if kind == "acceleration"]
+    if accelerated:
         warnings.warn(
-            f"joint drives of type 'acceleration' act as force drives here: {', '.join(accelerated)}. "
+            f"joint drives of type 'acceleration' act as force drives here: {', '.join(dict.fromkeys(accelerated))}. "
             "Author drive type 'force' with gains in N·m.",
             stacklevel=3,
         )

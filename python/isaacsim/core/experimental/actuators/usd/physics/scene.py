@@ -105,7 +105,8 @@ class Shape:
     quaternion: np.ndarray
     collides: bool
     friction: float
-    color: tuple[float, float, float, float]
+    # known of what is to be drawn
+    color: tuple[float, float, float, float] = (0.5, 0.5, 0.5, 1.0)
     vertices: np.ndarray | None = None
     faces: np.ndarray | None = None
     # bits of what it is, and of what it touches: two shapes touch where a bit of one's first is in the other's second
