@@ -15,6 +15,7 @@ from .. import articulation
 from ..authored import authored as authored_value
 from ..axes import is_angular
 from ..joint_properties import authored
+from ..mjc_actuators import joint_bounds
 from ..schema import applied_schemas
 from .frames import Frame, frame
 from .parsed import Parsed
@@ -287,7 +288,5 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     axis.damping = axis.damping or value("damping")
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle
-    low, high = value("actuatorfrcrange:min"), value("actuatorfrcrange:max")
-    limited = authored_value(prim, "mjc:actuatorfrclimited", "auto") != "false"
-    if low < high and limited and math.isinf(axis.drive_limit):
-        axis.drive_limit = max(abs(low), abs(high))
+    if (efforts := joint_bounds(prim)) and math.isinf(axis.drive_limit):
+        axis.drive_limit = max(map(abs, efforts))

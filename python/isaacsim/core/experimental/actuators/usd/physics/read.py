@@ -12,6 +12,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
 from ..authored import authored
+from ..mjc_actuators import mjc_prims
 from ..units import StageUnits, units_of
 from ..words import listed
 from .couplings import read_mimics
@@ -189,8 +190,9 @@ def _read_states(
 
 def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:
     """Tendons, and the drives that MuJoCo's actuators are; what is neither is named."""
-    actuators = read_actuators(stage, axes)
-    tendons, others = read_tendons(stage, axes, bodies, places)
+    of_joints, along = mjc_prims(stage)
+    actuators = read_actuators(of_joints, axes)
+    tendons, others = read_tendons(along, axes, bodies, places)
     if actuators:
         warnings.warn(
             f"MjcActuator prims that no joint drive stands for do not act: {listed(actuators)}. Drive their joints by "
