@@ -118,7 +118,6 @@ TESTED_IN = {
     "training.report": "training/test_trained.py",
     "usd.authored": "usd/physics/test_read.py",
     "usd.physics.frames": "usd/physics/test_joints.py",
-    "usd.physics.mujoco_prims": "usd/test_other_drives.py",
     "usd.physics.parsed": "usd/physics/test_read.py",
     "usd.physics.robots": "usd/physics/test_read.py",
     "usd.physics.scene": "usd/physics/test_read.py",
