@@ -159,6 +159,8 @@ def test_drive_of_a_joint_does_what_the_actuator_does() -> None:
     mjc_actuator(made, "drive", **position(-2.0), **forces(-3.0, 2.0), armature=0.25)
     (axis,) = read_scene(made.stage).articulations[0].axes
     assert (axis.drive_stiffness, axis.drive_damping, axis.drive_limit, axis.armature) == (40.0, 4.0, 6.0, 1.0)
+    made.drive(HINGE, stiffness=0.0, damping=0.0, maxForce=5.0)
+    assert read_scene(made.stage).articulations[0].axes[0].drive_limit == 5.0
     made = pendulum()
     mjc_actuator(made, "drive", gear=[3.0], **forces(-2.0, 1.0, "ctrl"))
     assert read_scene(made.stage).articulations[0].axes[0].drive_limit == 6.0
