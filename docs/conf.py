@@ -13,7 +13,13 @@ version = release = tomllib.loads((ROOT / "config" / "extension.toml").read_text
 # no date: the same sources give the same pages
 project_copyright = f"{author}. Not affiliated with NVIDIA"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+]
 exclude_patterns = ["_build"]
 add_module_names = False
 toc_object_entries_show_parents = "hide"
