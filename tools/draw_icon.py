@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import matplotlib
 import resvg_py
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
 
 
 def drawn(name: str) -> bytes:
     """Return the PNG of a picture."""
+    from matplotlib.font_manager import findfont
+
     source = str(DATA / f"{name}.svg")
-    font = {"font_files": [str(FONT)], "font_family": "DejaVu Sans", "skip_system_fonts": True}
+    # Matplotlib brings the font
+    font = {"font_files": [findfont("DejaVu Sans")], "font_family": "DejaVu Sans", "skip_system_fonts": True}
     return bytes(resvg_py.svg_to_bytes(svg_path=source, resources_dir=str(DATA), **font))
 
 
