@@ -14,6 +14,7 @@ from ..inspection.inspect import inspect_robots
 from ..inspection.words import pipeline_of
 from ..specs.configs import PDControlConfig
 from .command import Answer, Command, Table
+from .variants import choices
 
 _JOINTS = {
     "robot": "robot",
@@ -48,10 +49,12 @@ class Inspect(Command):
 
     file: tyro.conf.Positional[Path]
     """USD, MJCF (.xml, .mjcf) or URDF file."""
+    variant: tuple[str, ...] = ()
+    """Variants of a USD file to select, SET=CHOICE each."""
 
     def answer(self) -> Answer:
         """See the class."""
-        robots = inspect_robots(self.file)
+        robots = inspect_robots(self.file, choices(self.variant))
         problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
         units = "rad, rad/s, N·m, kg·m² where a joint turns; m, m/s, N, kg where it slides"
         title = f"{robots[0].path}: {units}" if len(robots) == 1 else units

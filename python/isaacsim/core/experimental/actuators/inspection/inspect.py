@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from ..extras import needs
@@ -14,7 +15,7 @@ MODELS = (".xml", ".mjcf", ".urdf")
 """Endings of files that MuJoCo reads by itself."""
 
 
-def inspect_robots(file: str | os.PathLike[str]) -> list[InspectedRobot]:
+def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | None = None) -> list[InspectedRobot]:
     """Return what a file says of its robots: joints, limits, what drives each, and where each value comes from.
 
     Broken actuator prims are told in `problems`, and hide nothing else. Networks are read, as far as they are
@@ -22,10 +23,11 @@ def inspect_robots(file: str | os.PathLike[str]) -> list[InspectedRobot]:
 
     Args:
         file: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file.
+        variants: Variants of a USD file to select, by the names of their sets; None leaves those of the file.
 
     Raises:
         FileNotFoundError: No such file.
-        ValueError: The file cannot be read.
+        ValueError: The file cannot be read, or there is no such variant.
         ModuleNotFoundError: USD or MuJoCo is missing, which the extra `sim` brings.
 
     Example:
@@ -38,8 +40,13 @@ def inspect_robots(file: str | os.PathLike[str]) -> list[InspectedRobot]:
     """
     path = Path(file)
     if path.suffix.lower() in MODELS:
+        if variants:
+            raise ValueError(f"{path}: has no variants, for it is not USD. Leave them out.")
         return robots_of_model(path)
     with needs("a USD file", "usd"):
         from ..usd.stage import open_stage
+        from ..usd.variants import select_variants
 
-    return robots_of_stage(open_stage(path))
+    stage = open_stage(path)
+    select_variants(stage, variants or {})
+    return robots_of_stage(stage)
