@@ -72,7 +72,7 @@ class InspectedJoint:
         axis: `angular` or `linear`, or one of several: `transX` … `rotZ`.
         linear: Whether it slides.
         driven_by: What moves it.
-        driver: Path of the actuator, where it is one.
+        driver: Path of the actuator, where it is one that can be used.
         values: By name: lower_limit, upper_limit, effort_limit, velocity_limit, armature, friction, viscous_friction,
             drive_stiffness, drive_damping.
     """

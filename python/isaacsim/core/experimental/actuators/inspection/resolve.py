@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from ..authoring import motors_of
 from ..hosts.values import as_numpy
 from ..motor_properties import read_property
 from ..pipeline.feedback import feedback_gains
-from ..pipeline.motors import Motor, resolve_motors
+from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
 from ..specs.motors import Motors
 from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
@@ -141,9 +141,7 @@ class _Rows:
     def _limit(self, joint: InspectedJoint) -> Resolved:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
         unit = JOINT_UNITS["effort_limit"][joint.linear]
-        said = [
-            largest_effort(one) if one is not None and one.controller is not None else None for one in (actuator, motor)
-        ]
+        said = [None if one is None else largest_effort(one) for one in (actuator, motor)]
         applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
         rule = "no actuator" if applied is None else self._whose(joint)
         cut = self._applied["effort_limit_sim"].get(joint.name, math.inf)

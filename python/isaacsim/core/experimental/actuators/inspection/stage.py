@@ -93,7 +93,8 @@ def _joint(
     axis = axis_of(stage, path, name)
     linear = not is_angular(axis)
     values = {one: _value(stage, one, (path, axis), linear, problems) for one in _PROPERTIES}
-    driver = next((actuator.path for actuator in actuators if name in actuator.joints), None)
+    usable = (actuator for actuator in actuators if actuator.controller is not None)
+    driver = next((actuator.path for actuator in usable if name in actuator.joints), None)
     by: DrivenBy = "nothing"
     if driver is not None:
         by = "actuator"

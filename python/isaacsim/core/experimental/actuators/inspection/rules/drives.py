@@ -18,9 +18,13 @@ _SAME = 1e-4
 
 
 def undriven_joint(checked: Checked) -> Iterator[Finding]:
-    """A joint that nothing moves hangs; most often its actuator was forgotten, or targets another name."""
+    """A joint that nothing moves hangs; most often its actuator was forgotten, or targets another name.
+
+    Of a joint whose actuator cannot be used, the reason is told instead.
+    """
+    broken = {name for actuator in checked.robot.actuators if actuator.controller is None for name in actuator.joints}
     for joint in checked.robot.joints:
-        if joint.driven_by == "nothing":
+        if joint.driven_by == "nothing" and joint.name not in broken:
             yield Finding(
                 "undriven-joint",
                 "warning",
