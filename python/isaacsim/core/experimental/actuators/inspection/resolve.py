@@ -166,7 +166,7 @@ class _Rows:
     def _whose(self, joint: InspectedJoint) -> str:
         """Which rule decides what drives a joint."""
         if joint.name in self._motors and joint.name in self._actuated:
-            return "configuration: its motor takes the place of actuators of the file, and the drive is off"
+            return "motor of the configuration, and the drive is off"
         if joint.name in self._actuated:
             return "actuator of the file, and the drive is off"
         if self._with_config:

@@ -27,7 +27,7 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
     Args:
         source: The file to be corrected.
         overlay: Where to; a file that is there is replaced.
-        edits: What to say otherwise.
+        edits: What to say otherwise; of a parameter that two of them lower, the smaller value holds.
 
     Raises:
         ValueError: The overlay has no ending of USD, or is the file itself or a layer of it.
@@ -73,8 +73,13 @@ def _apply(stage: Usd.Stage, edit: Edit) -> None:
         value = getattr(to_stage(edit.config, units_of(stage), angular), edit.field)
         described = parameters_of(edit.config)[edit.field]
         spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
-        attribute = Sdf.AttributeSpec(spec, described.attribute, Sdf.ValueTypeNames.Float)
-        attribute.custom, attribute.default = True, value
+        attribute = spec.attributes.get(described.attribute)
+        if attribute is None:
+            attribute = Sdf.AttributeSpec(spec, described.attribute, Sdf.ValueTypeNames.Float)
+            attribute.custom = True
+        elif attribute.default is not None:
+            value = min(value, attribute.default)
+        attribute.default = value
         return
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
     before: Collection[str] = spec.GetInfo("apiSchemas").prependedItems if spec.HasInfo("apiSchemas") else ()

@@ -1,0 +1,75 @@
+"""The linter as a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import lint
+from isaacsim.core.experimental.actuators.inspection.findings import told_apart
+from places import ROBOTS
+from pxr import Usd
+from robot_files import ARM, OF_SHOULDER, edited, number
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    """Are one finding each, and one that is missing an error."""
+    usd, xml = tmp_path / "broken.usda", tmp_path / "broken.xml"
+    usd.write_text("#usda 1.0\ndef {")
+    xml.write_text("<mujoco><worldbody><body/></worldbody></mujoc>")
+    for file in (usd, xml):
+        (finding,) = lint(file)
+        assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
+        assert "\n" not in finding.problem
+    with pytest.raises(FileNotFoundError):
+        lint(tmp_path / "nothing.usda")
+
+
+def test_files_without_robots(tmp_path: Path) -> None:
+    """Are a finding: a converter may have left the schema out."""
+    Usd.Stage.CreateNew(str(tmp_path / "empty.usda")).Save()
+    (finding,) = lint(tmp_path / "empty.usda")
+    assert finding.rule == "no-robot"
+
+
+@pytest.mark.parametrize("dt", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_step_that_is_none_is_refused(dt: float) -> None:
+    """Before anything is read."""
+    with pytest.raises(ValueError, match="dt = "):
+        lint("nothing.usda", dt)
+
+
+def test_what_cannot_be_simulated_is_told_with_a_step(tmp_path: Path) -> None:
+    """The other rules hold nevertheless."""
+    file = edited(
+        tmp_path,
+        number(f"{ARM}/boom", "physics:mass", -1.0),
+        lambda stage: stage.GetPrimAtPath(f"{ARM}/boom").GetAttribute("physics:mass").Set(float("nan")),
+        number(OF_SHOULDER, "newton:kd", 0.0),
+    )
+    assert {finding.rule for finding in lint(file)} == {"undamped"}
+    assert {finding.rule for finding in lint(file, 0.004)} == {"undamped", "not-simulated"}
+
+
+def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:
+    """The problem of the prim is told once."""
+    assert [one.rule for one in lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)] == [
+        "unusable-actuator"
+    ]
+
+
+def test_messages_of_the_parser_are_told_apart() -> None:
+    """Into where, what and the remedy."""
+    assert told_apart("</A/b>.newton:kp = -1 (layer c.usda): must be >= 0. Author a value.") == (
+        "/A/b",
+        "newton:kp = -1 (layer c.usda): must be >= 0.",
+        "Author a value.",
+    )
+    assert told_apart("no path here") == ("", "no path here", "")
+
+
+def test_a_finding_reads_as_one_line() -> None:
+    """For programs that print it."""
+    assert lint(ROBOTS / "pendulum.usda") == []
+    (finding,) = lint("setup.py") if Path("setup.py").exists() else lint(__file__)
+    assert str(finding).startswith("error: <") and str(finding).endswith("[unreadable-file]")
