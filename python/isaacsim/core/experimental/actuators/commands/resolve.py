@@ -17,7 +17,7 @@ _COLUMNS = {
     "property": "property",
     "unit": "unit",
     "file": "file",
-    "config": "configuration",
+    "config": "config",
     "applied": "applied",
     "rule": "by",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,8 +82,7 @@ def _apply(stage: Usd.Stage, edit: Edit) -> None:
         attribute.default = value
         return
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
-    before: Collection[str] = spec.GetInfo("apiSchemas").prependedItems if spec.HasInfo("apiSchemas") else ()
-    applied = Sdf.TokenListOp()
-    applied.prependedItems = [*before, edit.instead]
-    applied.deletedItems = [edit.schema]
+    applied, before = Sdf.TokenListOp(), spec.GetInfo("apiSchemas") if spec.HasInfo("apiSchemas") else None
+    applied.prependedItems = [*(before.prependedItems if before else ()), edit.instead]
+    applied.deletedItems = [*(before.deletedItems if before else ()), edit.schema]
     spec.SetInfo("apiSchemas", applied)
