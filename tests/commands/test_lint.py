@@ -24,14 +24,14 @@ def test_shipped_robots_are_in_order(capsys: pytest.CaptureFixture[str]) -> None
     """All in one call; an empty table is not drawn."""
     files = sorted(map(str, [*ROBOTS.glob("*.usda"), ROBOTS / "arm_2dof.xml"]))
     assert main(["lint", *files]) == 0
-    assert capsys.readouterr().out == f"0 errors and 0 warnings in {len(files)} files.\n"
+    assert capsys.readouterr().out == f"errors: 0, warnings: 0, files: {len(files)}\n"
 
 
 def test_findings_make_it_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A warning too; files are told apart."""
     good, bad = ROBOTS / "pendulum.usda", edited(tmp_path, LOW)
     code, found = said(capsys, good, bad)
-    assert code == 1 and found["notes"] == ["0 errors and 1 warnings in 2 files."]
+    assert code == 1 and found["notes"] == ["errors: 0, warnings: 1, files: 2"]
     (row,) = found["findings"]
     assert (row["file"], row["rule"], row["severity"]) == (str(bad), "limit-above-joint", "warning")
     assert row["where"] == OF_SHOULDER and row["problem"] and row["remedy"].startswith("Lower it to 40")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.commands.main import main
+from isaacsim.core.experimental.actuators.compat.isaac_lab import ImplicitActuatorCfg, to_usd
 from places import ROBOTS
-from robot_files import OF_SHOULDER, edited, number
+from robot_files import ARM, OF_SHOULDER, edited, number
 
 FILE = str(ROBOTS / "arm_2dof.usda")
 
@@ -35,6 +36,18 @@ def test_with_a_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     rows = {(row["joint"], row["property"]): row for row in json.loads(capsys.readouterr().out)["values"]}
     assert [rows["shoulder", "kp"][key] for key in ("file", "config", "applied")] == [200.0, 80.0, 80.0]
     assert rows["shoulder", "actuator_limit"]["applied"] == "inf"
+
+
+def test_groups_of_a_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which it has to keep, and which are no configuration."""
+    groups = {"arm": ImplicitActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=5.0)}
+    file = str(edited(tmp_path, lambda stage: to_usd(groups, stage, ARM, overwrite_existing=True)))
+    assert main(["resolve", file, "--groups", "--json"]) == 0
+    assert {row["group"] for row in json.loads(capsys.readouterr().out)["values"]} == {"arm"}
+    assert main(["resolve", FILE, "--groups"]) == 1
+    assert "isaacLab:actuatorGroups" in capsys.readouterr().err
+    assert main(["resolve", FILE, "--groups", "--config", "motors.json"]) == 1
+    assert "must be one of them" in capsys.readouterr().err
 
 
 def test_what_cannot_be_used_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ class Lint(Command):
             raise ValueError(f"--fix = {self.fix}: corrects one file, {len(files)} are named. Name one.")
         fixed, left = fix(files[0], self.fix, self.dt)
         tables = [_table("fixed", {files[0]: fixed}, files), _table("left", {self.fix: left}, files)]
-        notes = [f"{self.fix} corrects {len(fixed)} of {files[0]}, {len(left)} are left."]
+        notes = [f"{self.fix} lies over {files[0]}: {len(fixed)} corrected, {len(left)} left."]
         if not fixed:
             notes = [f"Nothing that can be corrected without guessing: {self.fix} is not written."]
         return Answer(tables, notes, bool(left))
@@ -76,4 +76,4 @@ def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -
 def _count(found: dict[Path, list[Finding]]) -> str:
     errors = sum(finding.severity == "error" for findings in found.values() for finding in findings)
     warnings = sum(map(len, found.values())) - errors
-    return f"{errors} errors and {warnings} warnings in {len(found)} files."
+    return f"errors: {errors}, warnings: {warnings}, files: {len(found)}"
