@@ -25,9 +25,11 @@ BROKEN = (
 )
 
 
-def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path) -> None:
+def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """All that takes no guess is corrected; the damping that is missing is left."""
-    file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
+    folder = tmp_path / "not the working directory"
+    folder.mkdir()
+    file, overlay = edited(folder, *BROKEN), folder / "fixed.usda"
     before, found = file.read_bytes(), lint(file)
     assert len({finding.rule for finding in found}) == 5
     fixed, left = fix(file, overlay)
@@ -36,6 +38,7 @@ def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path) -> None:
         *("without-effect", "drive-and-actuator", "limit-above-joint", "stall-below-peak")
     }
     assert [finding.rule for finding in left] == ["undamped"] == [finding.rule for finding in lint(overlay)]
+    assert capfd.readouterr().err == "", "USD has nothing to warn of"
 
 
 def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:

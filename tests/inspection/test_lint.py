@@ -8,7 +8,7 @@ import pytest
 from isaacsim.core.experimental.actuators import lint
 from isaacsim.core.experimental.actuators.inspection.findings import told_apart
 from places import ROBOTS
-from pxr import Usd
+from pxr import Sdf, Usd
 from robot_files import ARM, OF_SHOULDER, edited, number
 
 
@@ -56,6 +56,41 @@ def test_of_broken_robots_stability_is_not_asked(tmp_path: Path) -> None:
     assert [one.rule for one in lint(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)), 0.004)] == [
         "unusable-actuator"
     ]
+
+
+def test_a_joint_of_an_unusable_actuator_is_told_once(tmp_path: Path) -> None:
+    """By what is wrong with the actuator, not by the drive that is missing."""
+
+    def bare(stage: Usd.Stage) -> None:
+        stage.GetPrimAtPath(OF_SHOULDER).SetMetadata("apiSchemas", Sdf.TokenListOp())
+
+    assert {finding.rule for finding in lint(edited(tmp_path, bare))} == {"unusable-actuator", "without-effect"}
+
+
+def test_remarks_on_a_file_are_told_once(tmp_path: Path) -> None:
+    """However many robots there are in it."""
+    inertia = '<inertial mass="1" pos="0 0 0" diaginertia="1 1 1"/>'
+    body = f'<body name="{{0}}">{inertia}<joint name="{{0}}" range="-90 90"/></body>'
+    servo = '<intvelocity name="servo_{0}" joint="{0}" kp="5" actrange="-1 1"/>'
+    bodies, servos = ("".join(map(text.format, "ab")) for text in (body, servo))
+    file = tmp_path / "two.xml"
+    file.write_text(f"<mujoco><worldbody>{bodies}</worldbody><actuator>{servos}</actuator></mujoco>")
+    (finding,) = lint(file)
+    assert finding.rule == "without-effect" and "'servo_a'" in finding.problem and "'servo_b'" in finding.problem
+
+
+def test_a_prim_of_no_robot_is_told_once(tmp_path: Path) -> None:
+    """Not by each of the robots that it is not of."""
+    file = tmp_path / "two.usda"
+    stage = Usd.Stage.CreateNew(str(file))
+    for name in ("Left", "Right"):
+        stage.DefinePrim(f"/World/{name}").GetReferences().AddReference(str(ROBOTS / "arm_2dof.usda"), ARM)
+    door = stage.DefinePrim("/World/door", "PhysicsRevoluteJoint")
+    door.GetRelationship("physics:body1").SetTargets([stage.DefinePrim("/World/leaf", "Xform").GetPath()])
+    stage.DefinePrim("/World/Idle", "NewtonActuator").CreateRelationship("newton:targets").SetTargets([door.GetPath()])
+    stage.GetRootLayer().Save()
+    (finding,) = lint(file)
+    assert (finding.rule, finding.where) == ("without-effect", "/World/Idle")
 
 
 def test_messages_of_the_parser_are_told_apart() -> None:

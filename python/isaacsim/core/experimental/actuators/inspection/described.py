@@ -99,7 +99,8 @@ class InspectedRobot:
         joints: In the order of `dof_names`.
         actuators: Of the prims or of MuJoCo, in the order of the file.
         problems: What makes actuator prims unusable, one line each.
-        remarks: What has no effect, or cannot be told; one line each.
+        remarks: What has no effect, or cannot be told; one line each. Those on a whole MJCF or URDF file are of its
+            first robot.
     """
 
     path: str

@@ -38,7 +38,7 @@ def robots_of_model(path: Path) -> list[InspectedRobot]:
         scene = read_file(path)
     remarks = tuple(str(warning.message).removeprefix(f"{path}: ") for warning in caught)
     others, led = other_actuators(scene.spec), followers(scene.spec)
-    robots = []
+    robots: list[InspectedRobot] = []
     for articulation in scene.articulations:
         axes, file = articulation.axes, path.name
         motors = {axis.name: motor for axis in axes if (motor := _motor(scene.motors, axis.name)) is not None}
@@ -48,7 +48,9 @@ def robots_of_model(path: Path) -> list[InspectedRobot]:
             driver = axis.name if axis.name in motors else others.get(axis.name)
             by: DrivenBy = "MJCF actuator" if driver else "another joint" if axis.name in led else "nothing"
             joints.append(_joint(axis, by, driver, file))
-        robots.append(InspectedRobot(articulation.path, tuple(joints), actuators, (), remarks))
+        # what is remarked on the file is told once
+        of_file = () if robots else remarks
+        robots.append(InspectedRobot(articulation.path, tuple(joints), actuators, (), of_file))
     return robots
 
 
