@@ -51,6 +51,16 @@ def test_mjcf_says_the_same_as_usd() -> None:
     assert mjcf.joint("shoulder").values["armature"].source == "default"
 
 
+def test_motors_of_mjcf_drive_without_gains(tmp_path: Path) -> None:
+    """What passes an effort on is an actuator, too."""
+    servo, motor = '<position name="shoulder_servo" joint="shoulder" kp="200" kv="20"', '<motor joint="shoulder"'
+    file = tmp_path / "arm.xml"
+    file.write_text((ROBOTS / "arm_2dof.xml").read_text().replace(servo, motor))
+    robot = robot_of(file)
+    assert robot.joint("shoulder").driven_by == "MJCF actuator"
+    assert robot.actuators[0].pipeline == "PD(kp=0, kd=0) → max effort 60"
+
+
 def test_urdf_has_limits_and_no_drives(tmp_path: Path) -> None:
     """A joint of it is driven by nothing."""
     file = tmp_path / "arm.urdf"

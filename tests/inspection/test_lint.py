@@ -20,7 +20,8 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     for file in (usd, xml):
         (finding,) = lint(file)
         assert (finding.rule, finding.severity, finding.where) == ("unreadable-file", "error", str(file))
-        assert "\n" not in finding.problem
+        assert "\n" not in finding.problem and not finding.problem.startswith(str(file))
+        assert finding.remedy
     with pytest.raises(FileNotFoundError):
         lint(tmp_path / "nothing.usda")
 

@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from .findings import Finding
+from .findings import Finding, told_apart
 from .inspect import inspect_robots
 from .opened import stabilities
 from .rules.rule import Checked
@@ -40,15 +40,8 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
     try:
         robots = inspect_robots(path)
     except ValueError as error:
-        return [
-            Finding(
-                "unreadable-file",
-                "error",
-                str(path),
-                " ".join(str(error).split()),
-                "Correct the file, or convert it anew.",
-            )
-        ]
+        _, problem, remedy = told_apart(" ".join(str(error).split()).removeprefix(f"{path}: "))
+        return [Finding("unreadable-file", "error", str(path), problem, remedy)]
     if not robots:
         problem = "no prim has PhysicsArticulationRootAPI, or no body has a joint, so that there is no robot."
         return [Finding("no-robot", "error", str(path), problem, "Apply the schema to the robot's root.")]

@@ -37,11 +37,13 @@ def robots_of_model(path: Path) -> list[InspectedRobot]:
         warnings.simplefilter("always")
         scene = read_file(path)
     remarks = tuple(str(warning.message).removeprefix(f"{path}: ") for warning in caught)
+    # the motors of a URDF file stand for its limits: it has no actuators
+    in_file = {} if _is_urdf(path) else scene.motors
     others, led = other_actuators(scene.spec), followers(scene.spec)
     robots: list[InspectedRobot] = []
     for articulation in scene.articulations:
         axes, file = articulation.axes, path.name
-        motors = {axis.name: motor for axis in axes if (motor := _motor(scene.motors, axis.name)) is not None}
+        motors = {axis.name: motor for axis in axes if (motor := _motor(in_file, axis.name)) is not None}
         actuators = tuple(_actuator(axis, motors[axis.name], file) for axis in axes if axis.name in motors)
         joints = []
         for axis in axes:
@@ -55,9 +57,14 @@ def robots_of_model(path: Path) -> list[InspectedRobot]:
 
 
 def _motor(motors: Mapping[str, MotorConfig], joint: str) -> MotorConfig | None:
-    """The motor of a joint; of a URDF joint, one without gains stands for no actuator."""
-    found = next((motor for pattern, motor in motors.items() if re.fullmatch(pattern, joint)), None)
-    return found if found is not None and any(vars(found.controller).values()) else None
+    """The motor of a joint; None where it has none."""
+    return next((motor for pattern, motor in motors.items() if re.fullmatch(pattern, joint)), None)
+
+
+def _is_urdf(path: Path) -> bool:
+    """Whether a file is URDF, as far as it can be read at all; its endings say nothing."""
+    found = re.search(rb"<(robot|mujoco)\b", path.read_bytes())
+    return found is not None and found[1] == b"robot"
 
 
 def _actuator(axis: Any, motor: MotorConfig, file: str) -> InspectedActuator:
