@@ -48,8 +48,8 @@ class Screen(Protocol):
 class View:
     """A live view of a simulation; `Simulation.view` makes one.
 
-    What is asked for on the page or in the window happens in `sync`, in the thread of the loop, and nowhere else. A page
-    that is closed stops nothing, and a pause ends with it.
+    What is asked for on the page or in the window happens in `sync`, in the thread of the loop, and nowhere else. A
+    page that is closed stops nothing, and a pause ends with it.
 
     Args:
         sim: The simulation, which plays.
@@ -117,7 +117,7 @@ class View:
                 left -= steps
                 owed -= steps * dt
             elif realtime:
-                time.sleep(min(dt - owed, _PERIOD))
+                time.sleep(max(0.0, min(dt - owed, _PERIOD)))
         self._show()
 
     def close(self) -> None:
@@ -170,9 +170,7 @@ class View:
             screen.show(self._live, self.paused)
 
 
-def open_view(
-    sim: Any, host: Any, native: bool | None, address: tuple[str, int], open_browser: bool | None
-) -> View:
+def open_view(sim: Any, host: Any, native: bool | None, address: tuple[str, int], open_browser: bool | None) -> View:
     """See `Simulation.view`."""
     from ..hosts.mujoco.picture import has_display
 

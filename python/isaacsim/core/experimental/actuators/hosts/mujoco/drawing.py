@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
-from .model import LOOK
-from .picture import bounds, is_shown, lay_ground, robots_of
+from .picture import box_of, is_shown, lay_ground, points_of, robots_of
 
 if TYPE_CHECKING:
     from .host import MujocoHost
@@ -64,7 +63,7 @@ class Drawing:
         """What is drawn, but for planes."""
         host.pose(self.model, self.data)
         mujoco.mj_kinematics(self.model, self.data)
-        self.box = bounds(self.model, self.data, robots)
+        self.box = box_of(points_of(self.model, self.data, robots))
         """Lower and upper corner of the robots in the world at first [m]."""
         lay_ground(self.model, self.box)
         planes = self.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
@@ -92,7 +91,7 @@ class Drawing:
 def _pieces(model: mujoco.MjModel, robots: np.ndarray) -> Iterator[Piece]:
     """What is drawn of each body, by colour."""
     found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, np.ndarray]]] = {}
-    for geom in np.flatnonzero(is_shown(model)):
+    for geom in np.flatnonzero(is_shown(model)).tolist():
         triangles = _triangles(model, geom)
         if triangles is not None:
             vertices, faces = triangles
@@ -111,7 +110,7 @@ def _color(model: mujoco.MjModel, geom: int) -> tuple[float, ...]:
     """As MuJoCo chooses it: that of the material, unless the geometry has one of its own."""
     material, own = model.geom_matid[geom], model.geom_rgba[geom]
     is_plain = np.allclose(own, [0.5, 0.5, 0.5, 1.0])
-    return tuple((model.mat_rgba[material] if material >= 0 and is_plain else own).round(3).tolist())
+    return tuple((model.mat_rgba[material] if material >= 0 and is_plain else own).astype(float).round(3).tolist())
 
 
 def _triangles(model: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray] | None:

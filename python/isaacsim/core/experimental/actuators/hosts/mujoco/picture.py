@@ -59,7 +59,8 @@ def render(
             "MuJoCo draws to a display here and there is none. Install EGL (Debian: libegl1, libgl1-mesa-dri), and "
             "set the environment variable MUJOCO_GL=egl where mujoco is imported before this package."
         )
-    box = bounds(model, data, robots_of(host))
+    points = points_of(model, data, robots_of(host))
+    box = box_of(points)
     lay_ground(model, box)
     mujoco.mj_kinematics(model, data)
     mujoco.mj_camlight(model, data)
@@ -67,7 +68,7 @@ def render(
     mujoco.mjv_defaultFreeCamera(model, camera)
     camera.azimuth, camera.elevation = azimuth, elevation
     camera.lookat[:] = box.mean(axis=0) if lookat is None else lookat
-    fitted = _distance(box - camera.lookat, azimuth, elevation, model.vis.global_.fovy, width / height)
+    fitted = _distance(points - camera.lookat, azimuth, elevation, model.vis.global_.fovy, width / height)
     camera.distance = fitted if distance is None else distance
     # the default buffer is smaller than many pictures
     model.vis.global_.offwidth = max(model.vis.global_.offwidth, width)
@@ -89,13 +90,17 @@ def is_shown(model: mujoco.MjModel) -> np.ndarray:
     return (model.geom_group < SHOWN_GROUPS) & (model.geom_rgba[:, 3] * alpha > 0)
 
 
-def bounds(model: mujoco.MjModel, data: mujoco.MjData, bodies: np.ndarray) -> np.ndarray:
-    """Lower and upper corner [m] of what is drawn of some bodies, `(2, 3)`; planes do not count."""
+def points_of(model: mujoco.MjModel, data: mujoco.MjData, bodies: np.ndarray) -> np.ndarray:
+    """Points [m] that span what is drawn of some bodies, `(points, 3)`; planes do not count."""
     seen = is_shown(model) & np.isin(model.geom_bodyid, bodies) & (model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
     if not seen.any():
         return np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]])
-    corners = np.concatenate([_corners(model, data, geom) for geom in np.flatnonzero(seen)])
-    return np.array([corners.min(axis=0), corners.max(axis=0)])
+    return np.concatenate([_corners(model, data, geom) for geom in np.flatnonzero(seen).tolist()])
+
+
+def box_of(points: np.ndarray) -> np.ndarray:
+    """Lower and upper corner of the box around points, `(2, 3)`."""
+    return np.array([points.min(axis=0), points.max(axis=0)])
 
 
 def _corners(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> np.ndarray:
@@ -124,12 +129,11 @@ def lay_ground(model: mujoco.MjModel, box: np.ndarray) -> None:
         model.geom_pos[ground[0], 2] = min(0.0, float(box[0, 2])) - _BELOW * size
 
 
-def _distance(corners: np.ndarray, azimuth: float, elevation: float, fovy: float, aspect: float) -> float:
-    """How far a camera has to be from what it looks at for a box around it, by two corners from there, to be in it."""
+def _distance(points: np.ndarray, azimuth: float, elevation: float, fovy: float, aspect: float) -> float:
+    """How far a camera has to be from what it looks at to see points, which are given from there."""
     turn, tilt = np.radians([azimuth, elevation])
     ahead = np.array([np.cos(tilt) * np.cos(turn), np.cos(tilt) * np.sin(turn), np.sin(tilt)])
     right = np.array([np.sin(turn), -np.cos(turn), 0.0])
-    points = np.stack(np.meshgrid(*corners.T), axis=-1).reshape(-1, 3)
     high = _FILLED * math.tan(math.radians(fovy) / 2)
     wide = np.maximum(np.abs(points @ right) / (high * aspect), np.abs(points @ np.cross(right, ahead)) / high)
     return float((wide - points @ ahead).max())
