@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from isaacsim.core.experimental.actuators.hosts.current import current_host, current_stage
+from isaacsim.core.experimental.actuators.hosts.mujoco import picture
 from places import REPOSITORY, ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
@@ -731,6 +732,63 @@ def test_camera_can_be_placed(sim: Simulation) -> None:
     here = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=0.0, elevation=-10.0)
     there = sim.render(160, 120, lookat=(0, 0, 1), distance=3.0, azimuth=90.0, elevation=-10.0)
     assert (here != there).any()
+
+
+@needs_egl
+@pytest.mark.parametrize("name", ["pendulum", "franka_panda", "anymal_c", "unitree_g1"])
+def test_picture_is_filled_by_the_robot(name: str) -> None:
+    """Whatever its size, and whether it stands on a plane or on none; there is a grid below it."""
+    with Simulation(ROBOTS / f"{name}.usda") as sim:
+        sim.play()
+        drawn = sim._host.drawn()
+        # they may go on outside
+        drawn.light_castshadow[:] = False
+        shown = sim.render(320, 240).astype(int)
+        ground = [geom for geom in range(drawn.ngeom) if drawn.geom_type[geom] == picture.mujoco.mjtGeom.mjGEOM_PLANE]
+        assert len(ground) == 1 and drawn.geom_matid[ground[0]] >= 0
+        drawn.geom_rgba[np.arange(drawn.ngeom) != ground[0], 3] = 0.0
+        # without robots the same camera, which nothing but these sees
+        is_shown = lambda model: np.arange(model.ngeom) != ground[0]  # noqa: E731
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(picture, "is_shown", is_shown)
+            empty = sim.render(320, 240).astype(int)
+    rows, columns = np.nonzero(np.abs(shown - empty).max(axis=2) > 25)
+    assert max(np.ptp(rows) / 240, np.ptp(columns) / 320) > 0.6
+    assert min(rows.min(), 239 - rows.max(), columns.min(), 319 - columns.max()) >= 3
+    # fields of the ground, in the lower half
+    assert len(np.unique(empty[200].round(-1), axis=0)) > 2
+
+
+# MuJoCo's own
+
+
+def test_model_and_data_are_those_of_the_simulation(batch: Simulation) -> None:
+    """MuJoCo steps them as the simulation does, with the gains its drives have."""
+    robots = batch.articulation("/World/Arm")
+    robots.set_dof_gains(50.0, 5.0)
+    robots.set_dof_position_targets([[0.0, 0.0], [0.5, 0.2], [0.0, 0.0]])
+    data, model = batch.data(1), batch.model
+    np.testing.assert_array_equal(data.qpos, batch._host._qpos[1])
+    for _ in range(20):
+        picture.mujoco.mj_step(model, data)
+    batch.step(20)
+    np.testing.assert_allclose(data.qpos, batch.data(1).qpos, rtol=0, atol=1e-12)
+
+
+def test_model_and_data_are_copies(batch: Simulation) -> None:
+    """What is changed in them does not reach physics."""
+    before = batch.data(0).qpos.copy()
+    batch.data(0).qpos[:] = 9.0
+    batch.model.opt.gravity[:] = 100.0
+    np.testing.assert_array_equal(batch.data(0).qpos, before)
+    assert batch.model.opt.gravity[2] == pytest.approx(-9.81, abs=1e-3)
+
+
+@pytest.mark.parametrize("ask", [lambda sim: sim.model, lambda sim: sim.data(), lambda sim: sim.render()])
+def test_model_data_and_picture_are_there_when_physics_runs(sim: Simulation, ask: Callable) -> None:
+    """Not before."""
+    with pytest.raises(HostError, match=r"physics is not running: call play\(\)"):
+        ask(sim)
 
 
 @needs_egl

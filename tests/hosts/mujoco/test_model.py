@@ -424,7 +424,8 @@ def test_what_only_shows_is_read_for_pictures_only() -> None:
     made = SmallStage()
     made.mesh("/World/floor", [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [[0, 1, 2, 3]], collides=False)
     host = running(made.stage)
-    assert (host.model.ngeom, host.picture()[0].ngeom) == (0, 1)
+    # and the ground below it
+    assert (host.model.ngeom, host.drawn().ngeom) == (0, 2)
 
 
 def test_disabled_collider_does_not_collide() -> None:

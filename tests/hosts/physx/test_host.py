@@ -177,7 +177,7 @@ def test_several_environments_are_refused() -> None:
 
 def test_pictures_are_refused(swing) -> None:
     """With the engine that draws them."""
-    with pytest.raises(HostError, match=r"engine = 'physx': draws no pictures\. Use engine='mujoco'"):
+    with pytest.raises(HostError, match=r"engine = 'physx': has no render\. Use engine='mujoco'"):
         swing[0].render()
 
 

@@ -51,6 +51,7 @@ _OTHERS = {
     "Simulation": "simulation",
     "Stability": "stability.table",
     "Uniform": "specs.distributions",
+    "View": "viewing.view",
     "add_actuator": "authoring",
     "add_motors": "authoring",
     "allow_checkpoints": "networks.trust",

@@ -79,6 +79,7 @@ from .stability.table import JointStability as JointStability
 from .stability.table import RobotStability as RobotStability
 from .stability.table import Stability as Stability
 from .stability.table import stability_of as stability_of
+from .viewing.view import View as View
 
 ClampingBase = Clamping
 DriveBase = Controller
@@ -150,6 +151,7 @@ __all__ = [
     "Simulation",
     "Stability",
     "Uniform",
+    "View",
     "add_actuator",
     "add_motors",
     "allow_checkpoints",

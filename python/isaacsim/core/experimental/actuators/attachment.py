@@ -7,6 +7,7 @@ stepping resumed; with every stop all of that is void.
 from __future__ import annotations
 
 import functools
+import itertools
 import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -26,6 +27,14 @@ from .motor_properties import DrawnProperties, JointValues, forget_properties, r
 from .pipeline.assembly import Assembly
 
 _INFINITY = float("inf")
+_numbers = itertools.count()
+_open: weakref.WeakSet[Attachment] = weakref.WeakSet()
+
+
+def attached_to(bus: PhysicsBus) -> list[Any]:
+    """The wrappers that are attached to the physics of this bus, as they were made."""
+    found = sorted((one for one in _open if one.bus is bus and not one.closed), key=lambda one: one.number)
+    return [owner for one in found if (owner := one.owner) is not None]
 
 
 class Steppable(Protocol):
@@ -86,6 +95,19 @@ class Attachment:
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
         self._holds_drives = False
+        self.number = next(_numbers)
+        """Grows from one to the next that is made."""
+        _open.add(self)
+
+    @property
+    def bus(self) -> PhysicsBus:
+        """Events of the physics."""
+        return self._bus
+
+    @property
+    def owner(self) -> Steppable | None:
+        """The wrapper, while it lives."""
+        return self._owner()
 
     @property
     def articulation(self) -> ArticulationPort:

@@ -17,6 +17,7 @@ LIBRARIES = {
     "parquet": ("pyarrow",),
     "examples": ("matplotlib", "rich"),
     "cli": (*_USD, "mujoco", "tyro", "matplotlib", "rich"),
+    "view": (*_USD, "mujoco", "viser"),
     "train": ("torch", "matplotlib", "rich"),
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),

@@ -7,12 +7,15 @@ import operator
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .errors import HostError, no_copy
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
+
+if TYPE_CHECKING:
+    from .viewing.view import View
 
 try:
     # USD learns schemas before the first stage is opened, or never
@@ -131,6 +134,37 @@ class Simulation:
         """Whether physics runs."""
         return self._host.playing
 
+    @property
+    def model(self) -> Any:
+        """MuJoCo's `MjModel` of environment 0 as it is now, gains of drives included: a copy.
+
+        For MuJoCo's functions together with `data`. Physics knows nothing of what is changed in it; joints and links
+        are set by `Articulation`, everything else before `play`, in the file.
+
+        Raises:
+            HostError: Called before `play`, or the simulator is not MuJoCo.
+        """
+        return self._mujoco("model").model_now()
+
+    def data(self, env: int = 0) -> Any:
+        """Return MuJoCo's `MjData` of an environment as it is now, everything derived computed: a copy.
+
+        Args:
+            env: Which environment.
+
+        Raises:
+            HostError: Called before `play`, or the simulator is not MuJoCo.
+            ValueError: There is no such environment.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import Simulation
+            >>> with Simulation("data/robots/arm_2dof.xml") as sim:
+            ...     sim.play()
+            ...     print(sim.model.nq, sim.data().body("carriage").xpos)
+            2 [0.5 0.  0.8]
+        """
+        return self._mujoco("data").data(env)
+
     def articulation(self, paths: str | Sequence[str]) -> Any:
         """The robots at `paths`, see `Articulation`."""
         return self._host.articulation(paths)
@@ -175,7 +209,7 @@ class Simulation:
         opened.leave(self)
 
     def render(self, width: int = 1280, height: int = 720, *, env: int = 0, **camera: Any) -> Any:
-        """Return a picture, uint8, shape `(height, width, 3)`.
+        """Return a picture, uint8, shape `(height, width, 3)`; the robots fill it unless the camera is placed.
 
         Args:
             width: Pixels.
@@ -186,12 +220,55 @@ class Simulation:
         Raises:
             HostError: Called before `play`, or the simulator is not MuJoCo.
         """
-        if self.engine != "mujoco":
-            raise HostError(f"engine = {self.engine!r}: draws no pictures. Use engine='mujoco' for them.")
+        host = self._mujoco("render")
         from .hosts.mujoco.picture import render
 
-        model, data = self._host.picture(env)
-        return render(model, data, width, height, **camera)
+        return render(host, env, width, height, **camera)
+
+    def view(
+        self,
+        native: bool | None = None,
+        port: int = 8080,
+        open_browser: bool | None = None,
+        *,
+        host: str = "127.0.0.1",
+    ) -> View:
+        """Show the simulation while it runs: MuJoCo's own viewer where there is a display, else a web page.
+
+        Both show the robots and, translucent, where their position targets would have them. The page shows besides what
+        each motor does within its limits, and has sliders for targets and gains; the extra `view` brings it. Wrappers
+        are found by themselves.
+
+        Args:
+            native: Whether in MuJoCo's viewer; None means where there is a display.
+            port: Of the page; the next that is free is taken where it is in use.
+            open_browser: Whether to open the page in a browser; None means where there is a display. Its address is
+                printed otherwise.
+            host: Address that the page is served at; whoever reaches it can move the robots.
+
+        Raises:
+            HostError: Called before `play`, the simulator is not MuJoCo, or there is no display for `native = True`.
+            ModuleNotFoundError: The extra `view` is not installed.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+            >>> with Simulation("data/robots/arm_2dof.usda") as sim:
+            ...     sim.play()
+            ...     actuators = ArticulationActuators("/World/Arm")
+            ...     with sim.view(native=False) as view:
+            ...         view.run(seconds=0.5)
+            live view: http://127.0.0.1:...
+        """
+        simulator = self._mujoco("view")
+        from .viewing.view import open_view
+
+        return open_view(self, simulator, native, (host, port), open_browser)
+
+    def _mujoco(self, what: str) -> Any:
+        """The host, where it is MuJoCo."""
+        if self.engine != "mujoco":
+            raise HostError(f"engine = {self.engine!r}: has no {what}. Use engine='mujoco' for it.")
+        return self._host
 
     def __enter__(self) -> Self:
         return self

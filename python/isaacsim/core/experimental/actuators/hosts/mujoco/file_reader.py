@@ -24,7 +24,6 @@ from ...specs.linear_actuators import Law
 from ...usd.physics.inertias import SCREW
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
-from .model import add_look
 from .model_actuators import actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
 from .urdf import Urdf, prepare
 
@@ -164,7 +163,6 @@ def _complete(spec: Any, urdf: Urdf) -> None:
             # pictures show what is made to be seen
             if geom.contype and any(not other.contype for other in shapes):
                 geom.group = 3
-    add_look(spec)
 
 
 def _compiled(path: Path, spec: Any) -> Any:

@@ -206,18 +206,35 @@ class MujocoHost:
         mujoco.mj_forward(self._batch.get_model(env), data)
         return data
 
-    def picture(self, env: int = 0) -> tuple[mujoco.MjModel, mujoco.MjData]:
-        """A model with all that is to be seen, and its data as one environment is; physics goes without the former."""
-        now = self.data(env)
+    def drawn(self) -> mujoco.MjModel:
+        """A model with all that is to be seen; physics goes without it."""
         if self._drawn is None:
-            self._drawn, _ = build_model(self._seen(), self.dt)
-        seen = mujoco.MjData(self._drawn)
-        seen.qpos[:] = now.qpos
+            self._drawn, _ = build_model(self._seen(), self.dt, look=True)
+        return self._drawn
+
+    def pose(self, drawn: mujoco.MjModel, seen: mujoco.MjData, env: int = 0) -> None:
+        """Put positions, and the fixed bases of a drawn model, where one environment has them."""
+        if self._batch is None:
+            raise HostError("physics is not running: call play() first.")
+        env = int(resolve_indices(env, self.num_envs, "environment")[0])
+        seen.qpos[:] = self._qpos[env]
         for name in ("body_pos", "body_quat"):
-            getattr(self._drawn, name)[:] = self._fields.read(name)[env]
-        for compute in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_camlight):
-            compute(self._drawn, seen)
-        return self._drawn, seen
+            getattr(drawn, name)[:] = self._fields.read(name)[env]
+
+    def bodies_of(self) -> dict[str, np.ndarray]:
+        """MuJoCo's bodies of each articulation, by its path in the prototype."""
+        return {path: layout.bodies for path, layout in self._layouts.items()}
+
+    @property
+    def position_columns(self) -> np.ndarray:
+        """Where the positions of an environment's axes stand in `qpos`, in the order of the mirrors."""
+        return self._address.position
+
+    def model_now(self, env: int = 0) -> mujoco.MjModel:
+        """A copy of one environment's MuJoCo model as it is."""
+        if self._batch is None:
+            raise HostError("physics is not running: call play() first.")
+        return self._batch.get_model(int(resolve_indices(env, self.num_envs, "environment")[0]))
 
     # backend of the articulations
 

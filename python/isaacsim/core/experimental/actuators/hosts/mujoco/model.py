@@ -26,8 +26,12 @@ _GEOMETRIES = {
     "BOX": mujoco.mjtGeom.mjGEOM_BOX,
     "MESH": mujoco.mjtGeom.mjGEOM_MESH,
 }
-# half extents [m] at which an infinite plane is drawn
-_PLANE_SIZE = [50.0, 50.0, 0.1]
+# without ends, and how far apart [m] the lines are that MuJoCo draws in
+_PLANE_SIZE = [0.0, 0.0, 0.1]
+# names of what is added for pictures, and its colours: of the ground those of its fields and of its lines
+LOOK = "#look"
+_SKY, _HORIZON = [0.72, 0.82, 0.92], [0.95, 0.96, 0.97]
+_GROUND = [0.80, 0.82, 0.84], [0.76, 0.78, 0.80], [0.60, 0.63, 0.66]
 # how far apart [m] the two points are that a hinge that closes a loop keeps together
 _HINGE_SPAN = 0.1
 # a group of geometry that pictures leave out
@@ -50,9 +54,13 @@ class DriveAddress(AxisAddress):
     velocity_drive: np.ndarray
 
 
-def build_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -> tuple[mujoco.MjModel, DriveAddress]:
-    """Return the compiled model of `scene`, and where its axes stand; see `describe_model`."""
+def build_model(
+    scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False
+) -> tuple[mujoco.MjModel, DriveAddress]:
+    """Return the compiled model of `scene`, and where its axes stand; see `describe_model`, and `add_look`."""
     spec, names = describe_model(scene, dt, contact_links)
+    if look:
+        add_look(spec)
     handler = mujoco.get_mju_user_warning()
     if scene.spec is not None:
         # what MuJoCo warns of was told when the file was read
@@ -124,7 +132,6 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
     for pair in scene.no_contact:
         a, b = (scene.bodies[number].path if number >= 0 else "world" for number in pair)
         spec.add_exclude(bodyname1=a, bodyname2=b)
-    add_look(spec)
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
@@ -292,13 +299,38 @@ def _add_shape(spec: Any, handle: Any, shape: Shape, name: str) -> None:
 
 
 def add_look(spec: Any) -> None:
-    """Sky, light and floor pattern for rendered pictures; physics does not see them."""
-    sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
-    spec.add_texture(name="sky", **sky, rgb1=[0.96, 0.97, 0.98], rgb2=[0.72, 0.80, 0.88], width=256, height=256)
+    """Sky, light and ground for rendered pictures, where a file has none; physics does without."""
+    if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
+        sky = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_GRADIENT, "type": mujoco.mjtTexture.mjTEXTURE_SKYBOX}
+        spec.add_texture(name=f"{LOOK}/sky", **sky, rgb1=_SKY, rgb2=_HORIZON, width=256, height=1536)
+        spec.visual.rgba.haze = [*_HORIZON, 1.0]
     spec.visual.quality.shadowsize = 8192
     spec.visual.quality.offsamples = 8
-    spec.visual.headlight.ambient = [0.3, 0.3, 0.3]
-    spec.worldbody.add_light(pos=[2, -2, 6], dir=[-0.3, 0.3, -0.9], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    headlight, plain = spec.visual.headlight, _PLAIN.visual.headlight
+    if np.array_equal([headlight.ambient, headlight.diffuse], [plain.ambient, plain.diffuse]):
+        headlight.ambient, headlight.diffuse = [0.35] * 3, [0.35] * 3
+    lights = [light for body in spec.bodies for light in body.lights]
+    if not lights:
+        # narrower, and the ground would throw shadows on itself
+        spec.visual.map.shadowclip = 3.0
+        spec.worldbody.add_light(
+            name=LOOK, dir=[-0.35, 0.35, -0.87], type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=[0.6] * 3
+        )
+    grid = {"builtin": mujoco.mjtBuiltin.mjBUILTIN_CHECKER, "mark": mujoco.mjtMark.mjMARK_EDGE}
+    kind = {"type": mujoco.mjtTexture.mjTEXTURE_2D, "width": 512, "height": 512}
+    spec.add_texture(name=LOOK, **grid, **kind, rgb1=_GROUND[0], rgb2=_GROUND[1], markrgb=_GROUND[2])
+    roles = [""] * len(spec.add_material(name=LOOK, texuniform=True, texrepeat=[1.0, 1.0], reflectance=0.0).textures)
+    roles[mujoco.mjtTextureRole.mjTEXROLE_RGB] = LOOK
+    spec.material(LOOK).textures = roles
+    planes = [geom for body in spec.bodies for geom in body.geoms if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    for plane in planes:
+        if not plane.material:
+            plane.material, plane.rgba = LOOK, _PLAIN.default.geom.rgba
+    if not planes:
+        # `picture` puts it where the robots stand
+        spec.worldbody.add_geom(
+            name=LOOK, type=mujoco.mjtGeom.mjGEOM_PLANE, size=_PLANE_SIZE, material=LOOK, contype=0, conaffinity=0
+        )
 
 
 def _addresses(model: mujoco.MjModel, names: list[str]) -> DriveAddress:

@@ -1,0 +1,196 @@
+"""What a viewer shows of one environment, as plain arrays: bodies as triangles, where they are, where they shall be."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import mujoco
+import numpy as np
+
+from .picture import box_of, is_shown, lay_ground, points_of, robots_of
+
+if TYPE_CHECKING:
+    from .host import MujocoHost
+
+# corners around what is round, and across a half of it
+_AROUND, _ACROSS = 32, 9
+# edges [rad] sharper than that are drawn as such
+_SHARP = math.radians(35)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """All of one colour that is fixed to a body.
+
+    Args:
+        body: Number of the body, a row of the poses.
+        robot: Whether it is part of a robot.
+        color: Red, green, blue and opacity, 0 … 1.
+        vertices: In the frame of the body [m], `(points, 3)`; two for one point where its normals differ.
+        faces: Numbers of the vertices of triangles, `(faces, 3)`.
+    """
+
+    body: int
+    robot: bool
+    color: tuple[float, float, float, float]
+    vertices: np.ndarray
+    faces: np.ndarray
+
+
+class Drawing:
+    """What is to be seen of a simulation.
+
+    Args:
+        host: The simulation, which plays.
+    """
+
+    def __init__(self, host: MujocoHost) -> None:
+        self._host = host
+        self.model = host.drawn()
+        """The drawn model."""
+        self.data, self.shadow = mujoco.MjData(self.model), mujoco.MjData(self.model)
+        """Data of that model as `poses` and `target_poses` left them."""
+        robots = robots_of(host)
+        self.robots = {path: bodies.tolist() for path, bodies in host.bodies_of().items()}
+        """Bodies of each robot, by its path in the prototype."""
+        self.pieces = list(_pieces(self.model, robots))
+        """What is drawn, but for planes."""
+        host.pose(self.model, self.data)
+        mujoco.mj_kinematics(self.model, self.data)
+        self.box = box_of(points_of(self.model, self.data, robots))
+        """Lower and upper corner of the robots in the world at first [m]."""
+        lay_ground(self.model, self.box)
+        planes = self.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        heights = self.model.geom_pos[planes & (self.model.geom_bodyid == 0), 2]
+        self.ground = float(heights.max()) if heights.size else float(self.box[0, 2])
+        """Height of the ground [m]."""
+
+    def poses(self, env: int) -> np.ndarray:
+        """Position and quaternion (w, x, y, z) of each body, `(bodies, 7)`."""
+        self._host.pose(self.model, self.data, env)
+        return self._forward(self.data)
+
+    def target_poses(self, env: int, targets: np.ndarray) -> np.ndarray:
+        """The same with axes at their targets, in the order of the robots; NaN leaves an axis where it is."""
+        self._host.pose(self.model, self.shadow, env)
+        there = np.isfinite(targets)
+        self.shadow.qpos[self._host.position_columns[there]] = targets[there]
+        return self._forward(self.shadow)
+
+    def _forward(self, data: mujoco.MjData) -> np.ndarray:
+        mujoco.mj_kinematics(self.model, data)
+        return np.hstack([data.xpos, data.xquat])
+
+
+def _pieces(model: mujoco.MjModel, robots: np.ndarray) -> Iterator[Piece]:
+    """What is drawn of each body, by colour."""
+    found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, np.ndarray]]] = {}
+    for geom in np.flatnonzero(is_shown(model)).tolist():
+        triangles = _triangles(model, geom)
+        if triangles is not None:
+            vertices, faces = triangles
+            turn = np.empty(9)
+            mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
+            placed = vertices @ turn.reshape(3, 3).T + model.geom_pos[geom]
+            found.setdefault((int(model.geom_bodyid[geom]), _color(model, geom)), []).append((placed, faces))
+    for (body, color), parts in found.items():
+        starts = np.cumsum([0, *(len(vertices) for vertices, _ in parts)])
+        faces = np.concatenate([faces + start for (_, faces), start in zip(parts, starts, strict=False)])
+        vertices = np.concatenate([vertices for vertices, _ in parts])
+        yield Piece(body, body in robots, color, vertices.astype(np.float32), faces.astype(np.uint32))  # pyright: ignore[reportArgumentType]
+
+
+def _color(model: mujoco.MjModel, geom: int) -> tuple[float, ...]:
+    """As MuJoCo chooses it: that of the material, unless the geometry has one of its own."""
+    material, own = model.geom_matid[geom], model.geom_rgba[geom]
+    is_plain = np.allclose(own, [0.5, 0.5, 0.5, 1.0])
+    return tuple((model.mat_rgba[material] if material >= 0 and is_plain else own).astype(float).round(3).tolist())
+
+
+def _triangles(model: mujoco.MjModel, geom: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Vertices and faces of a geometry in its own frame; None of a plane and of what is computed."""
+    kind, size = model.geom_type[geom], model.geom_size[geom]
+    if kind == mujoco.mjtGeom.mjGEOM_MESH:
+        mesh = model.geom_dataid[geom]
+        points = _part(model.mesh_vert, model.mesh_vertadr, model.mesh_vertnum, mesh)
+        return _creased(points, _part(model.mesh_face, model.mesh_faceadr, model.mesh_facenum, mesh))
+    if kind == mujoco.mjtGeom.mjGEOM_HFIELD:
+        return _height_field(model, model.geom_dataid[geom])
+    if kind == mujoco.mjtGeom.mjGEOM_BOX:
+        corners = size * (2.0 * np.array([*np.ndindex(2, 2, 2)]) - 1.0)
+        sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        return _creased(corners, np.array([side[a : a + 2] + side[:1] for side in sides for a in (1, 2)])[:, [2, 0, 1]])
+    bend = np.linspace(-math.pi / 2, math.pi / 2, 2 * _ACROSS)
+    ball = np.stack([np.cos(bend), np.sin(bend)], axis=-1)
+    if kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+        return _turned(ball * size[0])
+    if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
+        vertices, faces = _turned(ball)
+        return vertices * size, faces
+    if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+        return _turned(ball * size[0] + np.where(bend < 0, -size[1], size[1])[:, None] * [0.0, 1.0])
+    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return _creased(*_turned(np.array([[0, -1], [1, -1], [1, 1], [0, 1]]) * size[:2]))
+    return None
+
+
+def _part(values: np.ndarray, starts: np.ndarray, counts: np.ndarray, number: int) -> np.ndarray:
+    return values[starts[number] : starts[number] + counts[number]]
+
+
+def _turned(profile: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What a line of points (radius, height), from below, sweeps as it turns about z."""
+    angles = np.linspace(0, 2 * math.pi, _AROUND, endpoint=False)
+    circle = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    rings = [np.c_[radius * circle, np.full(_AROUND, height)] for radius, height in profile]
+    here = np.arange(_AROUND)
+    beside = (here + 1) % _AROUND
+    faces = []
+    for ring in range(len(profile) - 1):
+        a, b = ring * _AROUND, (ring + 1) * _AROUND
+        faces += [np.c_[a + here, a + beside, b + beside], np.c_[a + here, b + beside, b + here]]
+    return np.concatenate(rings), np.concatenate(faces)
+
+
+def _height_field(model: mujoco.MjModel, number: int) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = int(model.hfield_nrow[number]), int(model.hfield_ncol[number])
+    first, size = model.hfield_adr[number], model.hfield_size[number]
+    x, y = np.meshgrid(np.linspace(-size[0], size[0], columns), np.linspace(-size[1], size[1], rows))
+    heights = model.hfield_data[first : first + rows * columns] * size[2]
+    corner = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
+    faces = [np.c_[corner, corner + 1, corner + columns + 1], np.c_[corner, corner + columns + 1, corner + columns]]
+    return np.c_[x.ravel(), y.ravel(), heights], np.concatenate(faces)
+
+
+def _creased(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same triangles with vertices of their own on either side of a sharp edge, so that it is not smoothed."""
+    corners = vertices[faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    sizes = np.linalg.norm(normals, axis=1)
+    faces, normals = faces[sizes > 0], (normals / np.maximum(sizes, 1e-30)[:, None])[sizes > 0]
+    edges = np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    order = np.lexsort(edges.T)
+    owners = np.repeat(np.arange(len(faces)), 3)[order]
+    joined = (edges[order][1:] == edges[order][:-1]).all(axis=1)
+    one, other = owners[:-1][joined], owners[1:][joined]
+    flat = (normals[one] * normals[other]).sum(axis=1) > math.cos(_SHARP)
+    one, other = one[flat], other[flat]
+    patch = np.arange(len(faces))
+    while True:
+        # every face takes the smallest number around it, until nothing changes
+        least = patch.copy()
+        np.minimum.at(least, one, patch[other])
+        np.minimum.at(least, other, patch[one])
+        least = least[least]
+        if (least == patch).all():
+            break
+        patch = least
+    places = np.stack([faces.ravel(), np.repeat(patch, 3)], axis=-1)
+    kept, numbers = np.unique(places, axis=0, return_inverse=True)
+    return vertices[kept[:, 0]], numbers.reshape(-1, 3)

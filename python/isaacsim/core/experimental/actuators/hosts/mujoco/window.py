@@ -1,0 +1,67 @@
+"""MuJoCo's own viewer in a window, which shows a drawing, the target poses as ghosts in it, and lines of text."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from .drawing import Drawing
+
+_GHOST = np.array([0.94, 0.59, 0.16, 0.3], np.float32)
+_ROBOTS = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
+
+
+class DrawingWindow:
+    """A window.
+
+    Args:
+        drawing: What is shown; `poses` and `target_poses` are called before `show`.
+        on_key: Called with what is pressed, as GLFW numbers keys, from a thread of the viewer.
+    """
+
+    def __init__(self, drawing: Drawing, on_key: Callable[[int], None]) -> None:
+        import mujoco.viewer
+
+        self._drawing = drawing
+        self._data, self._ghost = mujoco.MjData(drawing.model), mujoco.MjData(drawing.model)
+        self._viewer = mujoco.viewer.launch_passive(
+            drawing.model, self._data, key_callback=on_key, show_left_ui=False, show_right_ui=False
+        )
+        low, high = drawing.box
+        with self._viewer.lock():
+            camera = self._viewer.cam
+            camera.lookat[:], camera.distance = (low + high) / 2, 1.5 * np.linalg.norm(high - low)
+            camera.azimuth, camera.elevation = 135.0, -20.0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody closed it."""
+        return self._viewer.is_running()
+
+    def show(self, lines: Sequence[tuple[str, str]]) -> None:
+        """Show the drawing as it is, and lines of two columns."""
+        drawing, viewer = self._drawing, self._viewer
+        with viewer.lock():
+            self._data.qpos[:] = drawing.data.qpos
+            # what is derived of them the viewer draws, and does not compute
+            mujoco.mj_forward(drawing.model, self._data)
+            self._ghost.qpos[:] = drawing.shadow.qpos
+            mujoco.mj_forward(drawing.model, self._ghost)
+            scene: Any = viewer.user_scn
+            scene.ngeom = 0
+            mujoco.mjv_addGeoms(drawing.model, self._ghost, viewer.opt, mujoco.MjvPerturb(), _ROBOTS, scene)
+            for geom in scene.geoms[: scene.ngeom]:
+                geom.rgba, geom.matid = _GHOST, -1
+        left, right = ("\n".join(column) for column in zip(*lines, strict=True)) if lines else ("", "")
+        viewer.set_texts((None, None, left, right))
+        viewer.sync()
+
+    def close(self) -> None:
+        """Close it."""
+        self._viewer.close()

@@ -1,0 +1,178 @@
+"""The handle: what is asked for happens in `sync`, closing, and the loop."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators.errors import HostError
+from isaacsim.core.experimental.actuators.viewing.live import Live
+from isaacsim.core.experimental.actuators.viewing.view import View
+from places import ROBOTS
+
+ARM = ROBOTS / "arm_2dof.usda"
+
+
+class Nobody:
+    """A screen that nobody needs to look at, which counts how often it is drawn."""
+
+    url: str | None = None
+
+    def __init__(self, live: Live, ask: Callable[..., None]) -> None:
+        self.ask, self.is_open, self.is_watched = ask, True, True
+        self.shown: list[bool] = []
+
+    def show(self, live: Live, paused: bool) -> None:
+        """Count."""
+        self.shown.append(paused)
+
+    def close(self) -> None:
+        """Be closed."""
+        self.is_open = False
+
+
+@pytest.fixture
+def sim() -> Iterator[Simulation]:
+    """The arm with its actuators."""
+    with Simulation(ARM) as made:
+        made.play()
+        yield made
+
+
+@pytest.fixture
+def view(sim: Simulation) -> Iterator[View]:
+    """A view of it that has no screen."""
+    actuators = ArticulationActuators("/World/Arm")
+    with View(sim, Live(sim, sim._host), Nobody) as made:
+        yield made
+    actuators.close()
+
+
+def screen_of(view: View) -> Nobody:
+    """What it shows itself on."""
+    assert isinstance(view._screen, Nobody)
+    return view._screen
+
+
+def target() -> float:
+    """Of the shoulder."""
+    return float(Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
+
+
+def test_requests_wait_for_sync(sim: Simulation, view: View) -> None:
+    """Whichever thread they come from, they are done in that of the loop."""
+    ask = threading.Thread(target=screen_of(view).ask, args=("set_target", 0, 0.5))
+    ask.start()
+    ask.join()
+    sim.step()
+    assert target() == 0.0
+    view.sync()
+    assert target() == 0.5
+
+
+def test_it_shows_thirty_times_a_second_at_most(sim: Simulation, view: View) -> None:
+    """However often `sync` is called."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < 0.5:
+        view.sync()
+    assert 8 <= len(screen_of(view).shown) <= 17
+
+
+def test_pause_holds_sync_until_a_step_is_asked_for(sim: Simulation, view: View) -> None:
+    """And shows what is asked for meanwhile."""
+    ask = screen_of(view).ask
+    ask("pause")
+    later = threading.Timer(0.3, lambda: (ask("set_target", 0, 0.2), ask("step")))
+    later.start()
+    begin = time.monotonic()
+    view.sync()
+    assert time.monotonic() - begin >= 0.25
+    assert view.paused and target() == np.float32(0.2) and True in screen_of(view).shown
+    ask("pause")
+    view.sync()
+    assert not view.paused
+
+
+def test_pause_ends_when_nobody_looks_any_more(sim: Simulation, view: View) -> None:
+    """A closed page stops nothing."""
+    screen = screen_of(view)
+    screen.ask("pause")
+    threading.Timer(0.2, lambda: setattr(screen, "is_watched", False)).start()
+    view.sync()
+    assert not view.paused
+
+
+def test_step_button_steps_once(sim: Simulation, view: View) -> None:
+    """In `run`, whatever the clock says."""
+    screen_of(view).ask("step")
+    threading.Timer(0.3, view.close).start()
+    view.run()
+    assert sim.step_count == 1
+
+
+def test_run_keeps_to_the_clock(sim: Simulation, view: View) -> None:
+    """Simulated time is real time, or takes less."""
+    begin = time.monotonic()
+    view.run(0.5)
+    real = time.monotonic() - begin
+    assert sim.time == pytest.approx(0.5) and 0.45 <= real < 1.5
+    begin = time.monotonic()
+    view.run(2.0, realtime=False)
+    assert sim.time == pytest.approx(2.5) and time.monotonic() - begin < 1.5
+
+
+def test_closed_view_does_nothing_and_the_simulation_goes_on(sim: Simulation, view: View) -> None:
+    """Twice, too."""
+    view.close()
+    view.close()
+    view.sync()
+    view.run(0.1)
+    assert not view.is_running and view.url is None
+    sim.step()
+    assert sim.step_count == 1
+
+
+def test_closed_window_ends_the_loop(sim: Simulation, view: View) -> None:
+    """The simulation plays on."""
+    screen_of(view).is_open = False
+    view.run()
+    assert sim.playing and not view.is_running
+
+
+def test_stopped_physics_is_not_shown_and_played_again_is(sim: Simulation, view: View) -> None:
+    """The view finds its robots anew."""
+    sim.stop()
+    shown = len(screen_of(view).shown)
+    view.sync()
+    assert len(screen_of(view).shown) == shown
+    with pytest.raises(HostError, match=r"physics is not running: call play\(\) before run"):
+        view.run(0.1)
+    sim.play()
+    screen_of(view).ask("set_target", 0, 0.5)
+    view.sync()
+    assert target() == 0.5 and len(screen_of(view).shown) == shown + 1
+
+
+def test_negative_time_is_refused(view: View) -> None:
+    """With its value."""
+    with pytest.raises(ValueError, match=r"seconds = -1: must be a number >= 0"):
+        view.run(-1)
+
+
+def test_view_before_play_is_refused() -> None:
+    """With the remedy."""
+    with Simulation(ARM) as sim, pytest.raises(HostError, match=r"call play\(\) before view\(\)"):
+        sim.view()
+
+
+def test_window_without_a_display_is_refused(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GLFW would end the process."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    with pytest.raises(HostError, match="native = True: must have a display"):
+        sim.view(native=True)
