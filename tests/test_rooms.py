@@ -54,7 +54,7 @@ OWNERS = {
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
-        *("networks", "nodes", "pipeline", "recording"),
+        *("networks", "nodes", "pipeline", "recording", "trials"),
     ],
 }
 
@@ -114,6 +114,10 @@ TESTED_IN = {
     "recording.native_tape": "recording/test_recorder.py",
     "recording.saturation": "recording/test_recording.py",
     "recording.tape": "recording/test_recorder.py",
+    "plots.bode": "commands/test_plot.py",
+    "plots.envelope": "trials/test_envelope.py",
+    "plots.step_response": "trials/test_step_response.py",
+    "trials.bode": "stability/test_frequency.py",
     "trials.trial": "commands/test_run.py",
     "specs.distributions": "pipeline/test_randomization.py",
     "pipeline.random_numbers": "pipeline/test_randomization.py",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..extras import needs
 
 # modules of the subcommands, each with a class of the same name
-_COMMANDS = ("doctor", "run", "stability")
+_COMMANDS = ("doctor", "plot", "run", "stability")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             answer = command.answer()
         except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
             problem = error
-    for warning in warned:
-        print(f"warning: {warning.message}", file=sys.stderr)
+    for message in dict.fromkeys(str(warning.message) for warning in warned):
+        print(f"warning: {message}", file=sys.stderr)
     if problem is not None:
         for line in lines(problem):
             print(f"error: {line}", file=sys.stderr)
