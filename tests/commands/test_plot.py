@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from isaacsim.core.experimental.actuators.commands.main import main
 from places import REPOSITORY
 
+PAGE = (REPOSITORY / "docs" / "tutorials" / "see_it_move.md").read_text()
 ROBOTS = REPOSITORY / "data" / "robots"
 
 
@@ -73,3 +76,14 @@ def test_what_cannot_be_drawn_is_an_error(
     assert main(["plot", what, str(ROBOTS / file), joint, "--out", str(picture), *rest]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == "" and not picture.exists()
+
+
+@pytest.mark.parametrize("command", re.findall(r"^actuators (.*)$", PAGE, re.MULTILINE))
+def test_command_of_the_page_runs(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As it stands, where the data is."""
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    monkeypatch.chdir(tmp_path)
+    assert main(shlex.split(command)) == 0
+    assert capsys.readouterr().err == ""

@@ -66,3 +66,8 @@ def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
             "add_motors(), or describe them in a program by ArticulationActuators.from_configs()."
         )
     return one.actuators
+
+
+def columns_of(columns: dict[str, str], robots: Any) -> dict[str, str]:
+    """Columns of a table of joints: which robot's they are is shown where there are several."""
+    return {key: heading for key, heading in columns.items() if key != "robot" or len(robots.paths) > 1}

@@ -21,7 +21,7 @@ from ..simulation import Simulation
 from ..trials.targets import KINDS, Targets, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
 from .command import Answer, Command, Table
-from .opened import Opened, opened
+from .opened import Opened, columns_of, opened
 from .run_graph import run_graph
 
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
@@ -120,7 +120,7 @@ class Run(Command):
         ]
         ran = one.simulation.step_count
         title = f"{self.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
-        return Answer([Table("joints", _JOINT, rows, title=title)], notes, trial.is_wrong)
+        return Answer([Table("joints", columns_of(_JOINT, one.robots), rows, title=title)], notes, trial.is_wrong)
 
     def _targets(self, robots: Any) -> tuple[Targets, float]:
         """Targets, and for how long they are meant [s]."""

@@ -10,7 +10,7 @@ import tyro
 
 from ..simulation import Simulation
 from .command import Answer, Command, Table
-from .opened import opened, require_actuators
+from .opened import columns_of, opened, require_actuators
 
 _ROBOT = {
     "robot": "robot",
@@ -49,7 +49,7 @@ class Stability(Command):
         with opened(Simulation(self.file, self.dt), self.robot, told=False) as one:
             actuators = require_actuators(one, self.file)
             one.simulation.play()
-            found = actuators.stability()
+            found, columns = actuators.stability(), columns_of(_JOINT, one.robots)
         robots = [
             dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
         ]
@@ -64,7 +64,7 @@ class Stability(Command):
         return Answer(
             [
                 Table("robots", _ROBOT, robots, title=f"{self.file}, dt = {found.dt:.6g} s"),
-                Table("joints", _JOINT, list(map(dataclasses.asdict, found.joints))),
+                Table("joints", columns, list(map(dataclasses.asdict, found.joints))),
             ],
             notes,
             not found.stable,

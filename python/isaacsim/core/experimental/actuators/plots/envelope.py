@@ -117,7 +117,7 @@ def _draw_speed(panel: Axes, found: Envelope) -> None:
     for number, (name, bounds) in enumerate(found.clamps.items()):
         color = COLORS[1 + number % (len(COLORS) - 1)]
         for bound in bounds:
-            panel.plot(found.velocities, bound, color=color, linewidth=THIN, linestyle="--", zorder=4)
+            panel.plot(found.velocities, bound, color=color, linewidth=THIN, linestyle=(0, (5, 5)), zorder=4)
         labels.append((bounds[1], name, color))
     panel.set_xlabel("velocity [rad/s or m/s]")
     panel.set_ylabel("effort [N·m or N]")
@@ -148,7 +148,7 @@ def _mark(panel: Axes, found: Envelope) -> None:
 def _area(panel: Axes, over: np.ndarray, bounds: Bounds) -> None:
     panel.fill_between(over, bounds[0], bounds[1], color=COLORS[0], alpha=SHADE, linewidth=0)
     for bound in bounds:
-        panel.plot(over, bound, color=COLORS[0], linewidth=THICK, zorder=3)
+        panel.plot(over, bound, color=COLORS[0], linewidth=1.6 * THICK, zorder=3)
 
 
 def _fit(panel: Axes, drawn: list[Bounds]) -> None:
