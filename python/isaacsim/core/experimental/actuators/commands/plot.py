@@ -18,7 +18,7 @@ from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
 from .command import Answer, Command, Table
-from .opened import opened, require_actuators
+from .opened import opened, require_actuators, require_folder
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -77,6 +77,7 @@ class Plot(Command):
         """See the class."""
         if not 0 < self.seconds < float("inf"):
             raise ValueError(f"--seconds {self.seconds}: must be a finite number > 0.")
+        require_folder(self.out)
         drawn, table, is_wrong = {"envelope": self._envelope, "step": self._step, "bode": self._bode}[self.what]()
         save(drawn, self.out)
         return Answer([table], [f"The picture is in {self.out}."], is_wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -21,10 +22,11 @@ from ..simulation import Simulation
 from ..trials.targets import KINDS, Targets, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
 from .command import Answer, Command, Table
-from .opened import Opened, columns_of, opened
+from .opened import Opened, columns_of, opened, require_folder
 from .run_graph import run_graph
 
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
+_FORMATS = (".npz", ".csv", ".parquet")
 # default amplitudes [rad], [m]
 _TURN, _SLIDE = 0.2, 0.02
 _JOINT = {
@@ -83,6 +85,10 @@ class Run(Command):
         for name, value, least in (("steps", self.steps, 0), ("seconds", self.seconds, 0)):
             if value is not None and not least <= value < float("inf"):
                 raise ValueError(f"--{name} {value}: must be a finite number >= {least}.")
+        for path in (self.record, self.plot):
+            require_folder(path)
+        if self.record is not None and self.record.suffix.lower() not in _FORMATS:
+            raise ValueError(f"--record {self.record}: must end with {', '.join(_FORMATS)}. Rename the file.")
         with trust_checkpoints(self.trust):
             simulation = Simulation(self.file, self.dt, engine=self.engine, strict_inertia=self.strict)
             if simulation.stage is not None and has_graphs(simulation.stage):
@@ -97,15 +103,10 @@ class Run(Command):
 
     def _run_robots(self, one: Opened) -> Answer:
         targets, seconds = self._targets(one.robots)
-        view = _view(one.simulation) if self.view else None
-        trial = follow(
-            one.simulation,
-            one.robots,
-            one.actuators,
-            targets,
-            self._counted(one.simulation, seconds),
-            None if view is None else view.sync,
-        )
+        steps = self._counted(one.simulation, seconds)
+        with contextlib.closing(_view(one.simulation)) if self.view else contextlib.nullcontext() as view:
+            after_step = None if view is None else view.sync
+            trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
         notes = [*_driven_by(one), *_told(trial)]
         if self.record is not None:
             trial.recording.save(self.record)
@@ -113,8 +114,6 @@ class Run(Command):
         if self.plot is not None:
             trial.recording.plot(path=self.plot)
             notes.append(f"The picture is in {self.plot}.")
-        if view is not None:
-            view.close()
         rows = [
             vars(joint) | {"limited": None if joint.limited is None else 100 * joint.limited} for joint in trial.joints
         ]
