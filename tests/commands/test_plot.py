@@ -47,6 +47,14 @@ def test_step_of_a_knee(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert actuator["rise_time"] > ideal["rise_time"]
 
 
+def test_robot_that_vibrates_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Though it is opened twice."""
+    picture = str(tmp_path / "out.png")
+    file = str(ROBOTS / "arm_2dof.usda")
+    assert main(["plot", "step", file, "shoulder", "--dt", "0.02", "--seconds", "0.2", "-o", picture]) == 0
+    assert capsys.readouterr().err.count("will vibrate") == 1
+
+
 def test_bode_of_a_pendulum(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Margins of its gains and inertia."""
     (row,) = drawn(capsys, tmp_path, "bode", str(ROBOTS / "pendulum.usda"), "hinge")["bode"]

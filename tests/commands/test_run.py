@@ -20,9 +20,11 @@ PENDULUM = str(ROBOTS / "pendulum.usda")
 
 
 def ran(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
-    """What it says as JSON."""
+    """What it says as JSON; it warns of nothing."""
     assert main(["run", *arguments, "--json"]) == code
-    return json.loads(capsys.readouterr().out)
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    return json.loads(shown.out)
 
 
 @pytest.mark.parametrize("file", sorted([*ROBOTS.glob("*.usda"), *ROBOTS.glob("*.xml")]), ids=lambda file: file.name)
@@ -57,10 +59,14 @@ def test_step_arrives_and_is_recorded(tmp_path: Path, capsys: pytest.CaptureFixt
     assert f"The recording is in {record}." in said["notes"] and f"The picture is in {picture}." in said["notes"]
 
 
-def test_clamps_that_limit_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clamps_that_limit_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With their share of time."""
-    (row,) = ran(capsys, PENDULUM, "--targets", "step", "--amplitude", "1.2", "--seconds", "1")["joints"]
-    assert row["clamps"] == ["ClampingMaxEffort"] and 1.0 < row["limited"] < 100.0
+    record = tmp_path / "out.npz"
+    options = ["--targets", "step", "--amplitude", "1.2", "--seconds", "1", "--record", str(record)]
+    (row,) = ran(capsys, PENDULUM, *options)["joints"]
+    (limited,) = Recording.load(record).saturation()
+    assert row["clamps"] == [limited.clamp] == ["ClampingMaxEffort"]
+    assert row["limited"] == pytest.approx(100 * limited.share) and 1.0 < row["limited"] < 100.0
     assert row["largest_effort"] == pytest.approx(10.0)
 
 

@@ -38,6 +38,8 @@ def test_step_goes_to_where_there_is_room() -> None:
     target = step(ROOM, 0.2)
     np.testing.assert_array_equal(target(0.24), ROOM.initial)
     np.testing.assert_allclose(target(0.25)[0], [0.2, -0.8, 0.095, 5.2])
+    high = Room(np.full((1, 4), 0.09), ROOM.lower, np.full((1, 4), 0.1))
+    np.testing.assert_allclose(step(high, 0.2)(1.0)[0], [-0.11, -0.11, 0.005, -0.11])
 
 
 def write(folder: Path, text: str) -> Path:
