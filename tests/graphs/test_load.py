@@ -22,6 +22,7 @@ from graph_stages import (
     wire,
 )
 from isaacsim.core.experimental.actuators.graphs import Graph, GraphError, load_graphs
+from isaacsim.core.experimental.actuators.graphs.load import has_graphs
 from isaacsim.core.experimental.actuators.omnigraph.ogn_types import parse_type
 
 CONSTANT = "omni.graph.nodes.ConstantDouble"
@@ -311,3 +312,13 @@ def test_open_type_copies_arrays() -> None:
     converted = parse_type("any").convert(given)
     given[:] = 1.0
     np.testing.assert_array_equal(converted, [0.0, 0.0])
+
+
+def test_file_tells_whether_it_has_graphs(tmp_path: Path) -> None:
+    """Those that are not active do not count."""
+    stage = stage_with(graph(node("T", TICK)))
+    assert has_graphs(stage)
+    stage.GetPrimAtPath(GRAPH).SetActive(False)
+    assert not has_graphs(stage)
+    stage.Export(str(tmp_path / "none.usda"))
+    assert not has_graphs(tmp_path / "none.usda")

@@ -66,6 +66,8 @@ _OTHERS = {
     "motors_of": "authoring",
     "motors_of_model": "hosts.mujoco.model_actuators",
     "parse_actuator_prim": "pipeline.parse",
+    "plot_bode": "trials.bode",
+    "plot_envelope": "trials.envelope",
     "register_actuator_component": "pipeline.parse",
     "save_motors": "motor_files.files",
     "stability_of": "stability.table",

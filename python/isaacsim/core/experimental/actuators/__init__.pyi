@@ -79,6 +79,8 @@ from .stability.table import JointStability as JointStability
 from .stability.table import RobotStability as RobotStability
 from .stability.table import Stability as Stability
 from .stability.table import stability_of as stability_of
+from .trials.bode import plot_bode as plot_bode
+from .trials.envelope import plot_envelope as plot_envelope
 from .viewing.view import View as View
 
 ClampingBase = Clamping
@@ -166,6 +168,8 @@ __all__ = [
     "motors_of",
     "motors_of_model",
     "parse_actuator_prim",
+    "plot_bode",
+    "plot_envelope",
     "register_actuator_component",
     "save_motors",
     "stability_of",

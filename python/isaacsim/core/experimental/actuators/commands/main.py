@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..extras import needs
 
 # modules of the subcommands, each with a class of the same name
-_COMMANDS = ("inspect", "lint", "diff", "resolve", "doctor")
+_COMMANDS = ("inspect", "lint", "diff", "resolve", "run", "plot", "stability", "doctor")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,7 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from ..components.quiet_warp import quiet_warp
     from .command import Answer, Command
 
-    classes = {name: getattr(importlib.import_module(f"{__package__}.{name}"), name.title()) for name in _COMMANDS}
+    with quiet_warp():
+        classes = {name: getattr(importlib.import_module(f"{__package__}.{name}"), name.title()) for name in _COMMANDS}
     # tyro makes a subcommand of each of them
     command: Command = tyro.extras.subcommand_cli_from_dict(
         classes,
@@ -49,8 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             answer = command.answer()
         except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
             problem = error
-    for warning in warned:
-        print(f"warning: {warning.message}", file=sys.stderr)
+    for message in dict.fromkeys(str(warning.message) for warning in warned):
+        print(f"warning: {message}", file=sys.stderr)
     if problem is not None:
         for line in lines(problem):
             print(f"error: {line}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Action graphs outside Kit: reads the `OmniGraph` prims of a USD stage and runs them in a `Simulation`.
 
-./python.sh -m isaacsim.core.experimental.actuators.graphs run data/graphs/pd_from_usd.usda
+actuators run data/graphs/pd_from_usd.usda
 """
 
 from ..extras import needs

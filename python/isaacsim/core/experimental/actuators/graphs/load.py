@@ -31,6 +31,15 @@ _SETTINGS = {
 }
 
 
+def has_graphs(source: str | os.PathLike[str] | Any) -> bool:
+    """Return whether a USD file or stage has an action graph that is active.
+
+    Raises:
+        FileNotFoundError: No such file.
+    """
+    return bool(read_graphs(open_stage(source)))
+
+
 def load_graphs(source: str | os.PathLike[str] | Any) -> list[Graph]:
     """Return the action graphs of a USD file or stage, in stage order.
 

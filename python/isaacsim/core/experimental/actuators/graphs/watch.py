@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..plots.style import APART, COLORS, PLAIN, caption, dress, figure, label_ends, save
 from .error import GraphError, did_you_mean
 from .runner import GraphRunner
 
@@ -49,22 +50,23 @@ class Watch:
 
     def draw(self, picture: Path) -> None:
         """Draw a panel for each robot and port."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(9, 1 + 2.5 * len(self._samples)), dpi=120, layout="constrained")
-        panels = figure.subplots(len(self._samples), 1, sharex=True, squeeze=False)[:, 0]
+        drawn = figure(10, 1 + 2.5 * len(self._samples))
+        panels = drawn.subplots(len(self._samples), 1, sharex=True, squeeze=False)[:, 0]
+        dress(panels)
         for panel, (name, samples) in zip(panels, self._samples.items(), strict=True):
             robot = self._robots.get(name)
             # before its first run a port may hold fewer numbers
             width = max((sample.size for sample in samples), default=0)
             curves = np.array([np.pad(sample, (0, width - sample.size), constant_values=np.nan) for sample in samples])
-            labels = robot.dof_names if robot is not None else [str(column) for column in range(width)]
-            if curves.size:
-                panel.plot(self._times, curves, label=labels)
-                panel.legend(ncols=4, fontsize="small")
-            panel.set(title=name, ylabel="position [rad or m]" if robot is not None else name.rpartition(":")[2])
+            names = robot.dof_names if robot is not None else [str(column) for column in range(width)]
+            colors = [COLORS[column % len(COLORS)] for column in range(width)]
+            for column in range(width):
+                panel.plot(self._times, curves[:, column], color=colors[column], linewidth=PLAIN)
+            caption(panel, name)
+            panel.set_ylabel("position [rad or m]" if robot is not None else name.rpartition(":")[2])
+            label_ends(panel, list(zip(curves.T, names, colors, strict=True)) if width else [], 1.2 * APART)
         panels[-1].set_xlabel("time [s]")
-        figure.savefig(picture)
+        save(drawn, picture)
 
     def _numbers(self, port: str) -> np.ndarray:
         value = self._ports[port].read(port)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..plots.style import save
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .saturation import SaturationTable, saturation
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from ..plots.style import Figure
 
 KINDS: dict[str, np.dtype] = {
     **dict.fromkeys(
@@ -228,9 +229,7 @@ class Recording:
             shown,
             self._subject.max_efforts[robot, columns],
         )
-        if path is not None:
-            figure.savefig(path)
-        return figure
+        return save(figure, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file: `.npz`, `.csv` or `.parquet`; the latter two are tables with a line per step, robot and joint.

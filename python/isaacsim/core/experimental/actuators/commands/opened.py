@@ -1,0 +1,83 @@
+"""The robots of a file, opened for a subcommand."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..articulation_actuators import ArticulationActuators
+from ..simulation import Simulation
+
+_NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* will vibrate at dt"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Robots and their actuators.
+
+    Args:
+        simulation: It has not been played yet.
+        robots: The articulation.
+        actuators: Those that the file describes, or None.
+    """
+
+    simulation: Simulation
+    robots: Any
+    actuators: ArticulationActuators | None
+
+
+@contextlib.contextmanager
+def opened(simulation: Simulation, path: str | None, *, told: bool = True) -> Iterator[Opened]:
+    """Open the robots of a simulation with the actuators that its file describes.
+
+    Args:
+        simulation: Closed at the end.
+        path: Of the robot, or a prim above several equal ones; None means all there are.
+        told: Whether a warning says that they will vibrate.
+
+    Raises:
+        ValueError: There is no robot at the path, robots differ, or actuators cannot be used.
+    """
+    where = "/" if path is None else path
+    with simulation, contextlib.ExitStack() as stack, warnings.catch_warnings():
+        # who asks says it in other words
+        warnings.filterwarnings("ignore", _NONE_FOUND)
+        if not told:
+            warnings.filterwarnings("ignore", _VIBRATES)
+        robots, actuators = simulation.articulation(where), None
+        if simulation.stage is not None:
+            actuators = stack.enter_context(ArticulationActuators(where))
+        yield Opened(simulation, robots, actuators if actuators is not None and actuators.actuators else None)
+
+
+def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
+    """The actuators of what was opened.
+
+    Raises:
+        ValueError: There are none.
+    """
+    if one.actuators is None:
+        raise ValueError(
+            f"{file}: <{one.robots.paths[0]}> has no actuators: must have some for this. Add them to a USD file by "
+            "add_motors(), or describe them in a program by ArticulationActuators.from_configs()."
+        )
+    return one.actuators
+
+
+def columns_of(columns: dict[str, str], robots: Any) -> dict[str, str]:
+    """Columns of a table of joints: which robot's they are is shown where there are several."""
+    return {key: heading for key, heading in columns.items() if key != "robot" or len(robots.paths) > 1}
+
+
+def require_folder(path: Path | None) -> None:
+    """Refuse a file that could not be written in the end.
+
+    Raises:
+        FileNotFoundError: Its folder is not there.
+    """
+    if path is not None and not path.absolute().parent.is_dir():
+        raise FileNotFoundError(f"{path}: its folder must be there. Make it, or choose another.")

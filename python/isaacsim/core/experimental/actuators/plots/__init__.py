@@ -1,0 +1,1 @@
+"""How everything is drawn: one style, and pictures of plain numbers."""

@@ -1,0 +1,109 @@
+"""A control loop over frequency: magnitude and phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .style import BLUE, GREY, RED, THICK, THIN, caption, dress, figure, headline, label_ends
+
+if TYPE_CHECKING:
+    from .style import Figure
+
+
+@dataclass(frozen=True)
+class FrequencyResponse:
+    """The loop of one joint, sampled once per physics step.
+
+    Args:
+        joint: Name of the joint.
+        frequencies: Ascending, up to half the rate of physics [Hz], shape `(points,)`.
+        open_loop: From the error to what is fed back, complex.
+        closed_loop: From the position target to the position, complex, with the delay of commands.
+        gain_margin: Factor by which the gains may grow until it vibrates; below 1 it does.
+        phase_crossover: Where the open loop turns the sign around [Hz]; None where it never does.
+        phase_margin: What the phase has left where the open loop crosses 1 [deg]; None where it never does.
+        gain_crossover: Where that is [Hz].
+        bandwidth: Where the closed loop falls below −3 dB [Hz]; None where it never does.
+    """
+
+    joint: str
+    frequencies: np.ndarray
+    open_loop: np.ndarray
+    closed_loop: np.ndarray
+    gain_margin: float
+    phase_crossover: float | None
+    phase_margin: float | None
+    gain_crossover: float | None
+    bandwidth: float | None
+
+
+def draw_bode(found: FrequencyResponse) -> Figure:
+    """Draw magnitude and phase of open and closed loop, with both margins.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    drawn = figure(10, 7)
+    magnitude, phase = drawn.subplots(2, 1, sharex=True)
+    dress((magnitude, phase))
+    headline(drawn, f"{found.joint}: its loop over frequency")
+    curves = {"open loop": (found.open_loop, BLUE), "target to position": (found.closed_loop, RED)}
+    levels, phases = [], []
+    for name, (values, color) in curves.items():
+        level = 20 * np.log10(np.abs(values))
+        turned = np.degrees(np.unwrap(np.angle(values)))
+        # a loop of integrators begins below zero
+        turned -= 360.0 * np.ceil((turned[0] - 1.0) / 360.0)
+        magnitude.semilogx(found.frequencies, level, color=color, linewidth=THICK)
+        phase.semilogx(found.frequencies, turned, color=color, linewidth=THICK)
+        levels.append((level, name, color))
+        phases.append((turned, name, color))
+    magnitude.axhline(0.0, color=GREY, linewidth=THIN)
+    phase.axhline(-180.0, color=GREY, linewidth=THIN)
+    caption(magnitude, "; ".join(_words(found)))
+    if found.phase_crossover is not None:
+        level = -20 * np.log10(found.gain_margin)
+        magnitude.plot([found.phase_crossover] * 2, [level, 0.0], color=BLUE, linewidth=THIN, marker="_")
+        magnitude.annotate(
+            f"gains times {found.gain_margin:.3g}",
+            (found.phase_crossover, max(level, 0.0)),
+            (-4, 4),
+            textcoords="offset points",
+            color=BLUE,
+            ha="right",
+            va="bottom",
+        )
+    if found.phase_margin is not None and found.gain_crossover is not None:
+        ends = [-180.0, found.phase_margin - 180.0]
+        phase.plot([found.gain_crossover] * 2, ends, color=BLUE, linewidth=THIN, marker="_")
+        phase.annotate(
+            f"{found.phase_margin:.3g}°",
+            (found.gain_crossover, sum(ends) / 2),
+            (-6, 0),
+            textcoords="offset points",
+            color=BLUE,
+            ha="right",
+            va="center",
+        )
+    low, high = min(level.min() for level, *_ in levels), max(level.max() for level, *_ in levels)
+    magnitude.set_ylim(max(low, -80.0) - 5, min(high, 80.0) + 5)
+    phase.set_ylim(max(min(turned.min() for turned, *_ in phases), -720.0) - 15, 15)
+    magnitude.set_ylabel("magnitude [dB]")
+    phase.set_ylabel("phase [deg]")
+    phase.set_xlabel("frequency [Hz]")
+    label_ends(magnitude, levels)
+    label_ends(phase, phases)
+    return drawn
+
+
+def _words(found: FrequencyResponse) -> list[str]:
+    """The margins."""
+    said = [f"Gains may grow {found.gain_margin:.3g} times" if found.gain_margin > 1 else "It vibrates"]
+    if found.phase_margin is not None and found.gain_crossover is not None:
+        said.append(f"phase margin {found.phase_margin:.3g}° at {found.gain_crossover:.3g} Hz")
+    if found.bandwidth is not None:
+        said.append(f"follows up to {found.bandwidth:.3g} Hz (-3 dB)")
+    return said

@@ -1,0 +1,178 @@
+"""What a motor can give: effort over speed, and over position where that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, headline, label_ends
+
+if TYPE_CHECKING:
+    from .style import Axes, Figure
+
+Bounds = np.ndarray
+"""Lowest and highest effort [N·m or N] at each point, shape `(2, points)`; NaN where nothing bounds it."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What clamps leave of efforts.
+
+    Args:
+        joint: Name of the joint.
+        velocities: Ascending [rad/s or m/s], shape `(points,)`.
+        whole: Bounds of all clamps one after the other, at `position`.
+        clamps: Bounds of each clamp alone, by its name.
+        position: Where the joint stands [rad or m].
+        positions: Ascending [rad or m]; empty where bounds do not depend on them.
+        over_position: Bounds of all clamps at these positions, at standstill.
+        delay_steps: Delay of commands [physics steps].
+        delay: The same [s], NaN where the step is not known.
+        drive_limit: Largest effort of the joint's own drive, which the actuator replaces; inf for none.
+    """
+
+    joint: str
+    velocities: np.ndarray
+    whole: Bounds
+    clamps: Mapping[str, Bounds]
+    position: float
+    positions: np.ndarray
+    over_position: Bounds
+    delay_steps: int
+    delay: float
+    drive_limit: float
+
+    @property
+    def stall_effort(self) -> float | None:
+        """Largest effort at standstill [N·m or N]; None where nothing bounds it."""
+        effort = float(np.interp(0.0, self.velocities, self.whole[1]))
+        return effort if np.isfinite(effort) else None
+
+    @property
+    def corner_speed(self) -> float | None:
+        """Speed [rad/s or m/s] up to which that effort is there; None where it always is, or nothing bounds it."""
+        if self.stall_effort is None:
+            return None
+        ahead = self.velocities >= 0
+        speeds, efforts = self.velocities[ahead], self.whole[1][ahead]
+        falling = np.flatnonzero(efforts < self.stall_effort * (1 - 1e-6))
+        if not len(falling):
+            return None
+        first, before = falling[0], max(0, falling[0] - 1)
+        slope = efforts[min(first + 1, len(efforts) - 1)] - efforts[first]
+        # between two points of the grid it leaves the flat part in a straight line, or at once
+        back = (self.stall_effort - efforts[first]) / slope * (speeds[1] - speeds[0]) if slope < 0 else -np.inf
+        corner = float(np.clip(speeds[first] + back, speeds[before], speeds[first]))
+        # it falls from standstill on
+        return corner if corner > 1e-3 * speeds[1] else 0.0
+
+    @property
+    def no_load_speed(self) -> float | None:
+        """Speed [rad/s or m/s] at which no effort along the motion is left; None where there is none."""
+        ahead = self.velocities >= 0
+        speeds, efforts = self.velocities[ahead], self.whole[1][ahead]
+        gone = np.flatnonzero(efforts <= 0)
+        if not len(gone):
+            return None
+        first = gone[0]
+        if first < 2:
+            return float(speeds[first])
+        # between two points of the grid it goes on falling in a straight line, or is gone at once
+        slope = efforts[first - 1] - efforts[first - 2]
+        onward = -efforts[first - 1] / slope * (speeds[1] - speeds[0]) if slope < 0 else np.inf
+        return float(np.clip(speeds[first - 1] + onward, speeds[first - 1], speeds[first]))
+
+
+def draw_envelope(found: Envelope) -> Figure:
+    """Draw effort over speed, with each clamp thin and all of them thick, and over position where that matters.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    wide = len(found.positions) > 0
+    drawn = figure(10, 9 if wide else 5.6)
+    panels = list(drawn.subplots(2 if wide else 1, 1, squeeze=False)[:, 0])
+    dress(panels)
+    headline(drawn, f"{found.joint}: what its motor can give")
+    caption(panels[0], "; ".join(_words(found)))
+    _draw_speed(panels[0], found)
+    if wide:
+        _area(panels[1], found.positions, found.over_position)
+        caption(panels[1], "At standstill, over the position")
+        panels[1].set_xlabel("position [rad or m]")
+        panels[1].set_ylabel("effort [N·m or N]")
+        _fit(panels[1], [found.over_position])
+        label_ends(panels[1], [(found.over_position[1], "can give", COLORS[0])])
+    return drawn
+
+
+def _draw_speed(panel: Axes, found: Envelope) -> None:
+    panel.axhline(0.0, color=GREY, linewidth=0.8)
+    panel.axvline(0.0, color=GREY, linewidth=0.8)
+    _area(panel, found.velocities, found.whole)
+    labels = [(found.whole[1], "can give", COLORS[0])]
+    for number, (name, bounds) in enumerate(found.clamps.items()):
+        color = COLORS[1 + number % (len(COLORS) - 1)]
+        for bound in bounds:
+            panel.plot(found.velocities, bound, color=color, linewidth=THIN, linestyle=(0, (5, 5)), zorder=4)
+        labels.append((bounds[1], name, color))
+    panel.set_xlabel("velocity [rad/s or m/s]")
+    panel.set_ylabel("effort [N·m or N]")
+    _fit(panel, [found.whole, *found.clamps.values()])
+    _mark(panel, found)
+    label_ends(panel, labels)
+
+
+def _mark(panel: Axes, found: Envelope) -> None:
+    """Stall, corner and no-load speed."""
+    stall, corner, idle = found.stall_effort, found.corner_speed, found.no_load_speed
+    points: list[tuple[float, float, str, tuple[int, int]]] = []
+    if stall is not None:
+        points.append((0.0, stall, f"at standstill {stall:.4g}", (-6, 8)))
+        if corner:
+            points.append((corner, stall, f"in full up to {corner:.3g}", (6, 8)))
+    if idle is not None:
+        points.append((idle, 0.0, f"no-load speed {idle:.3g}", (8, 8)))
+    for x, y, text in ((0.99, 0.97, "drives"), (0.01, 0.97, "brakes"), (0.01, 0.03, "drives"), (0.99, 0.03, "brakes")):
+        sides: Any = {"ha": "right" if x > 0.5 else "left", "va": "top" if y > 0.5 else "bottom"}
+        panel.text(x, y, text, transform=panel.transAxes, color=GREY, fontstyle="italic", fontsize="small", **sides)
+    for x, y, text, (right, up) in points:
+        panel.plot(x, y, "o", color=COLORS[0], markersize=6, zorder=5)
+        side = "right" if right < 0 else "left"
+        panel.annotate(text, (x, y), (right, up), textcoords="offset points", color=COLORS[0], ha=side, zorder=6)
+
+
+def _area(panel: Axes, over: np.ndarray, bounds: Bounds) -> None:
+    panel.fill_between(over, bounds[0], bounds[1], color=COLORS[0], alpha=SHADE, linewidth=0)
+    for bound in bounds:
+        panel.plot(over, bound, color=COLORS[0], linewidth=1.6 * THICK, zorder=3)
+
+
+def _fit(panel: Axes, drawn: list[Bounds]) -> None:
+    """Room above and below; what a clamp alone would allow does not crush what all leave."""
+    largest = [float(np.nanmax(np.abs(bounds))) for bounds in drawn if np.isfinite(bounds).any()]
+    if largest:
+        reach = 1.25 * min(max(largest), 2.5 * (largest[0] or max(largest)))
+        panel.set_ylim(-reach, reach)
+
+
+def _words(found: Envelope) -> list[str]:
+    """What stands beside the curves."""
+    said = []
+    if not np.isfinite(found.whole).any():
+        said.append("Nothing limits its effort")
+    if found.delay_steps:
+        seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
+        idle = found.no_load_speed
+        far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
+        said.append(f"commands act {found.delay_steps} steps late{seconds}{far}")
+    else:
+        said.append("commands act at once")
+    if np.isfinite(found.drive_limit):
+        said.append(f"limit of the drive it replaces: {found.drive_limit:.4g}")
+    if len(found.positions):
+        said.append(f"at position {found.position:.3g}")
+    return [said[0][0].upper() + said[0][1:], *said[1:]]

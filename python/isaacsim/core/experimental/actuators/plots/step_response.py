@@ -1,0 +1,164 @@
+"""A step response, beside that of an ideal drive."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, dress, figure, headline, label_ends
+
+if TYPE_CHECKING:
+    from .style import Axes, Figure
+
+# within this share of the way a joint has settled
+SETTLED = 0.02
+# what is shown lasts so much longer than both need to settle, and so long at least [s]
+_LONGER, _SHORTEST = 1.6, 0.1
+# what the ideal drive asks for is shown as far as this many times what the motor gives
+_SHOWN = 2.0
+
+
+@dataclass(frozen=True)
+class Response:
+    """One joint after a jump of its target at time 0.
+
+    Args:
+        time: [s], shape `(steps,)`, from a little before the jump.
+        target: Target [rad or m], likewise.
+        position: Position [rad or m], likewise.
+        effort: Effort that acted [N·m or N], likewise.
+    """
+
+    time: np.ndarray
+    target: np.ndarray
+    position: np.ndarray
+    effort: np.ndarray
+
+    @property
+    def start(self) -> float:
+        """Where it stood at the jump."""
+        return float(self.position[np.searchsorted(self.time, 0.0)])
+
+    @property
+    def final(self) -> float:
+        """Where it came to rest: the mean of the last tenth."""
+        return float(self.position[-max(1, len(self.position) // 10) :].mean())
+
+    @property
+    def rise_time(self) -> float | None:
+        """From a tenth to nine tenths of the way [s]; None where it did not move."""
+        way = self._way()
+        if way is None:
+            return None
+        after = self.time >= 0
+        times = [self.time[after][np.argmax(way[after] >= share)] for share in (0.1, 0.9)]
+        return float(times[1] - times[0])
+
+    @property
+    def overshoot(self) -> float | None:
+        """How far it went beyond, of the way, 0 … ; None where it did not move."""
+        way = self._way()
+        return None if way is None else max(0.0, float(way.max()) - 1.0)
+
+    @property
+    def settling_time(self) -> float | None:
+        """From when on it stayed within 2 % of the way [s]; None where it had not at the end, or did not move."""
+        way = self._way()
+        if way is None:
+            return None
+        outside = np.flatnonzero((np.abs(way - 1.0) > SETTLED) & (self.time >= 0))
+        # the last tenth is what it is measured by
+        if len(outside) and outside[-1] >= 0.9 * len(way):
+            return None
+        return float(self.time[outside[-1] + 1]) if len(outside) else 0.0
+
+    def _way(self) -> np.ndarray | None:
+        """Share of the way from start to end."""
+        reach = self.final - self.start
+        jump = abs(float(self.target[-1] - self.target[0]))
+        return (self.position - self.start) / reach if abs(reach) > SETTLED * jump else None
+
+
+@dataclass(frozen=True)
+class StepResponse:
+    """A joint's step response, and that of an ideal drive in its place.
+
+    Args:
+        joint: Name of the joint.
+        actual: With its actuator.
+        ideal: With the same gains, without delay and clamps.
+        bounds: Lowest and highest effort that the clamps leave at each step, `(2, steps)`, NaN for none.
+    """
+
+    joint: str
+    actual: Response
+    ideal: Response
+    bounds: np.ndarray
+
+
+def draw_step_response(found: StepResponse) -> Figure:
+    """Draw position and effort over time, as long as anything happens.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    drawn = figure(10, 7)
+    position, effort = drawn.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+    dress((position, effort))
+    headline(drawn, f"{found.joint}: step response")
+    actual, ideal = found.actual, found.ideal
+    shown = _shown(found)
+    time = actual.time[shown]
+    position.plot(time, actual.target[shown], color=GREY, linewidth=THIN, linestyle="--", drawstyle="steps-post")
+    position.plot(time, ideal.position[shown], color=RED, linewidth=THIN)
+    position.plot(time, actual.position[shown], color=BLUE, linewidth=THICK)
+    ends = [(actual.target, "target", GREY), (ideal.position, "ideal drive", RED), (actual.position, "actuator", BLUE)]
+    position.set_ylabel("position [rad or m]")
+    caption(position, "\n".join(_words(actual, ideal)))
+    effort.plot(time, ideal.effort[shown], color=RED, linewidth=THIN, drawstyle="steps-post")
+    effort.plot(time, actual.effort[shown], color=BLUE, linewidth=THICK, drawstyle="steps-post")
+    for bound in found.bounds:
+        effort.plot(time, bound[shown], color=GREY, linewidth=THIN, linestyle="--")
+    efforts = [(ideal.effort, "ideal drive", RED), (actual.effort, "actuator", BLUE), (found.bounds[1], "limit", GREY)]
+    effort.set_ylabel("effort [N·m or N]")
+    effort.set_xlabel("time since the jump [s]")
+    caption(effort, "; ".join(["Effort", *_fit(effort, found, shown)]))
+    position.set_xlim(time[0], time[-1])
+    for panel, labels in ((position, ends), (effort, efforts)):
+        label_ends(panel, [(values[shown], name, color) for values, name, color in labels])
+    return drawn
+
+
+def _shown(found: StepResponse) -> slice:
+    """Until both have settled, and a little longer."""
+    last = float(found.actual.time[-1])
+    needed = [last if one.settling_time is None else one.settling_time for one in (found.actual, found.ideal)]
+    end = min(last, max(_SHORTEST, _LONGER * max(needed)))
+    return slice(0, int(np.searchsorted(found.actual.time, end, side="right")))
+
+
+def _fit(panel: Axes, found: StepResponse, shown: slice) -> list[str]:
+    """Limits and the motor's effort fill the panel; what an ideal drive would ask for may leave it, and is told."""
+    told = np.r_[found.actual.effort[shown], found.bounds[:, shown].ravel()]
+    most = float(np.abs(found.ideal.effort[shown]).max())
+    reach = float(np.nanmax(np.abs(told)))
+    panel.fill_between(found.actual.time[shown], *found.bounds[:, shown], color=GREY, alpha=SHADE / 2, linewidth=0)
+    if 0 < _SHOWN * reach < most:
+        panel.set_ylim(-_SHOWN * reach, _SHOWN * reach)
+        return [f"the ideal drive reaches {most:.4g}, beyond the panel"]
+    reach = 1.1 * max(reach, most)
+    panel.set_ylim(-reach, reach)
+    return []
+
+
+def _words(actual: Response, ideal: Response) -> list[str]:
+    said = []
+    for name, one in (("Actuator", actual), ("Ideal drive", ideal)):
+        if one.rise_time is None or one.overshoot is None:
+            said.append(f"{name}: does not move")
+            continue
+        settled = "not settled" if one.settling_time is None else f"settled after {one.settling_time:.3g} s"
+        said.append(f"{name}: rises in {one.rise_time:.3g} s, overshoot {100 * one.overshoot:.3g} %, {settled}")
+    return said

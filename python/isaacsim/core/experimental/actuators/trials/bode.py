@@ -1,0 +1,67 @@
+"""The loop of one joint over frequency, with the inertia that its motor feels."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..articulation_actuators import ArticulationActuators
+from ..plots.bode import FrequencyResponse, draw_bode
+from ..plots.style import save
+from ..stability.frequency import frequency_response
+from .envelope import delay_of, find_actuator
+
+if TYPE_CHECKING:
+    from ..plots.style import Figure
+
+
+def plot_bode(
+    actuators: ArticulationActuators, joint: str, *, robot: int = 0, path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw the control loop of a joint over frequency, with its margins.
+
+    The loop is that of `stability`: the pose, gains and inertia of now, the other joints free, one effort per physics
+    step. A delay turns the phase from target to position and leaves the margins alone, for it holds back no feedback.
+
+    Args:
+        actuators: Physics runs.
+        joint: Name of the joint.
+        robot: Which one.
+        path: Where to save the picture, with an extension that Matplotlib knows; None means nowhere.
+
+    Returns:
+        The figure. It belongs to no window; a notebook shows it.
+
+    Raises:
+        ValueError: No actuator drives such a joint, its law has no gains, or there is no such robot.
+        HostError: Physics does not run, or the simulator does not tell mass matrices or its step.
+        ModuleNotFoundError: Matplotlib is missing.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, plot_bode
+        >>> with Simulation("data/robots/pendulum.usda") as sim:
+        ...     actuators = ArticulationActuators("/World/Pendulum")
+        ...     sim.play()
+        ...     print(plot_bode(actuators, "hinge").get_suptitle())
+        hinge: its loop over frequency
+    """
+    return save(draw_bode(loop_response(actuators, joint, robot=robot)), path)
+
+
+def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 0) -> FrequencyResponse:
+    """Return what the loop of a joint does to sines.
+
+    Raises:
+        ValueError: No actuator drives such a joint, its law has no gains, or there is no such robot.
+        HostError: Physics does not run, or the simulator does not tell mass matrices or its step.
+    """
+    actuator, column = find_actuator(actuators, joint)
+    table = actuators.stability(indices=[robot])
+    if joint in table.unknown:
+        raise ValueError(
+            f"{joint}: a network or a law of one's own drives it: must be a PD or PID law for this. Look at its step "
+            "response instead."
+        )
+    (row,) = [row for row in table.joints if row.joint == joint]
+    late = delay_of(actuator, robot, column)
+    return frequency_response(joint, row.kp, row.kd, row.ki, row.inertia, table.dt, late)

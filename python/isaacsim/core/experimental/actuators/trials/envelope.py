@@ -1,0 +1,209 @@
+"""What the clamps of an actuator leave: its own plan runs with commands that no motor can follow."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import warp as wp
+
+from ..actuator_set import ActuatorSet
+from ..loops.arrays import ActuatedArrays
+from ..pipeline.actuator import Actuator
+from ..pipeline.entry import ActuatorConfig
+from ..plots.envelope import Bounds, Envelope, draw_envelope
+from ..plots.style import save
+from ..specs.configs import PDControlConfig
+
+if TYPE_CHECKING:
+    from ..plots.style import Figure
+
+# a command beyond any motor; what comes back larger than the other is not bounded
+_COMMAND, _UNBOUNDED = 1e9, 0.9e9
+_POINTS, _PROBES = 1201, 4001
+# where bounds are looked for [rad/s or m/s], and what is shown where they depend on no speed
+_FASTEST, _SHOWN = 1e4, 10.0
+# so much further than where the bounds end to change
+_BEYOND = 1.15
+
+
+def plot_envelope(
+    actuators: ActuatorSet, joint: str, *, robot: int = 0, path: str | os.PathLike[str] | None = None
+) -> Figure:
+    """Draw what the motor of a joint can give: effort over speed, each clamp and all of them.
+
+    Nothing is moved: copies of the clamps run with commands that saturate them, over a grid of speeds, and of positions
+    where a table of limits depends on them.
+
+    Args:
+        actuators: The joint's, and others.
+        joint: Name of the joint.
+        robot: Whose parameters count.
+        path: Where to save the picture, with an extension that Matplotlib knows; None means nowhere.
+
+    Returns:
+        The figure. It belongs to no window; a notebook shows it.
+
+    Raises:
+        ValueError: No actuator drives such a joint, or there is no such robot.
+        ModuleNotFoundError: Matplotlib is missing.
+
+    Example:
+        >>> from isaacsim.core.experimental.actuators import (
+        ...     ActuatedArrays, DCMotorClampingConfig, PDControlConfig, plot_envelope,
+        ... )
+        >>> motor = [PDControlConfig(80.0, 2.0), DCMotorClampingConfig(60.0, 9.0, 40.0)]
+        >>> knee = ActuatedArrays(["knee"], {"knee": motor})
+        >>> print(plot_envelope(knee, "knee").get_suptitle())
+        knee: what its motor can give
+    """
+    return save(draw_envelope(envelope(actuators, joint, robot=robot)), path)
+
+
+def envelope(
+    actuators: ActuatorSet,
+    joint: str,
+    *,
+    robot: int = 0,
+    limits: tuple[float, float] = (-np.inf, np.inf),
+    dt: float = np.nan,
+    drive_limit: float = np.inf,
+) -> Envelope:
+    """Return what the motor of a joint can give.
+
+    Args:
+        actuators: The joint's, and others.
+        joint: Name of the joint.
+        robot: Whose parameters count.
+        limits: Of the position of the joint [rad or m].
+        dt: Physics step [s].
+        drive_limit: Largest effort of the joint's own drive [N·m or N].
+
+    Raises:
+        ValueError: No actuator drives such a joint, or there is no such robot.
+    """
+    actuator, column = find_actuator(actuators, joint)
+    clamps = [one_joint(clamp, actuator, robot, column) for clamp in actuator.clamping]
+    middle = float(np.mean(limits)) if np.isfinite(limits).all() else 0.0
+    speeds = _shown(lambda at: bounds(clamps, np.full_like(at, middle), at), _FASTEST)
+    fastest = _SHOWN if speeds is None else _BEYOND * speeds
+    velocities = np.linspace(-fastest, fastest, _POINTS)
+    there = np.full_like(velocities, middle)
+    positions, over_position = np.zeros(0), np.zeros((2, 0))
+    low, high = limits if np.isfinite(limits).all() else (-np.pi, np.pi)
+    places = np.linspace(low, high, _POINTS)
+    found = bounds(clamps, places, np.zeros_like(places))
+    if _changes(found).any():
+        positions, over_position = places, found
+    steps = (
+        0 if actuator.delay is None else int(one_joint(actuator.delay, actuator, robot, column).read("delay_steps")[0])
+    )
+    names = _told_apart([type(clamp).__name__ for clamp in clamps])
+    return Envelope(
+        joint,
+        velocities,
+        bounds(clamps, there, velocities),
+        {name: bounds([clamp], there, velocities) for name, clamp in zip(names, clamps, strict=True)},
+        middle,
+        positions,
+        over_position,
+        steps,
+        steps * dt,
+        float(drive_limit),
+    )
+
+
+def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
+    """Return the actuator of a joint, and which of its joints that is.
+
+    Raises:
+        ValueError: None drives it.
+    """
+    for actuator in actuators.actuators:
+        if joint in actuator.dof_names:
+            return actuator, actuator.dof_names.index(joint)
+    names = [name for actuator in actuators.actuators for name in actuator.dof_names]
+    raise ValueError(f"joint = {joint!r}: must be driven by an actuator, one of {names}. Correct the name.")
+
+
+def delay_of(actuator: Actuator, robot: int, column: int) -> int:
+    """Return by how many physics steps commands of a joint are late."""
+    if actuator.delay is None:
+        return 0
+    return int(one_joint(actuator.delay, actuator, robot, column).read("delay_steps")[0])
+
+
+def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> Any:
+    """Return a copy of a component that serves one joint of one robot, and nobody else runs.
+
+    Raises:
+        ValueError: There is no such robot.
+    """
+    other = copy.copy(component)
+    for name in ("parameter_source", "_in_use"):
+        vars(other).pop(name, None)
+    for name in component.PARAMETERS:
+        values = component.read(name).reshape(-1, len(actuator.dof_names))
+        robots = len(actuator.indices) // len(actuator.dof_names)
+        if not 0 <= robot < robots:
+            raise ValueError(f"robot = {robot}: must be below {robots}, and not negative. Correct it.")
+        # what all robots share is there once
+        value = values[robot if len(values) > 1 else 0, column : column + 1]
+        vars(other)[name] = wp.array(value, dtype=wp.dtype_from_numpy(value.dtype), device="cpu")
+    return other
+
+
+def bounds(clamps: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
+    """Return the lowest and highest effort that clamps of one joint let pass, by running them.
+
+    Args:
+        clamps: Of `one_joint`.
+        positions: [rad or m], shape `(points,)`.
+        velocities: [rad/s or m/s], likewise.
+    """
+    count = len(positions)
+    config = ActuatorConfig(PDControlConfig(0.0, 0.0), [_repeated(clamp, count) for clamp in clamps])
+    plan = ActuatedArrays(["joint"], [(config, "joint")], num_robots=count)
+    q, qd = (values.astype(np.float32)[:, None] for values in (positions, velocities))
+    found = np.empty((2, count))
+    for row, command in enumerate((-_COMMAND, _COMMAND)):
+        feedforward = np.full_like(q, command)
+        found[row] = plan.step(q, qd, q, 0.001, feedforward=feedforward)[:, 0]
+    return np.where(np.abs(found) > _UNBOUNDED, np.nan, found)
+
+
+def _repeated(clamp: Any, count: int) -> Any:
+    """The same clamp for so many joints."""
+    other = copy.copy(clamp)
+    for name in clamp.PARAMETERS:
+        values = np.repeat(vars(clamp)[name].numpy(), count)
+        vars(other)[name] = wp.array(values, dtype=vars(clamp)[name].dtype, device="cpu")
+    return other
+
+
+def _shown(read: Any, far: float) -> float | None:
+    """Up to where bounds change on either side, or None where they never do."""
+    ahead = np.geomspace(1e-3, far, _PROBES)
+    changing = [ahead[1:][_changes(read(sign * ahead))] for sign in (1.0, -1.0)]
+    ends = [float(places.max()) for places in changing if len(places)]
+    return max(ends) if ends else None
+
+
+def _changes(found: Bounds) -> np.ndarray:
+    """Between which neighbours bounds differ."""
+    known = np.nan_to_num(found, nan=_COMMAND)
+    return np.any(np.abs(np.diff(known)) > 1e-6 * np.abs(known[:, 1:]), axis=0)
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """Names, numbered where there are several of one."""
+    count, seen = Counter(names), Counter[str]()
+    told = []
+    for name in names:
+        seen[name] += 1
+        told.append(f"{name} {seen[name]}" if count[name] > 1 else name)
+    return told

@@ -1,0 +1,96 @@
+"""The step response of a joint on its robot, with its actuator and with an ideal drive in its place."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..articulation_actuators import ArticulationActuators
+from ..pipeline.entry import ActuatorConfig
+from ..plots.step_response import Response, StepResponse
+from ..recording.recording import Recording
+from ..simulation import Simulation
+from .envelope import bounds, find_actuator, one_joint
+from .targets import step
+from .trial import follow, room_of
+
+# robots come to rest before the jump [s]; so much of that is shown
+_REST, _BEFORE = 1.0, 0.05
+
+
+def step_response(
+    open_simulation: Callable[[], Simulation],
+    path: str,
+    joint: str,
+    *,
+    amplitude: float,
+    seconds: float,
+) -> StepResponse:
+    """Return the step response of a joint, the others held at their pose.
+
+    Args:
+        open_simulation: Opens the file of the robot anew.
+        path: Of the robot; of several, the first is looked at.
+        joint: Name of the joint.
+        amplitude: Of the jump [rad or m], less where a limit is near.
+        seconds: How long after the jump [s].
+
+    Raises:
+        ValueError: No actuator drives the joint.
+        RuntimeError: The robot diverged, or the motor had a fault.
+    """
+    with open_simulation() as simulation, ArticulationActuators(path) as actuators:
+        actuator, column = find_actuator(actuators, joint)
+        clamps = [one_joint(clamp, actuator, 0, column) for clamp in actuator.clamping]
+        actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
+    at = log.joints.index(joint)
+    seen = slice(len(log) - len(actual.time), None)
+    limits = bounds(clamps, log.positions[seen, 0, at], log.velocities[seen, 0, at])
+    with open_simulation() as simulation, _ideal(path, joint) as actuators:
+        ideal, _ = _respond(simulation, actuators, joint, amplitude, seconds)
+    return StepResponse(joint, actual, ideal, limits)
+
+
+@contextlib.contextmanager
+def _ideal(path: str, joint: str) -> Any:
+    """The robot's actuators, that of one joint without delay and clamps."""
+    with ArticulationActuators(path) as actuators:
+        count = len(actuators.articulation.paths)
+        if count != 1:
+            raise ValueError(f"{path} means {count} robots: must be one. Name it.")
+        names = [name for actuator in actuators.actuators for name in actuator.dof_names]
+        pairs = []
+        for name in names:
+            actuator, column = find_actuator(actuators, name)
+            law = one_joint(actuator.controller, actuator, 0, column)
+            rest = [one_joint(clamp, actuator, 0, column) for clamp in actuator.clamping]
+            delay = None if actuator.delay is None else one_joint(actuator.delay, actuator, 0, column)
+            pairs.append((ActuatorConfig(law) if name == joint else ActuatorConfig(law, rest, delay), name))
+    with ArticulationActuators.from_actuators(path, pairs) as ideal:
+        yield ideal
+
+
+def _respond(
+    simulation: Simulation, actuators: ArticulationActuators, joint: str, amplitude: float, seconds: float
+) -> tuple[Response, Recording]:
+    simulation.play()
+    robots: Any = actuators.articulation
+    dt, column = simulation.dt, robots.dof_names.index(joint)
+    only = np.where(np.arange(robots.num_dofs) == column, amplitude, 0.0)
+    rest = round(_REST / dt)
+    # between two steps, so that rounding does not decide
+    targets = step(room_of(robots), only, (rest - 0.5) * dt)
+    trial = follow(simulation, robots, actuators, targets, range(rest + max(1, round(seconds / dt))))
+    if trial.diverged or trial.faults:
+        raise RuntimeError("\n".join([*trial.faults, *([trial.diverged] if trial.diverged else [])]))
+    log = trial.recording
+    at = log.joints.index(joint)
+    shown = slice(rest - round(_BEFORE / dt), None)
+    time = (np.arange(len(log)) - rest)[shown] * dt
+    target, position, effort = (
+        values[shown, 0, at] for values in (log.position_targets, log.positions, log.applied_efforts)
+    )
+    return Response(time, target, position, effort), log

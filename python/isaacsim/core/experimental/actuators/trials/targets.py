@@ -1,0 +1,133 @@
+"""Position targets over time: a pose held, a sine or a step around it, or those of a file."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+Targets = Callable[[float], np.ndarray]
+"""Position targets [rad or m] at a time [s], shape `(robots, DOFs)`."""
+
+KINDS = ("hold", "sine", "step")
+STEP_AT = 0.25
+"""When a step comes [s]."""
+
+# of how far a joint may move, targets stay away from its limits: so much of it would be overshoot
+_AWAY = 0.05
+_TIMES = ("time", "time [s]")
+
+
+@dataclass(frozen=True)
+class Room:
+    """Where joints are, and how far they may go; all of shape `(robots, DOFs)`.
+
+    Args:
+        initial: Positions [rad or m].
+        lower: Limits [rad or m], -inf for none.
+        upper: Limits [rad or m], inf for none.
+    """
+
+    initial: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def within(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return between what targets stay: a little inside the limits, and never short of where the joint is."""
+        span = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 0.0)
+        return (
+            np.minimum(self.lower + _AWAY * span, self.initial),
+            np.maximum(self.upper - _AWAY * span, self.initial),
+        )
+
+
+def hold(room: Room) -> Targets:
+    """Stay."""
+    return lambda time: room.initial
+
+
+def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets:
+    """Swing around the initial pose, beginning in it; near a limit the swing is shifted, and shrunk if it has to be.
+
+    Args:
+        room: Where the joints are.
+        amplitude: Largest one [rad or m], a number or one per DOF.
+        frequency: [Hz].
+
+    Raises:
+        ValueError: A number is negative or not finite.
+    """
+    _require(amplitude, frequency)
+    lower, upper = room.within()
+    swing = np.minimum(amplitude, (upper - lower) / 2)
+    middle = np.clip(room.initial, lower + swing, upper - swing)
+    share = np.divide(room.initial - middle, swing, out=np.zeros_like(swing), where=swing > 0)
+    phase = np.arcsin(np.clip(share, -1.0, 1.0))
+    return lambda time: middle + swing * np.sin(2 * math.pi * frequency * time + phase)
+
+
+def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targets:
+    """Stay, then jump to where there is more room, as far as there is.
+
+    Args:
+        room: Where the joints are.
+        amplitude: Largest jump [rad or m], a number or one per DOF.
+        at: When [s].
+
+    Raises:
+        ValueError: The amplitude is negative or not finite.
+    """
+    _require(amplitude, 0.0)
+    lower, upper = room.within()
+    up = upper - room.initial >= room.initial - lower
+    goal = np.clip(room.initial + np.where(up, amplitude, -np.asarray(amplitude)), lower, upper)
+    return lambda time: goal if time >= at else room.initial
+
+
+def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, float]:
+    """Read targets from a file: a column `time [s]` or `time`, and one per joint, by its name [rad or m].
+
+    Between its lines targets are interpolated, after the last they stay. Joints without a column hold their pose.
+
+    Returns:
+        The targets, and the time of the last line [s].
+
+    Raises:
+        ValueError: Something else stands in the file; the message names the line or column.
+        OSError: It cannot be read.
+    """
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
+    head = [name.strip() for name in lines[0]] if lines else []
+    if not head or head[0] not in _TIMES or len(lines) < 2:
+        raise ValueError(
+            f"{path} begins with {', '.join(head) or 'nothing'}: must have a column `time [s]` first, then one per "
+            "joint, and a line at least. Add it."
+        )
+    if unknown := [name for name in head[1:] if list(names).count(name) != 1]:
+        raise ValueError(f"{path}: column {unknown[0]!r}: must be a joint, one of {list(names)}. Correct the name.")
+    try:
+        table = np.array([[float(cell) for cell in line] for line in lines[1:]], float).reshape(len(lines) - 1, -1)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}: must hold a number in each cell of each line. Correct it.") from None
+    times = table[:, 0]
+    if table.shape[1] != len(head) or not np.isfinite(table).all() or (np.diff(times) <= 0).any() or times[0] < 0:
+        raise ValueError(f"{path}: must hold finite numbers, with times that rise from 0 or later. Correct it.")
+    columns = [list(names).index(name) for name in head[1:]]
+
+    def at(time: float) -> np.ndarray:
+        targets = room.initial.copy()
+        targets[:, columns] = [np.interp(time, times, column) for column in table[:, 1:].T]
+        return targets
+
+    return at, float(times[-1])
+
+
+def _require(amplitude: np.ndarray | float, frequency: float) -> None:
+    for name, value in (("amplitude", amplitude), ("frequency", frequency)):
+        if not (np.isfinite(value).all() and (np.asarray(value) >= 0).all()):
+            raise ValueError(f"{name} = {value}: must be a finite number >= 0. Correct it.")

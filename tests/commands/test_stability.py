@@ -1,0 +1,59 @@
+"""`actuators stability`: the table of a robot, and what has none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators.commands.main import main
+from places import REPOSITORY
+
+ROBOTS = REPOSITORY / "data" / "robots"
+
+
+def test_says_what_the_library_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same numbers, for the step that was asked for."""
+    file = str(ROBOTS / "arm_2dof.usda")
+    assert main(["stability", file, "--dt", "0.005", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    with Simulation(file, 0.005) as simulation:
+        simulation.play()
+        found = ArticulationActuators("/World/Arm").stability()
+    assert [row["smallest_armature"] for row in said["joints"]] == [joint.smallest_armature for joint in found.joints]
+    assert [row["joint"] for row in said["joints"]] == ["shoulder", "extension"]
+    (robot,) = said["robots"]
+    assert (robot["margin"], robot["verdict"]) == (found.robots[0].margin, "stable")
+    assert robot["largest_step"] == found.robots[0].largest_step
+
+
+def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the table: no warning besides."""
+    assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
+    shown = capsys.readouterr()
+    assert "vibrating" in shown.out and shown.err == ""
+
+
+@pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)
+def test_shipped_robots_are_stable(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At the step that their files are opened with."""
+    assert main(["stability", str(file)]) == 0
+    shown = capsys.readouterr()
+    assert "largest step" in shown.out and shown.err == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["arm_2dof.xml"], "</arm> has no actuators: must have some for this."),
+        (["missing.usda"], "missing.usda"),
+        (["pendulum.usda", "--robot", "/World/Leg"], "/World/Leg"),
+        (["pendulum.usda", "--dt", "0"], "dt = 0.0: must be"),
+    ],
+)
+def test_what_has_no_answer_is_an_error(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """And why."""
+    assert main(["stability", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
+    shown = capsys.readouterr()
+    assert message in shown.err and shown.out == ""
