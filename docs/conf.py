@@ -13,7 +13,13 @@ version = release = tomllib.loads((ROOT / "config" / "extension.toml").read_text
 # no date: the same sources give the same pages
 project_copyright = f"{author}. Not affiliated with NVIDIA"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+]
 exclude_patterns = ["_build"]
 add_module_names = False
 toc_object_entries_show_parents = "hide"
@@ -21,15 +27,19 @@ toc_object_entries_show_parents = "hide"
 default_role = "code"
 highlight_language = "none"
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
 
 autosummary_generate = False
 autodoc_default_options = {"members": True, "member-order": "bysource"}
-# types are in the signatures of config/python_api.md; here they would hide the words
-autodoc_typehints = "none"
+# types stand with the words about each argument
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+python_use_unqualified_type_names = True
 autodoc_preserve_defaults = True
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 # errors of Python have no page here
+nitpick_ignore_regex = [("py:class", r".*")]
 nitpick_ignore = [("py:exc", name) for name in ("Exception", "KeyError", "RuntimeError", "TypeError", "ValueError")]
 
 html_theme = "furo"

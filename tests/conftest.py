@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import use_host
+
+# chooses how MuJoCo draws, which has to be before anybody imports it
+from isaacsim.core.experimental.actuators.hosts import mujoco as mujoco  # noqa: PLC0414
 from isaacsim.core.experimental.actuators.hosts import opened
 from leg import Leg
 from places import ROBOTS

@@ -7,6 +7,7 @@ import importlib
 import pkgutil
 import re
 import runpy
+import shlex
 import tomllib
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -15,8 +16,10 @@ from pathlib import Path
 import isaacsim
 import isaacsim.core.experimental.actuators as package
 import pytest
+from isaacsim.core.experimental.actuators.commands.main import main
 from places import REPOSITORY
 from pxr import Sdf
+from robot_files import SHOULDER, edited, number
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 SNIPPETS = [
@@ -29,6 +32,19 @@ TOML = [
     for page in PAGES
     for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
 ]
+# commands of the console command, by the page that shows them
+COMMANDS = [
+    pytest.param(command, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, command in enumerate(
+        re.findall(
+            r"^(?:actuators|\./python\.sh -m isaacsim\.core\.experimental\.actuators) (\w+ .*)$",
+            "".join(re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)),
+            re.MULTILINE,
+        )
+    )
+]
+MOTORS = "shoulder:\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  armature: 0.01\n"
 # snippets that need an extra, by what they import, and the library it brings
 NEEDS = {"actuators.training import": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
 # modules that import Kit, or the PhysX wheel where it is missing
@@ -60,7 +76,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_there_are_snippets() -> None:
     """The patterns find what they should run and read."""
-    assert len(SNIPPETS) >= 8 and len(TOML) >= 2
+    assert len(SNIPPETS) >= 8 and len(TOML) >= 2 and len(COMMANDS) >= 6
 
 
 # pages show robots that vibrate, too
@@ -75,6 +91,19 @@ def test_snippet_runs(code: str, tmp_path: Path, launched: list[str], capsys: py
     runpy.run_path(str(script))
     wanted = ["--enable", f"{package.__name__}-{package.__version__}"] if "SimulationApp" in code else []
     assert launched[-2:] == wanted
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command runs, in a folder with the robots, a weaker one and a file of motors; `diff` finds something."""
+    if "--view" in command:
+        pytest.skip("a window is not opened here")
+    (tmp_path / "data").symlink_to(REPOSITORY / "data")
+    edited(tmp_path, number(SHOULDER, "drive:angular:physics:maxForce", 40.0))
+    (tmp_path / "motors.yaml").write_text(MOTORS)
+    monkeypatch.chdir(tmp_path)
+    told = command.startswith("diff")
+    assert main(shlex.split(command)) == int(told)
 
 
 @pytest.mark.parametrize("text", TOML)

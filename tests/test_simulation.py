@@ -788,3 +788,20 @@ def test_no_way_to_draw_is_an_error_of_render_alone(before: str) -> None:
     code = [sys.executable, "-c", before + DRAW]
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
     assert "MuJoCo draws to a display here and there is none" in done.stdout, done.stderr
+
+
+def test_repr_says_what_it_is(robots: Path) -> None:
+    """A simulation, its robots and their actuators; looking at a parameter leaves it shared by all robots."""
+    with Simulation(robots / "pendulum.usda", 0.005, num_envs=2) as sim:
+        assert repr(sim).endswith("pendulum.usda by mujoco: dt 0.005 s, 2 x, stopped>")
+        sim.play()
+        where = "/World/envs/env_0/Pendulum … /World/envs/env_1/Pendulum"
+        assert repr(Articulation("/World/Pendulum")) == f"<Articulation of {where}: 1 DOFs x 2 robots>"
+        with ArticulationActuators("/World/Pendulum") as actuators:
+            (actuator,) = actuators.actuators
+            shown = repr(actuator)
+            assert shown.startswith("<Actuator /World/Pendulum/Actuators/hinge: ControllerPD(kp=")
+            assert shown.endswith("), 2 x>")
+            assert not vars(actuator.controller).keys() & {"kp", "kd"}
+        assert repr(sim).endswith("playing>")
+    assert repr(sim).endswith("stopped>")

@@ -42,7 +42,7 @@ PLACES = {
 }
 # what only means something in the repository
 LEFT_OUT = [
-    *("data/benchmark.png", "docs/conf.py", "docs/_static/*"),
+    *("docs/conf.py", "docs/_static/*"),
     *("tests/data/test_robots.py", "tests/nodes/test_node_files.py", "tests/tools/*.py"),
     *("tests/test_benchmarks.py", "tests/test_docs*.py", "tests/test_examples.py", "tests/test_extension_folder.py"),
     *("tests/installs/*.py", "tests/test_extras.py"),

@@ -276,3 +276,13 @@ def test_mask_of_wrong_type_or_shape_is_refused(kind: str, mask: Any) -> None:
         ValueError, match=r"mask .*must (be a one-dimensional Boolean array|match \w+ length \(2\)|be 2)"
     ):
         component.state(2, "cpu").reset(mask)
+
+
+def test_repr_says_what_it_is() -> None:
+    """Parameters by name, one value or the range; a parameter that is optional is left out."""
+    assert repr(ControllerPD(array([1, 2]), array([3, 3]))) == "ControllerPD(kp=1…2, kd=3)"
+    assert repr(ClampingMaxEffort(array([np.inf, np.inf]))) == "ClampingMaxEffort(max_effort=inf)"
+    assert repr(Delay(array([1, 2], wp.int32), 3)) == "Delay(delay_steps=1…2)"
+    assert repr(ClampingMaxEffort(array([]))) == "ClampingMaxEffort(max_effort=-)"
+    # of one that was never made
+    assert repr(ControllerPD.__new__(ControllerPD)) == "ControllerPD()"

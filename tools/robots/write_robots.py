@@ -22,7 +22,13 @@ import robot_anymal_c
 import robot_arm_2dof
 import robot_franka_panda
 import robot_pendulum
-from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig, add_actuator
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    add_actuator,
+)
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade
 from robot_spec import (
     IDENTITY,
@@ -55,6 +61,8 @@ class Gains:
     """[N·m·s/rad or N·s/m]."""
     max_effort: float
     """[N·m or N]."""
+    curve: tuple[float, float] | None = None
+    """Stall effort [N·m or N] and no-load speed [rad/s or m/s] of a DC motor, None for an effort limit alone."""
     delay_steps: int = 0
     """[physics steps]; 0 means no delay prim."""
 
@@ -70,7 +78,8 @@ ACTUATORS: dict[str, dict[str, Gains]] = {
         "panda_joint[1-4]": Gains(kp=400.0, kd=40.0, max_effort=87.0),
         "panda_joint[5-7]": Gains(kp=100.0, kd=10.0, max_effort=12.0, delay_steps=2),
     },
-    "anymal_c": {".*": Gains(kp=900.0, kd=25.0, max_effort=80.0)},
+    # the curve is that of Isaac Lab's cfg of the ANYdrive, the delay one of a bus
+    "anymal_c": {".*": Gains(kp=900.0, kd=25.0, max_effort=80.0, curve=(120.0, 7.5), delay_steps=1)},
 }
 
 ROBOTS = (robot_pendulum.ROBOT, robot_arm_2dof.ROBOT, robot_franka_panda.ROBOT, robot_anymal_c.ROBOT)
@@ -301,10 +310,16 @@ def _author_actuator(stage: Usd.Stage, robot_path: str, joint: str, actuators: d
         joint,
         joint,
         PDControlConfig(gains.kp, gains.kd),
-        clamping=[MaxEffortClampingConfig(gains.max_effort)],
+        clamping=[_limit(gains)],
         delay=DelayConfig(gains.delay_steps) if gains.delay_steps else None,
         stage=stage,
     )
+
+
+def _limit(gains: Gains) -> MaxEffortClampingConfig | DCMotorClampingConfig:
+    if gains.curve is None:
+        return MaxEffortClampingConfig(gains.max_effort)
+    return DCMotorClampingConfig(*gains.curve, gains.max_effort)
 
 
 # SI to what USD stores

@@ -47,7 +47,8 @@ def test_follower_takes_the_polynomial(kind: str) -> None:
     scene = read_scene(made.stage)
     unit = math.radians(1) if kind == "Revolute" else 1.0
     coefficients = (3 * unit, 0.5, -0.25, 0.125, 0.0625)
-    assert scene.mimics[0].coefficients == pytest.approx(coefficients, rel=1e-6)
+    (mimic,) = scene.mimics
+    assert mimic.coefficients == pytest.approx(coefficients, rel=1e-6)
     model, _ = build_model(scene, 0.001)
     model.opt.gravity[:] = 0.0
     data = mujoco.MjData(model)
@@ -133,4 +134,13 @@ def test_several_axes_cannot_be_followed() -> None:
         limit.CreateLowAttr(1.0)
         limit.CreateHighAttr(-1.0)
     with pytest.raises(UnsupportedSceneError, match=f"<{FOLLOWER}> follows <{LEADER}> and one of them has several"):
+        read_scene(made.stage)
+
+
+@pytest.mark.parametrize("several", ["leader", "follower"])
+def test_joints_of_several_axes_neither_follow_nor_lead(several: str) -> None:
+    made = coupled(kind="") if several == "follower" else coupled()
+    if several == "leader":
+        made.stage.GetPrimAtPath(LEADER).SetTypeName("PhysicsJoint")
+    with pytest.raises(UnsupportedSceneError, match="one of them has several axes"):
         read_scene(made.stage)

@@ -42,6 +42,52 @@ def named(scene: Scene) -> tuple[list[str], list[str]]:
     return [axis.name for axis in scene.articulations[0].axes], [loop.joint.rpartition("/")[2] for loop in scene.loops]
 
 
+def triangle(kind: str = "Revolute") -> SmallStage:
+    """A pendulum with a link below, and a joint between that and the base."""
+    made = pendulum()
+    made.body("/World/Robot/tip")
+    made.joint("/World/Robot/second", "Revolute", BOB, "/World/Robot/tip")
+    made.joint("/World/Robot/third", kind, BASE, "/World/Robot/tip")
+    return made
+
+
+# which joint closes a loop
+
+
+@pytest.mark.parametrize(
+    ("kind", "driven", "loop"),
+    [("Revolute", False, "third"), ("Revolute", True, "second"), ("Prismatic", False, "second")],
+)
+def test_joint_that_is_driven_or_slides_closes_no_loop(kind: str, driven: bool, loop: str) -> None:
+    """Of others the last does."""
+    made = triangle(kind)
+    if driven:
+        made.drive("/World/Robot/third", stiffness=1.0)
+    assert named(read_scene(made.stage))[1] == [loop]
+
+
+@pytest.mark.parametrize(("schema", "kind"), [("MjcEqualityConnectAPI", "ball"), ("MjcEqualityWeldAPI", "fixed")])
+def test_constraint_of_mujoco_leaves_nothing_free(schema: str, kind: str) -> None:
+    """Whatever joint it stands on: it closes loops, and carries what no robot owns."""
+    made = triangle()
+    made.body("/World/loose")
+    made.joint("/World/hang", "Revolute", None, "/World/loose")
+    for path in (HINGE, "/World/hang"):
+        made.stage.GetPrimAtPath(path).AddAppliedSchema(schema)
+    scene = read_scene(made.stage)
+    assert [(loop.joint, loop.kind) for loop in scene.loops] == [(HINGE, kind)]
+    assert named(scene)[0] == ["third", "second"]
+    assert [body.kind for body in scene.bodies if body.path == "/World/loose"] == [kind]
+
+
+def test_joint_between_a_body_and_itself_is_nothing() -> None:
+    """The world is one too."""
+    made = pendulum()
+    made.joint("/World/Robot/own", "Fixed", BOB, BOB)
+    made.joint("/World/still", "Fixed", None, "/World")
+    assert named(read_scene(made.stage)) == (["hinge"], [])
+
+
 # several joints between two bodies
 
 
@@ -57,6 +103,13 @@ def test_hinges_about_three_axes_are_one_behind_the_other() -> None:
     assert named(scene) == (["b", "c", "a"], [])
     directions = [axis.direction for axis in scene.articulations[0].axes]
     np.testing.assert_allclose(directions, [(0, 0, 1), (1, 0, 0), (0, 1, 0)], atol=1e-7)
+
+
+def test_hinge_that_is_excluded_from_the_robot_is_a_loop() -> None:
+    made = pendulum()
+    prim = made.joint("/World/Robot/other", "Revolute", BASE, BOB, axis="X")
+    prim.GetAttribute("physics:excludeFromArticulation").Set(True)
+    assert named(read_scene(made.stage)) == (["hinge"], ["other"])
 
 
 def test_slide_beside_a_hinge_is_behind_it() -> None:
@@ -306,7 +359,9 @@ def test_newton_goes_before_mujoco() -> None:
     made = pendulum()
     made.attribute(HINGE, "newton:armature", 0.25)
     made.attribute(HINGE, "mjc:armature", 0.5)
-    assert the_axis(made).armature == pytest.approx(0.25)
+    made.attribute(HINGE, "newton:friction", 0.75)
+    made.attribute(HINGE, "mjc:frictionloss", 0.5)
+    assert (the_axis(made).armature, the_axis(made).friction) == pytest.approx((0.25, 0.75))
 
 
 def test_static_friction_is_taken_and_told() -> None:

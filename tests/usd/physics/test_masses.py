@@ -268,3 +268,25 @@ def test_inertia_of_newton_goes_before_a_diagonal_one() -> None:
     attribute.Set([0.3, 0.4, 0.5, 0.01, 0.02, 0.03])
     expected = [[0.3, 0.01, 0.02], [0.01, 0.4, 0.03], [0.02, 0.03, 0.5]]
     np.testing.assert_allclose(one_body(made.stage).inertia, expected, rtol=1e-6)
+
+
+def test_density_of_a_body_goes_before_that_of_its_material() -> None:
+    """Which goes before that of water."""
+    made = SmallStage()
+    body = UsdGeom.Xform.Define(made.stage, "/World/body").GetPrim()
+    UsdPhysics.RigidBodyAPI.Apply(body)
+    ball = made.shape("/World/body/ball", "Cube", size=1.0)
+    assert one_body(made.stage).mass == pytest.approx(1000.0)
+    material = UsdShade.Material.Define(made.stage, "/World/steel")
+    UsdPhysics.MaterialAPI.Apply(material.GetPrim()).CreateDensityAttr(8000.0)
+    UsdShade.MaterialBindingAPI.Apply(ball).Bind(material, materialPurpose="physics")
+    assert one_body(made.stage).mass == pytest.approx(8000.0)
+    UsdPhysics.MassAPI.Apply(body).CreateDensityAttr(500.0)
+    assert one_body(made.stage).mass == pytest.approx(500.0)
+
+
+def test_centre_of_mass_is_scaled_with_its_body() -> None:
+    made = SmallStage()
+    body = made.body("/World/body", com=(1, 1, 1))
+    UsdGeom.Xformable(body).AddScaleOp().Set(Gf.Vec3d(2, 3, 4))
+    np.testing.assert_allclose(one_body(made.stage).com, (2, 3, 4), rtol=1e-6)

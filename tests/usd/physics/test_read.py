@@ -215,10 +215,12 @@ def test_armature_of_newton_wins_over_that_of_physx() -> None:
     assert hinge_of(made).armature == pytest.approx(0.25)
 
 
-def test_acceleration_drive_is_named_in_a_warning() -> None:
+@pytest.mark.parametrize("gain", ["stiffness", "damping"])
+@pytest.mark.parametrize(("kind", "axis"), [("Revolute", "angular"), ("Prismatic", "linear"), ("", "rotZ")])
+def test_acceleration_drive_is_named_in_a_warning(kind: str, axis: str, gain: str) -> None:
     """Its gains mean something else."""
-    made = pendulum()
-    made.drive(HINGE, stiffness=3.0, type="acceleration")
+    made = pendulum(kind=kind)
+    made.drive(HINGE, axis, **{gain: 3.0}, type="acceleration")
     with pytest.warns(UserWarning, match=rf"'acceleration' act as force drives here: {HINGE}\. Author"):
         read_scene(made.stage)
 
@@ -559,7 +561,7 @@ def test_colors_are_encoded_for_display() -> None:
     """USD's are linear."""
     made = SmallStage()
     UsdGeom.Gprim(made.shape("/World/ball", "Sphere")).CreateDisplayColorAttr([Gf.Vec3f(0.25, 0.5, 0.75)])
-    (shape,) = read_scene(made.stage).shapes
+    (shape,) = with_drawn(made.stage, read_scene(made.stage)).shapes
     encoded = [1.055 * value ** (1 / 2.4) - 0.055 for value in (0.25, 0.5, 0.75)]
     assert shape.color == pytest.approx((*encoded, 1.0), rel=1e-3)
 
@@ -636,3 +638,68 @@ def test_limit_that_is_no_number_is_refused_by_name() -> None:
     """It is not taken for one that is not there."""
     with pytest.raises(UnsupportedSceneError, match=rf"<{HINGE}>\.physics:lowerLimit = nan"):
         read_scene(pendulum(limits=(math.nan, 10)).stage)
+
+
+def test_colliders_that_are_switched_off_are_no_shapes() -> None:
+    made = SmallStage()
+    prim = made.shape("/World/ball", "Sphere")
+    UsdPhysics.CollisionAPI(prim).CreateCollisionEnabledAttr(False)
+    assert read_scene(made.stage).shapes == []
+
+
+def test_meshes_of_three_points_are_not_drawn() -> None:
+    """MuJoCo has none such."""
+    made = SmallStage()
+    mesh = UsdGeom.Mesh.Define(made.stage, "/World/triangle")
+    mesh.CreatePointsAttr([(0, 0, 0), (1, 0, 0), (0, 1, 0)])
+    mesh.CreateFaceVertexCountsAttr([3])
+    mesh.CreateFaceVertexIndicesAttr([0, 1, 2])
+    assert with_drawn(made.stage, read_scene(made.stage)).shapes == []
+
+
+def test_link_that_is_fixed_to_the_world_stays_where_it_is_authored() -> None:
+    """Whatever the joint says."""
+    made = pendulum()
+    made.stage.GetPrimAtPath("/World/Robot/fix").GetAttribute("physics:localPos0").Set(Gf.Vec3f(0, 0, 5))
+    np.testing.assert_array_equal(body_of(read_scene(made.stage), "/World/Robot/base").position, (0, 0, 0))
+
+
+def test_link_with_the_root_schema_is_the_root() -> None:
+    """Though it is not the one that all others hang on."""
+    made = pendulum()
+    made.stage.RemovePrim("/World/Robot/fix")
+    made.stage.GetPrimAtPath("/World/Robot").RemoveAPI(UsdPhysics.ArticulationRootAPI)
+    UsdPhysics.ArticulationRootAPI.Apply(made.stage.GetPrimAtPath("/World/Robot/bob"))
+    scene = read_scene(made.stage)
+    (robot,) = scene.articulations
+    assert [scene.bodies[number].path for number in robot.bodies] == ["/World/Robot/bob", "/World/Robot/base"]
+
+
+def test_largest_part_below_a_root_is_the_robot() -> None:
+    """A loose body there is none, whatever its name."""
+    made = pendulum()
+    made.body("/World/Robot/a_loose_one")
+    (robot,) = read_scene(made.stage).articulations
+    assert [axis.name for axis in robot.axes] == ["hinge"] and len(robot.bodies) == 2
+
+
+def test_excluded_joint_that_carries_a_robot_is_none_of_its_own() -> None:
+    """What it hangs on is no link of it."""
+    made = pendulum()
+    made.stage.RemovePrim("/World/Robot/fix")
+    made.body("/World/cart")
+    made.joint("/World/rail", "Fixed", None, "/World/cart")
+    prim = made.joint("/World/swivel", "Revolute", "/World/cart", "/World/Robot/base")
+    prim.GetAttribute("physics:excludeFromArticulation").Set(True)
+    scene = read_scene(made.stage)
+    assert [body.parent for body in scene.bodies] == [-1, 0, 1]
+    assert [[axis.name for axis in robot.axes] for robot in scene.articulations] == [["hinge"]]
+
+
+def test_capsule_scaled_unevenly_has_its_larger_radius() -> None:
+    """A capsule stays one."""
+    made = SmallStage()
+    prim = made.shape("/World/pill", "Capsule", radius=0.1, height=0.5, axis="Z")
+    UsdGeom.Xformable(prim).AddScaleOp().Set(Gf.Vec3d(2, 3, 1))
+    (shape,) = read_scene(made.stage).shapes
+    assert shape.kind == "CAPSULE" and shape.size[:2] == pytest.approx((0.3, 0.25))

@@ -1,13 +1,13 @@
 """Realistic actuators for simulated robots: *delay → controller → clamping*, per joint, read from the USD file.
 
 Public names load on first use, so importing the package costs next to nothing; type checkers read `__init__.pyi`.
-`dir()` shows what is loaded: Kit's loader takes every name it finds there, to look for entry points.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from typing import Any
 
 from .extension import Extension as Extension
@@ -30,7 +30,12 @@ _OTHERS = {
     "Controller": "components.base",
     "Distribution": "specs.distributions",
     "Extension": "extension",
+    "Finding": "inspection.findings",
     "Host": "hosts.port",
+    "InspectedActuator": "inspection.described",
+    "InspectedJoint": "inspection.described",
+    "InspectedRobot": "inspection.described",
+    "InspectedValue": "inspection.described",
     "JointStability": "stability.table",
     "LogUniform": "specs.distributions",
     "MotorConfig": "specs.motors",
@@ -52,6 +57,8 @@ _OTHERS = {
     "buzz": "stability.buzz",
     "convert_checkpoint": "networks.convert",
     "drive_newton_model": "loops.newton_model",
+    "inspect_robots": "inspection.inspect",
+    "lint": "inspection.lint",
     "load_metadata": "networks.load",
     "load_motors": "motor_files.files",
     "motor_figures": "specs.motor_catalogue",
@@ -88,6 +95,11 @@ def _later() -> dict[str, str]:
     from .components.catalogue import later_name
 
     return {later: name for name in _home() if (later := later_name(name)) != name}
+
+
+def __dir__() -> list[str]:
+    """Public names; in Kit what is loaded, for its loader takes each of them, to look for entry points."""
+    return sorted(globals() if "carb" in sys.modules else {"__version__", *_home()})
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,13 @@ from .hosts.mujoco.model_actuators import motors_of_model as motors_of_model
 from .hosts.mujoco.own_model import MujocoSimulation as MujocoSimulation
 from .hosts.port import Host as Host
 from .hosts.port import PhysicsBus as PhysicsBus
+from .inspection.described import InspectedActuator as InspectedActuator
+from .inspection.described import InspectedJoint as InspectedJoint
+from .inspection.described import InspectedRobot as InspectedRobot
+from .inspection.described import InspectedValue as InspectedValue
+from .inspection.findings import Finding as Finding
+from .inspection.inspect import inspect_robots as inspect_robots
+from .inspection.lint import lint as lint
 from .loops.arrays import ActuatedArrays as ActuatedArrays
 from .loops.mujoco_warp import ActuatedWorlds as ActuatedWorlds
 from .loops.newton_model import ActuatedModel as ActuatedModel
@@ -117,9 +124,14 @@ __all__ = [
     "DelayConfig",
     "Distribution",
     "Extension",
+    "Finding",
     "GearedPDControlConfig",
     "GearedPIDControlConfig",
     "Host",
+    "InspectedActuator",
+    "InspectedJoint",
+    "InspectedRobot",
+    "InspectedValue",
     "JointStability",
     "LogUniform",
     "MaxEffortClampingConfig",
@@ -146,6 +158,8 @@ __all__ = [
     "buzz",
     "convert_checkpoint",
     "drive_newton_model",
+    "inspect_robots",
+    "lint",
     "load_metadata",
     "load_motors",
     "motor_figures",

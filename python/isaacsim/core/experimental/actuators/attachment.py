@@ -19,6 +19,7 @@ from .drives import clear_efforts, forget_drives, release_drives, take_drives
 from .errors import HostError, do_all
 from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
+from .hosts.dof_access import span
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .hosts.values import broadcast, resolve_indices
 from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
@@ -98,9 +99,7 @@ class Attachment:
 
     def __repr__(self) -> str:
         # messages speak of the wrapper, which is what users know
-        first, last = self.paths[0], self.paths[-1]
-        where = first if self.num_robots == 1 else f"{first} … {last}"
-        return f"<ArticulationActuators of {where}: {len(self._axes)} joints x {self.num_robots} robots>"
+        return f"<ArticulationActuators of {span(self.paths)}: {len(self._axes)} joints x {self.num_robots} robots>"
 
     # life
 

@@ -140,12 +140,13 @@ def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, Mo
 
     `add_motors` and `ArticulationActuators.from_configs` make the same of them. Armature and friction are those
     authored on the joints; friction is left out where the static one is not the dynamic one. Numbers are SI, whatever
-    the stage is written in. Files of networks come as full paths, and only those that the stage may name.
+    the stage is written in. Files of networks come as full paths, and only those that the stage may name. A joint that
+    no `NewtonActuator` prim drives has the motor of its `MjcActuator` prims, where there are some.
 
-    Of a simulation, joints that no actuator prim drives have the motor that does what their drive does, where it has
-    gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are those
-    of `motors_of_model`; a URDF file has no gains, so that its motors have none either, and pass efforts up to the
-    limit of the joint.
+    Of a simulation, joints that no `NewtonActuator` prim drives have the motor that does what their drive does, where
+    it has gains: a PD with the drive's gains and its largest effort. Where MuJoCo read the model by itself, motors are
+    those of `motors_of_model`; a URDF file has no gains, so that its motors have none either, and pass efforts up to
+    the limit of the joint.
 
     Args:
         source: A stage, the path of a USD file, or a `Simulation` or `MujocoSimulation`.

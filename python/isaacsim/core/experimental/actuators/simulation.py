@@ -91,6 +91,7 @@ class Simulation:
         host_class = _host_class(engine)
         what, own_dt = _open_file(Path(source), strict_inertia) if is_file else (_open_stage(source), _DT)
         options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
+        self._source = "a stage" if source is what else os.fspath(source)
         self._host = host_class(what, float(own_dt if dt is None else dt), int(num_envs), **options)
         self.engine = engine
         opened.enter(self)
@@ -197,6 +198,10 @@ class Simulation:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        state = "playing" if self.playing else "stopped"
+        return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")

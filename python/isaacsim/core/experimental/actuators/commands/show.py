@@ -20,7 +20,8 @@ _DIGITS = 4
 def show(answer: Answer) -> None:
     """Print an answer for people."""
     console = Console(highlight=False)
-    for table in answer.tables:
+    # an empty one is of use to programs only
+    for table in filter(lambda table: table.rows, answer.tables):
         console.print(_drawn(table))
     for note in answer.notes:
         console.print(note, markup=False, soft_wrap=True)

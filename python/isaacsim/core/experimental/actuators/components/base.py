@@ -126,6 +126,13 @@ class Component:
         else:
             super().__setattr__(name, value)
 
+    def __repr__(self) -> str:
+        # one that is optional is None; what the plan holds is not asked for as an array, which would be made
+        held = self if self.parameter_source is not None else None
+        there = [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
+        told = ", ".join(f"{name}={_told(self, name)}" for name in there)
+        return f"{type(self).__name__}({told})"
+
     def read(self, parameter: str) -> np.ndarray:
         """Return a copy of a parameter's values, shape `(N,)`.
 
@@ -382,3 +389,15 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))
     return resolved
+
+
+def _told(component: Component, parameter: str) -> str:
+    """The value of a parameter, or the range of its values; a device that captures a graph is not asked."""
+    given = vars(component).get(parameter)
+    if isinstance(given, wp.array) and wp.get_device(str(given.device)).is_capturing:
+        return "…"
+    values = component.read(parameter)
+    if not len(values):
+        return "-"
+    lowest, highest = values.min(), values.max()
+    return f"{lowest:g}" if lowest == highest else f"{lowest:g}…{highest:g}"

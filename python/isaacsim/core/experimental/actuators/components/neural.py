@@ -111,6 +111,10 @@ class ControllerNeural(Controller):
         self.metadata = check_metadata(self.checkpoint.metadata, self.network)
         self.custom_inputs = self.metadata.custom_inputs
 
+    def __repr__(self) -> str:
+        path = "…" if isinstance(self.model_path, Checkpoint) else str(self.model_path)
+        return f"{type(self).__name__}(model_path={path!r})"
+
     @classmethod
     def resolve_arguments(cls, args: dict[str, Any]) -> dict[str, Any]:
         """Return `model_path`.

@@ -7,11 +7,14 @@ import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import HostError, do_all
 from .opened import opened as _open
-from .port import ArticulationPort, Host, require_host
+from .port import Host, require_host
+
+if TYPE_CHECKING:
+    from .physics_articulation import PhysicsArticulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +91,12 @@ def current_stage() -> Any:
     return innermost.stage
 
 
-def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
+def Articulation(paths: str | Sequence[str]) -> PhysicsArticulation:
     """Return the robots at `paths` in the current simulation.
 
     With embedded physics their `buffers()` are the arrays of the simulator itself: joints read and targets written
-    without a copy.
+    without a copy. Type checkers take them for a `PhysicsArticulation`. In Isaac Sim they are its own, with the same
+    methods and more; in a simulator of one's own they may be less, an `ArticulationPort`.
 
     Args:
         paths: Path of an articulation root, or of a prim above some: then all of them; or several paths. Each segment
@@ -102,7 +106,7 @@ def Articulation(paths: str | Sequence[str]) -> ArticulationPort:
         HostError: No simulation is open.
         ValueError: Nothing matches, or the robots differ in their joints.
     """
-    return current_host().articulation(paths)
+    return cast("PhysicsArticulation", current_host().articulation(paths))
 
 
 def close_kit_host() -> None:

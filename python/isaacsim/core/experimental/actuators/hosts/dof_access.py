@@ -11,6 +11,11 @@ from ..errors import no_copy
 from ..usd.axes import told_apart
 
 
+def span(paths: Sequence[str]) -> str:
+    """What to call some robots: the only one, or the first and the last."""
+    return paths[0] if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
+
+
 class DofAccess:
     """What articulations of several hosts have in common; a subclass knows where the arrays are."""
 
@@ -39,6 +44,9 @@ class DofAccess:
 
     def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
         """Positions or velocities were set: whoever has to be told, is told here."""
+
+    def __repr__(self) -> str:
+        return f"<Articulation of {span(self.paths)}: {len(self.dof_names)} DOFs x {len(self.paths)} robots>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise no_copy(self, "Hand the articulation itself on, or make another one of the same paths.")

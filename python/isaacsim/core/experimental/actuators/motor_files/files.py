@@ -15,7 +15,7 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
 
     Args:
         path: A file that ends in .yaml, .yml, .toml or .json. Paths of networks in it are relative to its folder, and
-            absolute in what is returned. YAML needs `pip install 'articulation-actuators[files]'`.
+            absolute in what is returned. YAML needs the extra `files`.
 
     Raises:
         ValueError: The file says something else than motors: a line for each problem, with its place, or one line for
@@ -41,7 +41,7 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
 
     Args:
         path: A file that ends in .yaml, .yml, .toml or .json; one that is there is replaced. YAML and TOML need
-            `pip install 'articulation-actuators[files]'`.
+            the extra `files`.
         motors: Motors, or lists of configs, by pattern of joint names. Paths of networks become relative to the folder
             of the file.
 

@@ -2,7 +2,7 @@
 
 Only data is read: no tags, no references, no key twice. What is read is small and flat, whatever the file says, and
 what a library does not like of it is one error. PyYAML and tomli-w come with
-`pip install 'articulation-actuators[files]'`.
+the extra `files`.
 """
 
 from __future__ import annotations

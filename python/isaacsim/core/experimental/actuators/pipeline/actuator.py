@@ -182,6 +182,11 @@ class Actuator:
             # now, as the first step may be one that a graph captures
             self.compiled()
 
+    def __repr__(self) -> str:
+        parts = [self.delay, self.controller, *self.clamping]
+        pipeline = " -> ".join(repr(part) for part in parts if part is not None)
+        return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
+
     @property
     def drive(self) -> Any:
         """The control law, by its later name."""

@@ -1,6 +1,6 @@
 """Networks learned from logs of actuators: a log in, a file for `NeuralControlConfig` out.
 
-Needs `pip install 'articulation-actuators[train]'`; what was trained runs without.
+Needs the extra `train`; what was trained runs without.
 """
 
 from .log import ActuatorLog as ActuatorLog

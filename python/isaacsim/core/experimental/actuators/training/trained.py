@@ -131,7 +131,7 @@ class TrainedActuator:
         """Write the network and its metadata, for `NeuralControlConfig` and the controllers.
 
         Args:
-            path: `.safetensors`, or `.onnx` with `pip install 'articulation-actuators[nets]'`.
+            path: `.safetensors`, or `.onnx` with the extra `nets`.
 
         Raises:
             ValueError: The name ends with something else, or the package for it is missing.

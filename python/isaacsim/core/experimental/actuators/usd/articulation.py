@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pxr import Sdf, Usd, UsdPhysics
+from pxr import Sdf, Usd
 
+from .authored import authored
 from .axes import MANY
 
 # active, loaded, defined and not abstract, instances included
@@ -24,8 +25,8 @@ def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
 
 
 def _is_locked(joint: Usd.Prim, axis: str) -> bool:
-    low, high = (joint.GetAttribute(f"limit:{axis}:physics:{side}") for side in ("low", "high"))
-    return bool(low and high) and low.Get() > high.Get()
+    low, high = (authored(joint, f"limit:{axis}:physics:{side}") for side in ("low", "high"))
+    return low is not None and high is not None and low > high
 
 
 def unloaded_payloads(stage: Usd.Stage) -> list[str]:
@@ -50,15 +51,3 @@ def bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
     """Paths of the bodies a joint connects, as far as it is on the stage and names them."""
     sides = [stage.GetRelationshipAtPath(f"{joint}.physics:body{side}") for side in (0, 1)]
     return [path for side in sides if side for path in side.GetForwardedTargets()]
-
-
-def acceleration_drives(stage: Usd.Stage) -> list[str]:
-    """Paths of joints with a drive of type `acceleration` that has gains."""
-    found = []
-    for prim in every_prim(stage.GetPseudoRoot()):
-        for axis in ("angular", "linear"):
-            drive = UsdPhysics.DriveAPI.Get(prim, axis)
-            if drive and drive.GetTypeAttr().Get() == "acceleration":
-                if drive.GetStiffnessAttr().Get() or drive.GetDampingAttr().Get():
-                    found.append(str(prim.GetPath()))
-    return found

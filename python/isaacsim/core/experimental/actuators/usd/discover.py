@@ -47,6 +47,7 @@ def discover(
     si: bool = False,
     files: bool = False,
     trusted: bool = False,
+    issues: list[str] | None = None,
 ) -> list[ActuatorSpec]:
     """Specs of the actuator prims that belong to the articulation at `root`, in stage order.
 
@@ -60,15 +61,16 @@ def discover(
         si: Whether numbers are wanted in SI, and not as they are, in the units of the stage.
         files: Whether to read the files of networks too.
         trusted: Whether Torch may run those that are not recognised.
+        issues: Where problems go; None means that they are raised.
 
     Raises:
         ActuatorParseError: Listing every problem of every prim at once.
     """
+    found: list[str] = [] if issues is None else issues
     owner = Ownership(stage, root, joints)
     _warn_of_unloaded(stage, root, owner)
     owned = _names_by_joint(joints, dof_names(stage, joints) if names is None else names)
     specs: list[ActuatorSpec] = []
-    issues: list[str] = []
     driven_by: dict[tuple[str, str], str] = {}
     for prim in every_prim(stage.GetPseudoRoot()):
         if not is_actuator(prim):
@@ -83,12 +85,12 @@ def discover(
             )
         if whose != "ours":
             continue
-        dofs = _driven(prim, targets, owned, root, driven_by, issues)
-        spec = _parse(prim, dofs, issues, files, trusted)
+        dofs = _driven(prim, targets, owned, root, driven_by, found)
+        spec = _parse(prim, dofs, found, files, trusted)
         if spec is not None:
-            specs.append(_in_si(spec, stage, issues) if si else spec)
-    if issues:
-        raise ActuatorParseError(issues)
+            specs.append(_in_si(spec, stage, found) if si else spec)
+    if issues is None and found:
+        raise ActuatorParseError(found)
     return specs
 
 

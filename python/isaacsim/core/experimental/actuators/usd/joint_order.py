@@ -68,9 +68,9 @@ def _joints_of_bodies(stage: Usd.Stage) -> _JointsOfBodies:
 
 
 def _breadth_first(stage: Usd.Stage, root: Sdf.Path, joints: _JointsOfBodies) -> list[str]:
-    # the root link is fixed to the world, or else comes first
     below = [body for body in joints if body.HasPrefix(root)] or bodies_of(stage, str(root))
-    below.sort(key=lambda body: (body != root, all(len(bodies) > 1 for _, bodies in joints.get(body, []))))
+    # the root link is fixed to the world, or else the topmost, or else comes first
+    below.sort(key=lambda body: (body != root, not _is_fixed(joints, body), body.pathElementCount))
     found: list[str] = []
     links = below[:1]
     for link in links:
@@ -79,3 +79,7 @@ def _breadth_first(stage: Usd.Stage, root: Sdf.Path, joints: _JointsOfBodies) ->
                 found.append(path)
                 links += [body for body in bodies if body not in links]
     return found
+
+
+def _is_fixed(joints: _JointsOfBodies, body: Sdf.Path) -> bool:
+    return any(len(bodies) < 2 for _, bodies in joints.get(body, []))

@@ -179,9 +179,24 @@ def _joint(stage: Usd.Stage, path: str) -> Usd.Prim:
     return prim
 
 
+def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | None:
+    """The attribute that says a property of an axis, or None where nothing does.
+
+    Raises:
+        HostError: The joint is gone.
+        UnsupportedSceneError: It is not a number.
+    """
+    return _saying(_joint(stage, axis[0]), PROPERTIES[name], axis[1])
+
+
 def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
+    attribute = _saying(joint, known, axis)
+    return math.nan if attribute is None else float(attribute.Get(Usd.TimeCode.Default())) / known.scale(axis, units)
+
+
+def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None:
     if not axis:
-        return math.nan
+        return None
     names, schema = known.on(axis)
     for name in names:
         attribute = joint.GetAttribute(name)
@@ -194,8 +209,8 @@ def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) ->
                     f"<{joint.GetPath()}>.{name} = nan: must be a number. Correct it, or remove it."
                 )
             if value is not None and not (name in known.positive and value <= 0):
-                return float(value) / known.scale(axis, units)
-    return math.nan
+                return attribute
+    return None
 
 
 def _has(joint: Usd.Prim, schema: str) -> bool:

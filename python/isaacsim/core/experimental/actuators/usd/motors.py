@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import copy
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 from pxr import Usd
 
 from ..errors import ActuatorParseError
-from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import ControlConfig, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
+from ..specs.linear_actuators import Law, motor_of, refused
 from ..specs.motors import MotorConfig
-from .articulation import articulation_roots, unloaded_payloads
+from .articulation import articulation_roots, axes_of, unloaded_payloads
 from .assets import MODEL_PATH, file_named
+from .authored import authored as authored_value
 from .discover import discover
 from .joint_order import dof_names, joint_orders
 from .joint_properties import authored, axis_of
+from .mjc_actuators import armature_of, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
+from .words import listed
 
 
 def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
@@ -26,9 +31,12 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     motors: dict[str, MotorConfig] = {}
     issues: list[str] = []
     joints = joint_orders(stage, [root])[0]
-    for spec in discover(stage, root, joints, dof_names(stage, joints), si=True):
+    dofs = dof_names(stage, joints)
+    specs = discover(stage, root, joints, dofs, si=True)
+    for spec in specs:
         controller = _with_file(stage, spec.path, spec.controller, issues)
-        values = {name: _property(stage, spec, name) for name in ("armature", "friction")}
+        own = list(zip(spec.targets, spec.dof_names, strict=True))
+        values = {name: _property(stage, own, name) for name in ("armature", "friction")}
         # joints that have a property stand apart from those that do not
         groups: dict[tuple[bool, ...], list[int]] = {}
         for at in range(len(spec.targets)):
@@ -43,7 +51,9 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
             )
     if issues:
         raise ActuatorParseError(issues)
-    return motors
+    driven = {name for spec in specs for name in spec.dof_names}
+    free = {name: path for name, path in zip(dofs, joints, strict=True) if name not in driven}
+    return motors | _of_mujoco(stage, free)
 
 
 def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:
@@ -57,12 +67,51 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     motors = {}
     for name, (stiffness, damping, most) in drives.items():
         control = PDControlConfig(stiffness, damping)
-        spec = ActuatorSpec(root, (free[name],), control, dof_names=(name,))
         motors[name] = MotorConfig(
             control,
             [MaxEffortClampingConfig(most)] if np.isfinite(most) else [],
             None,
-            *(_short([name], _property(stage, spec, which)) for which in ("armature", "friction")),
+            *(_short([name], _property(stage, [(free[name], name)], which)) for which in ("armature", "friction")),
+        )
+    return motors
+
+
+def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]:
+    """Motors that do what `MjcActuator` prims do, by the names of their joints.
+
+    Args:
+        stage: Where they are.
+        free: Path of the joint of each DOF that no other actuator drives, by name.
+    """
+    acting: dict[str, list[Usd.Prim]] = {}
+    problems: list[str] = []
+    for prim in mjc_prims(stage)[0]:
+        path = joint_of(prim)
+        if path is not None and len(axes_of(stage.GetPrimAtPath(path))) == 1:
+            acting.setdefault(str(path), []).append(prim)
+        else:
+            problems.append(f"<{prim.GetPath()}> (acts on {f'<{path}>' if path else 'nothing'}: no joint of one axis)")
+    motors = {}
+    for name, path in free.items():
+        if path not in acting:
+            continue
+        laws = {f"<{prim.GetPath()}>": law_of_prim(prim) for prim in acting[path]}
+        good = {prim: law for prim, law in laws.items() if isinstance(law, Law)}
+        wrong = refused(laws, name) or [(prim, law.asymmetry) for prim, law in good.items() if law.asymmetry]
+        low, high = joint_bounds(stage.GetPrimAtPath(path)) or (-np.inf, np.inf)
+        if not wrong and low != -high:
+            wrong = [(next(iter(laws)), f"the actuatorfrcrange {low:g} … {high:g} of its joint is not symmetric")]
+        problems += [f"{prim} ({why})" for prim, why in wrong]
+        if not wrong:
+            limit = np.fmin(authored(stage, "max_efforts", [(path, axis_of(stage, path, name))])[0], high)
+            motors[name] = motor_of(
+                [*good.values()], float(limit), *_joint_properties(stage, (path, name), acting[path])
+            )
+    if problems:
+        warnings.warn(
+            f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
+            "hand.",
+            stacklevel=4,
         )
     return motors
 
@@ -94,9 +143,21 @@ def _with_file(stage: Usd.Stage, path: str, controller: ControlConfig, issues: l
         return controller
 
 
-def _property(stage: Usd.Stage, spec: ActuatorSpec, name: str) -> np.ndarray:
+def _joint_properties(
+    stage: Usd.Stage, dof: tuple[str, str], actuators: Sequence[Usd.Prim]
+) -> tuple[float | None, float | None]:
+    """Armature and friction of a joint that actuators of MuJoCo move; None where none is authored."""
+    joint = stage.GetPrimAtPath(dof[0])
+    armature, friction = (
+        authored_value(joint, f"mjc:{other}") if np.isnan(value := _property(stage, [dof], name)[0]) else float(value)
+        for name, other in (("armature", "armature"), ("friction", "frictionloss"))
+    )
+    more = sum(map(armature_of, actuators))
+    return (armature or 0.0) + more if more else armature, friction
+
+
+def _property(stage: Usd.Stage, dofs: Sequence[tuple[str, str]], name: str) -> np.ndarray:
     """Armature or friction of each joint; NaN where none is authored, or static and dynamic friction differ."""
-    dofs = zip(spec.targets, spec.dof_names, strict=True)
     axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in dofs]
     if name == "armature":
         return authored(stage, "armatures", axes)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from pxr import Usd
 
-from .articulation import every_prim
 from .joint_properties import authored, axis_of
-
-_MUJOCO = "MjcActuator"
+from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
+from .words import listed
 
 
 def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
@@ -24,8 +23,8 @@ def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Seq
     """
     driven = gains_of_drives(stage, joints, names)
     mujoco = _mujoco_actuators(stage, set(joints))
-    found = [f"drives of USD, {_listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
-    found += [f"{_MUJOCO} prims, of {_listed(mujoco)}"] if mujoco else []
+    found = [f"drives of USD, {listed([_said(name, *gains) for name, gains in driven.items()])}"] if driven else []
+    found += [f"{ACTUATOR} prims, of {listed(mujoco)}"] if mujoco else []
     first = next(iter([*driven, *mujoco]), None)
     remedy = _remedy(root, first, driven.get(first)) if first else _remedy(root, ".*")
     return (
@@ -59,17 +58,9 @@ def gains_of_drives(
 
 def _mujoco_actuators(stage: Usd.Stage, joints: set[str]) -> list[str]:
     """Names of the joints that actuators of MuJoCo drive."""
-    found: dict[str, None] = {}
-    for prim in every_prim(stage.GetPseudoRoot()):
-        if prim.GetTypeName() == _MUJOCO and (target := prim.GetRelationship("mjc:target")):
-            found |= dict.fromkeys(str(path) for path in target.GetForwardedTargets() if str(path) in joints)
-    return [path.rsplit("/", 1)[1] for path in found]
+    acting = [str(joint_of(prim)) for prim in mjc_prims(stage)[0]]
+    return [path.rsplit("/", 1)[1] for path in dict.fromkeys(acting) if path in joints]
 
 
 def _said(name: str, stiffness: float, damping: float, _largest: float) -> str:
     return f"{name} (stiffness {stiffness:g}, damping {damping:g})"
-
-
-def _listed(what: Sequence[str], most: int = 4) -> str:
-    """A list in words, of bounded length."""
-    return ", ".join(what[:most]) + (f" and {len(what) - most} more" if len(what) > most else "")

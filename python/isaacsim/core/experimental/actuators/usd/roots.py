@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from .words import listed
+
 
 class Roots:
     """Articulation roots as a tree of path segments, to look many patterns up in.
@@ -105,10 +107,7 @@ def require_same_joints(paths: Sequence[str], names: Sequence[Sequence[str]]) ->
     if len(alike) < 2:
         return
     (first, rows), (other, others), *_ = alike.items()
-    apart = "; ".join(
-        ", ".join(f"'{path}'" for path in group[:4]) + (f" and {len(group) - 4} more" if len(group) > 4 else "")
-        for group in alike.values()
-    )
+    apart = "; ".join(listed([f"'{path}'" for path in group]) for group in alike.values())
     raise ValueError(
         f"<{others[0]}> has joints {list(other)}, <{rows[0]}> has {list(first)}: robots of one articulation must have "
         f"the same. Select them apart: {apart}."

@@ -20,11 +20,12 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...specs.linear_actuators import Law
 from ...usd.physics.inertias import SCREW
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model import add_look
-from .model_actuators import Law, actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
+from .model_actuators import actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
 from .urdf import Urdf, prepare
 
 # physics step [s] of a URDF file, which has none
@@ -267,10 +268,9 @@ def _take_actuators(spec: Any, model: Any, laws: dict[int, dict[int, Law]]) -> N
 
 def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float]:
     """Between which efforts the actuators of a joint are held."""
-    pairs: list[tuple[tuple[float, float], ...]] = [((-np.inf, np.inf),)]
-    pairs += [(law.efforts, law.inputs if law.kd == 0 else law.efforts) for law in laws]
-    pairs += [(tuple(model.jnt_actfrcrange[joint]),)] if model.jnt_actfrclimited[joint] else []
-    low, high = np.array([bounds for pair in pairs for bounds in pair], float).T
+    pairs = [(-np.inf, np.inf), *(law.bounds for law in laws)]
+    pairs += [tuple(model.jnt_actfrcrange[joint])] if model.jnt_actfrclimited[joint] else []
+    low, high = np.array(pairs, float).T
     return float(low.max()), float(high.min())
 
 

@@ -21,7 +21,7 @@ from mujoco.batch import Batch
 
 from ...errors import HostError, SimulationDivergedError
 from ...specs.motors import MotorConfig
-from ...usd.physics.scene import Scene
+from ...usd.physics.scene import FIELDS, Scene
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
@@ -35,17 +35,6 @@ from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
 from .velocity_limits import velocity_limiter
 
-# properties of joints, and what of an axis has them
-_FIELDS = {
-    **{"stiffnesses": "drive_stiffness", "dampings": "drive_damping", "max_efforts": "drive_limit"},
-    **{
-        "position_targets": "position_target",
-        "velocity_targets": "velocity_target",
-        "max_velocities": "max_velocity",
-    },
-    **{"lower_limits": "lower", "upper_limits": "upper", "armatures": "armature"},
-    **{"static_frictions": "friction", "dynamic_frictions": "friction", "viscous_frictions": "damping"},
-}
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
 
@@ -81,7 +70,7 @@ class MujocoHost:
     path that already has a segment `env_0` has it replaced by `env_i`.
 
     Args:
-        source: USD stage in metres, or the scene of a file.
+        source: USD stage, in whatever units, or the scene of a file.
         dt: Physics step [s].
         num_envs: Number of copies.
         strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
@@ -277,7 +266,7 @@ class MujocoHost:
     def property_of_file(self, name: str) -> np.ndarray:
         """A property as a file has it, in the order of the mirrors; what no file has is without effect."""
         nothing = np.inf if name == "max_actuator_velocities" else 0.0
-        values = [getattr(axis, _FIELDS[name]) if name in _FIELDS else nothing for axis in self._axes]
+        values = [getattr(axis, FIELDS[name]) if name in FIELDS else nothing for axis in self._axes]
         return np.tile(np.array(values, float), self.num_envs)
 
     def motors(self) -> dict[str, MotorConfig]:
@@ -668,11 +657,9 @@ def _robots(scene: Scene, num_envs: int, width: int) -> list[Robot]:
 def _path_in_env(path: str, env: int, num_envs: int, above: int) -> str:
     """Path of a prototype's prim in one environment, as Isaac Sim's cloner would name it: below `above` segments."""
     segments = path.strip("/").split("/")
-    if num_envs == 1:
-        pass
-    elif "env_0" in segments:
+    if num_envs > 1 and "env_0" in segments:
         segments[segments.index("env_0")] = f"env_{env}"
-    else:
+    elif num_envs > 1:
         segments[above:above] = ["envs", f"env_{env}"]
     return "/" + "/".join(segments)
 

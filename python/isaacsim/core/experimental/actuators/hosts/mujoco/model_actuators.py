@@ -1,13 +1,7 @@
-"""The actuators that a MuJoCo model has of its own, read as motors.
+"""The actuators that a MuJoCo model has of its own, read as motors; see `specs.linear_actuators`.
 
-What MuJoCo computes for an actuator on a hinge or slide with gear `g` and control `u` at position `q` and velocity `v`:
-
-    force = gain·u + b0 + b1·g·q + b2·g·v, limited to forcerange; effort = g·force
-
-so that `kp = −b1·g²`, `kd = −b2·g²` and `const_effort = b0·g`. A DC motor of torque constant `K` and resistance `R` has
-`gain = K/R` and `b2 = −K²/R`. Where `kp = 0`, a range of `u` is a limit of the effort, which falls with speed by `kd`:
-that of a DC motor. Where it is not, `u` is a position, which motors do not limit.
-Source: MuJoCo documentation, "Computation", Actuation model; XML reference, actuator/dcmotor.
+A DC motor of torque constant `K` and resistance `R` has `gain = K/R` and `b2 = −K²/R`.
+Source: MuJoCo XML reference, actuator/dcmotor.
 """
 
 # MuJoCo ships no type stubs
@@ -19,33 +13,15 @@ import math
 import re
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ...specs.configs import ClampingConfig, DCMotorClampingConfig, MaxEffortClampingConfig, PDControlConfig
+from ...specs.linear_actuators import Law, law_of, motor_of, refused
 from ...specs.motors import MotorConfig
 from .own_library import mujoco
 
 _KINDS = {"mjTRN_TENDON": "a tendon", "mjTRN_SITE": "a site", "mjTRN_BODY": "a body", "mjTRN_SLIDERCRANK": "a crank"}
-_UNBOUNDED = -math.inf, math.inf
 _ON_JOINTS = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT")
-
-
-@dataclass(frozen=True)
-class Law:
-    """An actuator as a law of its joint: gains, and the lower and upper bounds of its effort; inf is none."""
-
-    kp: float
-    kd: float
-    const_effort: float
-    efforts: tuple[float, float]
-    inputs: tuple[float, float]
-
-    @property
-    def limited(self) -> bool:
-        """Whether the actuator has bounds of its own."""
-        return any(map(math.isfinite, (*self.efforts, *self.inputs)))
 
 
 def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
@@ -86,7 +62,7 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
     laws_of, problems = laws_by_joint(model)
     motors: dict[str, MotorConfig] = {}
     for joint, laws in laws_of.items():
-        wrong = [(actuator, why) for actuator in laws if (why := _asymmetry(model, actuator, laws[actuator]))]
+        wrong = [(actuator, why) for actuator in laws if (why := laws[actuator].asymmetry)]
         if not wrong and (why := _joint_limit_problem(model, joint)):
             wrong = [(next(iter(laws)), why)]
         if wrong:
@@ -99,16 +75,9 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
 def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:
     """The pattern and the motor of a joint with actuators that have symmetric bounds; none of them is a motor too."""
     dof = int(model.jnt_dofadr[joint])
-    return re.escape(_joint_name(model, joint)).replace("\\-", "-"), MotorConfig(
-        PDControlConfig(
-            kp=sum((law.kp for law in laws), 0.0),
-            kd=sum((law.kd for law in laws), 0.0),
-            const_effort=sum((law.const_effort for law in laws), 0.0),
-        ),
-        _clamps(model, joint, laws),
-        armature=float(model.dof_armature[dof]),
-        friction=float(model.dof_frictionloss[dof]),
-    )
+    limit = float(model.jnt_actfrcrange[joint, 1]) if model.jnt_actfrclimited[joint] else math.inf
+    armature, friction = (float(column[dof]) for column in (model.dof_armature, model.dof_frictionloss))
+    return re.escape(_joint_name(model, joint)).replace("\\-", "-"), motor_of(laws, limit, armature, friction)
 
 
 def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], list[str]]:
@@ -124,15 +93,10 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
         problems.append(f"{actuator_name(model, actuator)!r} ({_target(model, actuator)})")
     for joint, actuators in sorted(by_joint.items()):
         read = {actuator: _linear(model, actuator) for actuator in actuators}
-        laws = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
-        wrong = [(actuator, why) for actuator, why in read.items() if isinstance(why, str)]
-        if not wrong and len(laws) > 1 and any(law.limited for law in laws.values()):
-            name = _joint_name(model, joint)
-            wrong = [(actuators[0], f"one of {len(laws)} on joint {name!r}, with limits of their own")]
-        if wrong:
+        if wrong := refused(read, _joint_name(model, joint)):
             problems += [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
         else:
-            laws_of[joint] = laws
+            laws_of[joint] = {actuator: law for actuator, law in read.items() if isinstance(law, Law)}
     return laws_of, problems
 
 
@@ -174,46 +138,12 @@ def _linear(model: mujoco.MjModel, actuator: int) -> Law | str:
         strength, (b0, b1, b2) = gain[0], bias[:3] if bias_type == "mjBIAS_AFFINE" else np.zeros(3)
     else:
         return f"its force is of kind {gain_type.removeprefix('mjGAIN_').lower()}"
-    if b1 > 0 or b2 > 0:
-        return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
-    gear, efforts, inputs = gear_of(model, actuator), _UNBOUNDED, _UNBOUNDED
+    forces, controls, control = None, None, _first_control(model, actuator)
     if model.actuator_forcelimited[actuator]:
-        efforts = _ordered(model.actuator_forcerange[actuator] * gear)
-    control = _first_control(model, actuator)
-    if b1 == 0 and control is not None and model.actuator_ctrllimited[control]:
-        if b0 != 0:
-            return "its ctrlrange limits the effort about a constant"
-        inputs = _ordered(model.actuator_ctrlrange[control] * strength * gear)
-    return Law(float(-b1 * gear**2), float(-b2 * gear**2), float(b0 * gear), efforts, inputs)
-
-
-def _ordered(bounds: np.ndarray) -> tuple[float, float]:
-    """Lower and upper bound, whichever comes first."""
-    return float(bounds.min()), float(bounds.max())
-
-
-def _asymmetry(model: mujoco.MjModel, actuator: int, law: Law) -> str:
-    """Which of an actuator's bounds is not the same either way; empty if none."""
-    if law.efforts[0] != -law.efforts[1]:
-        low, high = model.actuator_forcerange[actuator]
-        return f"its forcerange {low:g} … {high:g} is not symmetric"
-    if law.inputs[0] != -law.inputs[1]:
-        low, high = model.actuator_ctrlrange[_first_control(model, actuator)]
-        return f"its ctrlrange {low:g} … {high:g}, which limits the effort, is not symmetric"
-    return ""
-
-
-def _clamps(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> list[ClampingConfig]:
-    """The limits of one joint; several actuators have none of their own."""
-    kd = sum(law.kd for law in laws)
-    max_input = min((law.inputs[1] for law in laws), default=math.inf)
-    max_effort = min((law.efforts[1] for law in laws), default=math.inf)
-    if model.jnt_actfrclimited[joint]:
-        max_effort = min(max_effort, float(model.jnt_actfrcrange[joint, 1]))
-    if math.isfinite(max_input) and kd > 0:
-        return [DCMotorClampingConfig(max_input, max_input / kd, max_effort)]
-    max_effort = min(max_effort, max_input)
-    return [MaxEffortClampingConfig(max_effort)] if math.isfinite(max_effort) else []
+        forces = tuple(model.actuator_forcerange[actuator].tolist())
+    if control is not None and model.actuator_ctrllimited[control]:
+        controls = tuple(model.actuator_ctrlrange[control].tolist())
+    return law_of(gear_of(model, actuator), float(strength), (b0, b1, b2), forces, controls)
 
 
 def _joint_limit_problem(model: mujoco.MjModel, joint: int) -> str:

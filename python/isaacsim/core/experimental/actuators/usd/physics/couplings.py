@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from pxr import Sdf, Usd
 
 from ...errors import UnsupportedSceneError
+from ..authored import authored
 from ..schema import applied_schemas
-from .authored import authored
-from .joints import hardness
+from .joints import hardness, unit_of
 from .scene import Axis, Mimic
 
 
@@ -31,6 +30,8 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
     """
     mimics = []
     for path, own in axes.items():
+        if not own:
+            continue
         prim = stage.GetPrimAtPath(path)
         schemas = applied_schemas(prim)
         for schema in schemas:
@@ -39,7 +40,7 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
                 if not authored(prim, "newton:mimicEnabled", True):
                     continue
                 relation = _newton_leader(prim)
-                coefficients = _newton_coefficients(prim, own, length)
+                coefficients = _newton_coefficients(prim, unit_of(own[0], length))
             elif name == "PhysxMimicJointAPI":
                 relation = f"physxMimicJoint:{instance}:referenceJoint"
                 gearing, offset = (
@@ -47,11 +48,10 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
                     for one, fallback in (("gearing", 1.0), ("offset", 0.0))
                 )
                 # PhysX: position + gearing · that of the leader + offset = 0
-                coefficients = (-offset * _unit(own, length), -gearing, 0.0, 0.0, 0.0)
+                coefficients = (-offset * unit_of(own[0], length), -gearing, 0.0, 0.0, 0.0)
             else:
                 continue
-            if own:
-                mimics.append(_mimic(prim, relation, own, axes, coefficients))
+            mimics.append(_mimic(prim, relation, own, axes, coefficients))
     return mimics
 
 
@@ -80,15 +80,11 @@ def _newton_leader(prim: Usd.Prim) -> str:
     return "newton:mimicJoint" if own and own.HasAuthoredTargets() else "mjc:target"
 
 
-def _newton_coefficients(prim: Usd.Prim, own: list[Axis], length: float) -> tuple[float, ...]:
+def _newton_coefficients(prim: Usd.Prim, unit: float) -> tuple[float, ...]:
     offset = authored(prim, "newton:mimicCoef0", None)
     # the older attributes are in radians
-    first = authored(prim, "mjc:coef0", 0.0) if offset is None else float(offset) * _unit(own, length)
+    first = authored(prim, "mjc:coef0", 0.0) if offset is None else float(offset) * unit
     ratio = authored(prim, "newton:mimicCoef1", None)
     second = authored(prim, "mjc:coef1", 1.0) if ratio is None else ratio
     more = (float(authored(prim, f"mjc:coef{power}", 0.0)) for power in (2, 3, 4))
     return (float(first), float(second), *more)
-
-
-def _unit(own: list[Axis], length: float) -> float:
-    return length if own and own[0].linear else math.radians(1.0)

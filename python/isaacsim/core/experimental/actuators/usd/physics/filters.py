@@ -11,7 +11,7 @@ from typing import Any
 from pxr import Sdf, Usd, UsdPhysics
 
 from ...errors import UnsupportedSceneError
-from .authored import authored
+from ..authored import authored
 from .joints import Joint
 from .parsed import Parsed
 from .shapes import Bodies, Collider

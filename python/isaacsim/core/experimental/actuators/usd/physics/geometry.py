@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Usd, UsdGeom
 
-from .frames import Frame, Places
-
 # corners of what is round and has no primitive
 _CORNERS = 32
 # below that part of its size, a mesh is flat
@@ -29,16 +27,14 @@ class Geometry:
     faces: np.ndarray | None = None
 
 
-def geometry_of(prim: Usd.Prim, body: Frame, places: Places) -> Geometry | None:
+def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
     """The geometry of a prim, or None where it has none that a simulator knows, such as points and curves.
 
     Args:
         prim: A geometry prim.
-        body: The frame of its body.
-        places: Where prims stand.
+        matrix: From the prim to its body, see `Places.within`.
     """
     kind = str(prim.GetTypeName())
-    matrix = places.within(prim, body)
     if kind == "Mesh":
         return _mesh(*_triangles(UsdGeom.Mesh(prim)), matrix)
     if kind in ("Cone", "Capsule_1", "Cylinder_1") or (kind in _ROUND and _is_oval(prim, kind, matrix)):

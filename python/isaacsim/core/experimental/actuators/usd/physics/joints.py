@@ -6,24 +6,22 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd
 
 from ...errors import UnsupportedSceneError
-from ..articulation import every_prim
+from .. import articulation
+from ..authored import authored as authored_value
 from ..axes import is_angular
-from ..joint_properties import authored, read_property
+from ..joint_properties import authored
+from ..mjc_actuators import joint_bounds
 from ..schema import applied_schemas
-from .authored import authored as authored_value
 from .frames import Frame, frame
 from .parsed import Parsed
-from .scene import Axis, Loop
+from .scene import FIELDS, Axis, Loop
 from .tree import WORLD, Branch, Edge
 
-# of joints with several axes, in the order in which they turn and move their body
-_MANY = ("transX", "transY", "transZ", "rotX", "rotY", "rotZ")
 # constraints of MuJoCo that stand on joint prims; they leave nothing free, whatever the prim is
 _CONSTRAINTS = {"MjcEqualityConnectAPI": "ball", "MjcEqualityWeldAPI": "fixed"}
 # how far two frames may be apart that are the same, in metres and radians: USD has single precision
@@ -84,7 +82,8 @@ def read_joints(
                 f"<{path}>: its local positions and rotations must be finite numbers. Correct physics:localPos0, "
                 "localRot0, localPos1 and localRot1."
             )
-        axes = _free_axes(prim, kind, joint)
+        free = () if constraint is not None else articulation.axes_of(prim)
+        axes = tuple((name, name[-1] if kind == "d6" else "XYZ"[int(joint.axis)]) for name in free)
         rank = 0 if kind in ("prismatic", "d6") or _is_driven(prim) else 1
         found[path] = Joint(Edge(path, ends, weak, rank), kind, axes, frames)
     return _in_stage_order(stage, found)
@@ -155,20 +154,12 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
     if not axes:
         return
     places = [(axis.joint, axis.usd_name) for axis in axes]
-    fields = {
-        "lower": "lower_limits",
-        "upper": "upper_limits",
-        "drive_stiffness": "stiffnesses",
-        "drive_damping": "dampings",
-        "drive_limit": "max_efforts",
-        "position_target": "position_targets",
-        "velocity_target": "velocity_targets",
-        "max_velocity": "max_velocities",
-    }
-    for field, name in fields.items():
-        for axis, value in zip(axes, read_property(stage, name, places).tolist(), strict=True):
-            setattr(axis, field, value)
-    _read_friction(stage, axes, places)
+    found = {name: authored(stage, name, places) for name in FIELDS}
+    _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
+    for name, field in FIELDS.items():
+        for axis, value in zip(axes, found[name].tolist(), strict=True):
+            if not math.isnan(value):
+                setattr(axis, field, value)
     for axis in axes:
         _read_mujoco(stage.GetPrimAtPath(axis.joint), axis, degrees)
         if axis.lower > axis.upper:
@@ -183,10 +174,15 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
             )
 
 
+def unit_of(axis: Axis, length: float) -> float:
+    """The unit of positions on a stage, of which `length` is the unit of length [m], in rad or m."""
+    return length if axis.linear else math.radians(1.0)
+
+
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
     """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is."""
     prim = stage.GetPrimAtPath(axis.joint)
-    unit = length if axis.linear else math.radians(1.0)
+    unit = unit_of(axis, length)
     position, velocity = (
         authored_value(prim, f"state:{axis.usd_name}:physics:{name}") for name in ("position", "velocity")
     )
@@ -251,30 +247,8 @@ def _in_stage_order(stage: Usd.Stage, joints: dict[Sdf.Path, Joint]) -> dict[Sdf
     """Several joints between two bodies act one behind the other as they are authored."""
     if len({frozenset(joint.edge.bodies) for joint in joints.values()}) == len(joints):
         return joints
-    order = {prim.GetPath(): number for number, prim in enumerate(every_prim(stage.GetPseudoRoot()))}
+    order = {prim.GetPath(): number for number, prim in enumerate(articulation.every_prim(stage.GetPseudoRoot()))}
     return dict(sorted(joints.items(), key=lambda item: order[item[0]]))
-
-
-def _free_axes(prim: Usd.Prim, kind: str, joint: Any) -> tuple[tuple[str, str], ...]:
-    """Names of what a joint leaves free, and the letters of their axes."""
-    if kind in ("revolute", "prismatic"):
-        return (("angular" if kind == "revolute" else "linear", "XYZ"[int(joint.axis)]),)
-    if kind != "d6":
-        return ()
-    locked = {name for name in _MANY if _low(prim, name) > _high(prim, name)}
-    return tuple((name, name[-1]) for name in _MANY if name not in locked)
-
-
-def _low(prim: Usd.Prim, axis: str) -> float:
-    return _limit(prim, axis, "low", -math.inf)
-
-
-def _high(prim: Usd.Prim, axis: str) -> float:
-    return _limit(prim, axis, "high", math.inf)
-
-
-def _limit(prim: Usd.Prim, axis: str, side: str, fallback: float) -> float:
-    return authored_value(prim, f"limit:{axis}:physics:{side}", fallback)
 
 
 def _is_driven(prim: Usd.Prim) -> bool:
@@ -293,24 +267,13 @@ def _unit(letter: str) -> Gf.Vec3d:
     return Gf.Vec3d.Axis("XYZ".index(letter))
 
 
-def _read_friction(stage: Usd.Stage, axes: Sequence[Axis], places: Sequence[tuple[str, str]]) -> None:
-    """Friction and armature of axes, by the attributes of newton and PhysX."""
-    static, dynamic = (authored(stage, f"{kind}_frictions", places) for kind in ("static", "dynamic"))
+def _warn_of_frictions(axes: Sequence[Axis], static: np.ndarray, dynamic: np.ndarray) -> None:
     if apart := [axis.joint for axis, gap in zip(axes, np.abs(static - dynamic).tolist(), strict=True) if gap > 0]:
         warnings.warn(
             f"static and dynamic friction of {', '.join(apart)} differ: MuJoCo has one dry friction and takes the "
             "static one. Author the same for both.",
             stacklevel=4,
         )
-    columns = {
-        "friction": np.where(np.isnan(static), dynamic, static),
-        "armature": authored(stage, "armatures", places),
-        "damping": authored(stage, "viscous_frictions", places),
-    }
-    for field, values in columns.items():
-        for axis, value in zip(axes, values.tolist(), strict=True):
-            if not math.isnan(value):
-                setattr(axis, field, value)
 
 
 def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
@@ -325,7 +288,5 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     axis.damping = axis.damping or value("damping")
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle
-    low, high = value("actuatorfrcrange:min"), value("actuatorfrcrange:max")
-    limited = authored_value(prim, "mjc:actuatorfrclimited", "auto") != "false"
-    if low < high and limited and math.isinf(axis.drive_limit):
-        axis.drive_limit = max(abs(low), abs(high))
+    if (efforts := joint_bounds(prim)) and math.isinf(axis.drive_limit):
+        axis.drive_limit = max(map(abs, efforts))

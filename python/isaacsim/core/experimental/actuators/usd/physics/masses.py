@@ -15,8 +15,8 @@ import numpy as np
 from pxr import Gf, Usd
 
 from ...errors import UnsupportedSceneError
+from ..authored import authored
 from ..units import StageUnits
-from .authored import authored
 from .scene import Shape
 
 # [kg/m³], that of water

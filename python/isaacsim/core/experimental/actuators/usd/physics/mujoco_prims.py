@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pxr import Sdf, Usd
 
-from ..articulation import every_prim
-from .authored import authored
+from ...specs.linear_actuators import Law
+from ..authored import authored
+from ..mjc_actuators import armature_of, joint_of, law_of_prim, targets
 from .frames import Places
 from .scene import Axis, Tendon
 from .shapes import Bodies
@@ -22,36 +22,34 @@ _OF_TENDON = {
 }
 
 
-def read_actuators(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
+def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]]) -> list[str]:
     """Let `MjcActuator` prims be the drives of axes that no other drive moves; others are returned, with reasons.
 
-    The force of an actuator at control `u` is `gain·u + b0 + b1·gear·q + b2·gear·q̇`, times `gear` as an effort.
-    Source: MuJoCo documentation, "Computation", Actuation model.
-
     Args:
-        stage: Where the prims are.
+        prims: The actuators.
         axes: Of each joint in the tree.
     """
     others = []
-    for prim in _prims(stage, "MjcActuator"):
+    for prim in prims:
         axis, why = _driven(prim, axes)
-        drive = _drive(prim) if axis is not None else why
-        if axis is None or isinstance(drive, str):
-            others.append(f"<{prim.GetPath()}> ({drive})")
+        law = law_of_prim(prim) if axis is not None else why
+        if isinstance(law, Law) and law.const_effort:
+            law = "it pushes with a constant"
+        if axis is None or isinstance(law, str):
+            others.append(f"<{prim.GetPath()}> ({law})")
         elif axis.drive_stiffness == axis.drive_damping == 0.0:
-            stiffness, damping, limit, armature = drive
-            axis.drive_stiffness, axis.drive_damping = stiffness, damping
-            axis.drive_limit = min(axis.drive_limit, limit)
-            axis.armature += armature
+            axis.drive_stiffness, axis.drive_damping = law.kp, law.kd
+            axis.drive_limit = min(axis.drive_limit, max(map(abs, law.bounds)))
+            axis.armature += armature_of(prim)
     return others
 
 
 def read_tendons(
-    stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places
+    prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places
 ) -> tuple[list[Tendon], list[str]]:
     """Tendons along joints or sites; and the paths of those that wrap around shapes, which are not simulated."""
     found, others = [], []
-    for prim in _prims(stage, "MjcTendon"):
+    for prim in prims:
         path = _path(prim, axes, bodies, places)
         if path is None:
             others.append(f"<{prim.GetPath()}>")
@@ -66,48 +64,21 @@ def read_tendons(
     return found, others
 
 
-def _prims(stage: Usd.Stage, kind: str) -> list[Usd.Prim]:
-    # USD need not know the type
-    return [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == kind]
-
-
 def _driven(prim: Usd.Prim, axes: Mapping[Sdf.Path, list[Axis]]) -> tuple[Axis | None, str]:
     """The axis an actuator drives, or why there is none."""
-    targets = _targets(prim, "mjc:target")
-    if not targets or targets[0] not in axes:
-        return None, f"acts on {f'<{targets[0]}>' if targets else 'nothing'}, which is no joint of a robot"
-    own = axes[targets[0]]
-    return (own[0], "") if len(own) == 1 else (None, f"acts on <{targets[0]}>, which has {len(own)} axes")
-
-
-def _drive(prim: Usd.Prim) -> tuple[float, float, float, float] | str:
-    """Stiffness, damping, largest effort and armature of an actuator as a drive, or why it is none."""
-    dynamics, gain_type = str(authored(prim, "mjc:dynType", "none")), str(authored(prim, "mjc:gainType", "fixed"))
-    bias_type = str(authored(prim, "mjc:biasType", "none"))
-    gain = [*map(float, authored(prim, "mjc:gainPrm", (1.0,))), 0.0, 0.0]
-    bias = [*map(float, authored(prim, "mjc:biasPrm", ())), 0.0, 0.0, 0.0] if bias_type == "affine" else [0.0] * 3
-    gear = float(authored(prim, "mjc:gear", (1.0,))[0])
-    known = dynamics == "none" and gain_type in ("fixed", "affine") and bias_type in ("none", "affine")
-    if not known or any(gain[1:3]):
-        return "its force is more than a constant times its control, its position and its velocity"
-    if bias[1] > 0 or bias[2] > 0 or bias[0] != 0:
-        return "it has a constant force, or a stiffness, damping or damping ratio that is not one of a drive"
-    stiffness, damping, limit = -bias[1] * gear**2, -bias[2] * gear**2, math.inf
-    for name, factor in (("force", abs(gear)), ("ctrl", abs(gain[0] * gear))):
-        low, high = (float(authored(prim, f"mjc:{name}Range:{side}", 0.0)) for side in ("min", "max"))
-        limited = str(authored(prim, f"mjc:{name}Limited", "auto")) != "false"
-        # a position or a velocity that is asked for limits no effort
-        if low < high and limited and (name == "force" or not any(bias)):
-            limit = min(limit, max(abs(low), abs(high)) * factor)
-    return stiffness, damping, limit, float(authored(prim, "mjc:armature", 0.0)) * gear**2
+    joint = joint_of(prim)
+    if joint is None or joint not in axes:
+        return None, f"acts on {f'<{joint}>' if joint else 'nothing'}, which is no joint of a robot"
+    own = axes[joint]
+    return (own[0], "") if len(own) == 1 else (None, f"acts on <{joint}>, which has {len(own)} axes")
 
 
 def _path(
     prim: Usd.Prim, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places
 ) -> list[tuple[Axis, float]] | list[list[tuple[int, np.ndarray]]] | None:
     """Axes with coefficients, or points on bodies, strand by strand; None for what is neither."""
-    targets = _targets(prim, "mjc:path")
-    order = [targets[at] for at in authored(prim, "mjc:path:indices", ()) if at < len(targets)]
+    parts = targets(prim, "mjc:path")
+    order = [parts[at] for at in authored(prim, "mjc:path:indices", ()) if at < len(parts)]
     if str(authored(prim, "mjc:type", "spatial")) == "fixed":
         coefficients = [float(one) for one in authored(prim, "mjc:path:coef", ())]
         if len(coefficients) != len(order) or any(len(axes.get(path, ())) != 1 for path in order):
@@ -124,8 +95,3 @@ def _path(
         body = bodies.above(site.GetPath())
         strands.setdefault(segment, []).append((body, places.within(site, bodies.frame(body))[:3, 3]))
     return list(strands.values())
-
-
-def _targets(prim: Usd.Prim, name: str) -> Sequence[Sdf.Path]:
-    relation = prim.GetRelationship(name)
-    return relation.GetForwardedTargets() if relation else []

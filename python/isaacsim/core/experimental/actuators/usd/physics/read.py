@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-from ..articulation import acceleration_drives
+from ..authored import authored
+from ..mjc_actuators import mjc_prims
 from ..units import StageUnits, units_of
-from .authored import authored
+from ..words import listed
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
@@ -53,7 +54,8 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     places = Places(units.length)
     parsed = parse(stage)
     paths = [path for path, body in parsed.bodies.items() if body.rigidBodyEnabled]
-    bodies = Bodies(stage, paths, places)
+    prims = [stage.GetPrimAtPath(path) for path in paths]
+    bodies = Bodies(prims, places)
     joints = read_joints(stage, parsed, bodies.numbers, units.length) | _holding(parsed, bodies)
     robots = find_robots(stage, paths, joints)
     owners = {body: number for number, robot in enumerate(robots) for body in robot.links}
@@ -67,10 +69,10 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
     flat = [axis for found in axes.values() for axis in found]
     read_values(stage, flat, _in_degrees(stage, parsed))
-    _warn_of_accelerations(stage)
+    _warn_of_accelerations(stage, flat)
     _read_states(stage, branches, axes, joints, bodies, units.length)
     colliders = read_colliders(stage, parsed, bodies, places, units)
-    masses = _masses(stage, parsed, paths, colliders, units)
+    masses = _masses(prims, parsed, colliders, units)
     _require_masses(branches, axes, joints, masses, paths)
     _repair(masses, paths, strict_inertia)
     numbers = {branch.body: number for number, branch in enumerate(branches)} | {WORLD: WORLD}
@@ -84,7 +86,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     return Scene(
         gravity=_gravity(stage, parsed, units),
         bodies=[
-            _body(stage, parsed, branch, axes[branch.body], joints, bodies, masses[branch.body], numbers, units.length)
+            _body(prims[branch.body], parsed, branch, axes, joints, bodies, masses, numbers, units.length)
             for branch in branches
         ],
         shapes=[replace(one.shape, body=numbers[one.shape.body]) for one in colliders],
@@ -99,7 +101,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
 def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
     """The scene with all that is to be drawn, which physics has no use for."""
     places = Places(units_of(stage).length)
-    bodies = Bodies(stage, [Sdf.Path(body.path) for body in scene.bodies], places)
+    bodies = Bodies([stage.GetPrimAtPath(body.path) for body in scene.bodies], places)
     return replace(scene, shapes=read_drawn(stage, bodies, scene.shapes, places))
 
 
@@ -118,10 +120,13 @@ def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
     return not any(authored(scene, "mjc:compiler:angle") == "radian" for scene in scenes)
 
 
-def _warn_of_accelerations(stage: Usd.Stage) -> None:
-    if accelerated := acceleration_drives(stage):
+def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
+    driven = [axis for axis in axes if axis.drive_stiffness or axis.drive_damping]
+    types = [stage.GetAttributeAtPath(f"{axis.joint}.drive:{axis.usd_name}:physics:type").Get() for axis in driven]
+    accelerated = [axis.joint for axis, kind in zip(driven, types, strict=True) if kind == "acceleration"]
+    if accelerated:
         warnings.warn(
-            f"joint drives of type 'acceleration' act as force drives here: {', '.join(accelerated)}. "
+            f"joint drives of type 'acceleration' act as force drives here: {', '.join(dict.fromkeys(accelerated))}. "
             "Author drive type 'force' with gains in N·m.",
             stacklevel=3,
         )
@@ -171,13 +176,13 @@ def _read_states(
                 outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
     if outside:
         warnings.warn(
-            f"links are authored where the limits of their joints do not let them be, in rad or m: {_listed(outside)}. "
+            f"links are authored where the limits of their joints do not let them be, in rad or m: {listed(outside)}. "
             "These joints begin at 0. Author the links within the limits, or a joint state.",
             stacklevel=3,
         )
     if apart:
         warnings.warn(
-            f"links are authored where their joints cannot take them: {_listed(apart)}. These joints begin at 0. "
+            f"links are authored where their joints cannot take them: {listed(apart)}. These joints begin at 0. "
             "Correct the joints' local positions and rotations.",
             stacklevel=3,
         )
@@ -185,30 +190,29 @@ def _read_states(
 
 def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:
     """Tendons, and the drives that MuJoCo's actuators are; what is neither is named."""
-    actuators = read_actuators(stage, axes)
-    tendons, others = read_tendons(stage, axes, bodies, places)
+    of_joints, along = mjc_prims(stage)
+    actuators = read_actuators(of_joints, axes)
+    tendons, others = read_tendons(along, axes, bodies, places)
     if actuators:
         warnings.warn(
-            f"MjcActuator prims that no joint drive stands for do not act: {_listed(actuators)}. Drive their joints by "
+            f"MjcActuator prims that no joint drive stands for do not act: {listed(actuators)}. Drive their joints by "
             "actuators.",
             stacklevel=3,
         )
     if others:
         warnings.warn(
-            f"MjcTendon prims that wrap around shapes or pulleys are left out: {_listed(others)}. Open the MJCF file "
+            f"MjcTendon prims that wrap around shapes or pulleys are left out: {listed(others)}. Open the MJCF file "
             "itself where they matter.",
             stacklevel=3,
         )
     return tendons
 
 
-def _masses(
-    stage: Usd.Stage, parsed: Parsed, paths: Sequence[Sdf.Path], colliders: Sequence[Collider], units: StageUnits
-) -> list[Mass]:
+def _masses(prims: Sequence[Usd.Prim], parsed: Parsed, colliders: Sequence[Collider], units: StageUnits) -> list[Mass]:
     found = []
-    for number, path in enumerate(paths):
+    for number, prim in enumerate(prims):
         own = [(one.prim, one.shape, one.place, one.density) for one in colliders if one.shape.body == number]
-        found.append(mass_of(stage.GetPrimAtPath(path), parsed.bodies[path].scale, own, units))
+        found.append(mass_of(prim, parsed.bodies[prim.GetPath()].scale, own, units))
     return found
 
 
@@ -251,24 +255,24 @@ def _repair(masses: list[Mass], paths: Sequence[Sdf.Path], strict: bool) -> None
 
 
 def _body(
-    stage: Usd.Stage,
+    prim: Usd.Prim,
     parsed: Parsed,
     branch: Branch,
-    axes: list[Axis],
+    axes: Mapping[int, list[Axis]],
     joints: Mapping[Sdf.Path, Joint],
     bodies: Bodies,
-    mass: Mass,
+    masses: Sequence[Mass],
     numbers: Mapping[int, int],
     length: float,
 ) -> Body:
     """A body as it hangs on its parent."""
-    path = next(path for path, number in bodies.numbers.items() if number == branch.body)
+    path, own, mass = prim.GetPath(), axes[branch.body], masses[branch.body]
     kind, joint, anchor, velocity = "free", f"{path}/freejoint", np.zeros(3), np.zeros(6)
     pose = bodies.frame(branch.body)
     if branch.joints:
         carrier = joints[branch.joints[0].path]
         joint, anchor = str(carrier.edge.path), carrier.frame_in(branch.body).position
-        kind = "axes" if axes else "ball" if carrier.kind == "spherical" else "fixed"
+        kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
         # a link that is fixed to the world stays where it is authored, as with PhysX: robots are placed like that
         if kind != "fixed" or branch.parent != WORLD:
             pose = pose_at_zero(branch, joints)
@@ -282,11 +286,11 @@ def _body(
         position=pose.position,
         quaternion=pose.quaternion,
         anchor=anchor,
-        axes=axes,
+        axes=own,
         mass=mass.mass,
         com=mass.com,
         inertia=mass.inertia,
-        weightless=_is_weightless(stage.GetPrimAtPath(path)),
+        weightless=_is_weightless(prim),
         velocity=velocity,
     )
 
@@ -315,7 +319,3 @@ def _articulation(
         [numbers[branch.body] for branch in own],
         [axis for branch in own if not (branch.joints and branch.joints[0].weak) for axis in axes[branch.body]],
     )
-
-
-def _listed(what: Sequence[str], most: int = 4) -> str:
-    return ", ".join(what[:most]) + (f" and {len(what) - most} more" if len(what) > most else "")

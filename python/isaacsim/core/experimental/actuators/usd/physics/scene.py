@@ -13,6 +13,22 @@ import numpy as np
 
 from ...specs.motors import MotorConfig
 
+# properties of joints, see `usd.joint_properties`, and the fields of an axis that have them; the later are the stronger
+FIELDS = {
+    "lower_limits": "lower",
+    "upper_limits": "upper",
+    "armatures": "armature",
+    "dynamic_frictions": "friction",
+    "static_frictions": "friction",
+    "viscous_frictions": "damping",
+    "stiffnesses": "drive_stiffness",
+    "dampings": "drive_damping",
+    "max_efforts": "drive_limit",
+    "position_targets": "position_target",
+    "velocity_targets": "velocity_target",
+    "max_velocities": "max_velocity",
+}
+
 
 @dataclass
 class Axis:
@@ -89,7 +105,8 @@ class Shape:
     quaternion: np.ndarray
     collides: bool
     friction: float
-    color: tuple[float, float, float, float]
+    # known of what is to be drawn
+    color: tuple[float, float, float, float] = (0.5, 0.5, 0.5, 1.0)
     vertices: np.ndarray | None = None
     faces: np.ndarray | None = None
     # bits of what it is, and of what it touches: two shapes touch where a bit of one's first is in the other's second

@@ -39,10 +39,10 @@ class Collider:
 class Bodies:
     """The bodies that physics moves: their numbers by path, and their frames in the world."""
 
-    def __init__(self, stage: Usd.Stage, paths: Sequence[Sdf.Path], places: Places) -> None:
-        self.numbers = {path: number for number, path in enumerate(paths)}
-        self.frames = [places.of(stage.GetPrimAtPath(path)) for path in paths]
-        if lost := [str(path) for path, one in zip(paths, self.frames, strict=True) if not one.is_finite]:
+    def __init__(self, prims: Sequence[Usd.Prim], places: Places) -> None:
+        self.numbers = {prim.GetPath(): number for number, prim in enumerate(prims)}
+        self.frames = [places.of(prim) for prim in prims]
+        if lost := [str(path) for path, number in self.numbers.items() if not self.frames[number].is_finite]:
             raise UnsupportedSceneError(
                 f"rigid bodies {lost} are nowhere: their places in the world must be finite numbers. Correct the "
                 "xformOps of these prims, or of those above them."
@@ -78,7 +78,8 @@ def read_colliders(
             continue
         prim = stage.GetPrimAtPath(path)
         body = bodies.above(description.rigidBody) if not description.rigidBody.isEmpty else bodies.above(path)
-        geometry = geometry_of(prim, bodies.frame(body), places)
+        place = places.within(prim, bodies.frame(body))
+        geometry = geometry_of(prim, place)
         if geometry is None:
             refused.append(f"<{path}> ({prim.GetTypeName() or 'no geometry'})")
             continue
@@ -95,7 +96,7 @@ def read_colliders(
                 hulls.append(str(path))
         friction, density = _material(parsed, description.materials, units)
         shape = _shape(prim, body, geometry, friction)
-        found.append(Collider(path, prim, shape, places.within(prim, bodies.frame(body)), density))
+        found.append(Collider(path, prim, shape, place, density))
     if refused:
         raise UnsupportedSceneError(
             f"collision shapes MuJoCo lacks: {', '.join(refused)}. Use a capsule, cylinder, box, sphere or mesh."
@@ -131,12 +132,19 @@ def read_drawn(stage: Usd.Stage, bodies: Bodies, colliders: Sequence[Shape], pla
             seen.add(path)
             continue
         body = bodies.above(prim.GetPath())
-        geometry = geometry_of(prim, bodies.frame(body), places)
+        geometry = geometry_of(prim, places.within(prim, bodies.frame(body)))
         # MuJoCo's meshes have four points at least
         if geometry is not None and (geometry.vertices is None or len(geometry.vertices) > 3):
-            drawn.append(replace(_shape(prim, body, geometry, _FRICTION), collides=False))
+            drawn.append(replace(_shape(prim, body, geometry, _FRICTION), collides=False, color=_color(prim)))
     shown = {shape.body for shape in drawn} | {touching[path].body for path in seen}
-    return [replace(shape, hidden=shape.path not in seen and shape.body in shown) for shape in colliders] + drawn
+    return [
+        replace(
+            shape,
+            hidden=shape.path not in seen and shape.body in shown,
+            color=_color(stage.GetPrimAtPath(shape.path)),
+        )
+        for shape in colliders
+    ] + drawn
 
 
 def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Shape:
@@ -149,7 +157,6 @@ def _shape(prim: Usd.Prim, body: int, geometry: Geometry, friction: float) -> Sh
         quaternion=geometry.quaternion,
         collides=True,
         friction=friction,
-        color=_color(prim),
         vertices=geometry.vertices,
         faces=geometry.faces,
     )

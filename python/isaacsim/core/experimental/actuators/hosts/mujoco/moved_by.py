@@ -1,0 +1,21 @@
+"""What moves joints of an MJCF or URDF file that no motor stands for."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+
+
+def other_actuators(spec: Any) -> dict[str, str]:
+    """Names of actuators that are left in a file, by the joint or else the thing they act on."""
+    return {actuator.target: actuator.name or actuator.target for actuator in spec.actuators}
+
+
+def followers(spec: Any) -> set[str]:
+    """Names of joints that an equality ties to others."""
+    joint = mujoco.mjtEq.mjEQ_JOINT
+    return {equality.name1 for equality in spec.equalities if equality.type == joint and equality.active}

@@ -1,0 +1,1 @@
+"""What robot files say of joints and motors: told, checked, compared, and set against what is applied."""

@@ -1,0 +1,209 @@
+"""What holds for each joint after play: what the file says, what a configuration says, what is applied, and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..articulation_actuators import ArticulationActuators
+from ..authoring import motors_of
+from ..hosts.values import as_numpy
+from ..motor_properties import read_property
+from ..pipeline.feedback import feedback_gains
+from ..pipeline.motors import resolve_motors
+from ..simulation import Simulation
+from ..specs.motors import Motors
+from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
+from .figures import gains, largest_effort
+from .inspect import inspect_robots
+
+# of the simulator, as `motor_properties` calls them
+_APPLIED = {
+    "effort_limit": "effort_limit_sim",
+    "velocity_limit": "velocity_limit_sim",
+    "armature": "armature",
+    "friction": "friction",
+}
+_EFFORTS = ("max_effort", "saturation_effort", "max_motor_effort")
+_SAME = 1e-5
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One property of one joint, in SI.
+
+    Args:
+        robot: Path of the robot.
+        joint: Name of the joint.
+        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature or friction.
+        unit: Of the values.
+        file: What the robot's file says; None where it says nothing.
+        config: What the configuration says; None where it says nothing.
+        applied: What holds after play; infinite for no limit, None where there is no such thing.
+        rule: Why.
+    """
+
+    robot: str
+    joint: str
+    property: str
+    unit: str
+    file: float | None
+    config: float | None
+    applied: float | None
+    rule: str
+
+
+def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[Resolved]:
+    """Return for each joint what the file says, what a configuration says, and what is applied after play.
+
+    The file is opened with MuJoCo, with the wrapper that would be used: `ArticulationActuators`, or `from_configs` with
+    a configuration.
+
+    Args:
+        file: Path of a USD, MJCF or URDF file.
+        config: Motors by pattern of joint names, for every robot of the file; None means the file's own actuators.
+
+    Raises:
+        FileNotFoundError: No such file.
+        ValueError: The file cannot be simulated, or its actuators or the motors cannot be used.
+        HostError: The simulator is not installed.
+    """
+    path = Path(file)
+    robots = inspect_robots(path)
+    rows: list[Resolved] = []
+    with warnings.catch_warnings():
+        # which joints have no motor, the table says
+        warnings.simplefilter("ignore", UserWarning)
+        with Simulation(path) as sim:
+            wrappers = [_wrapper(sim, robot.path, config) for robot in robots]
+            sim.play()
+            for robot, wrapper in zip(robots, wrappers, strict=True):
+                rows += _Rows(robot, wrapper, config).all()
+    return rows
+
+
+def _wrapper(sim: Simulation, path: str, config: Motors | None) -> ArticulationActuators:
+    if config is None and sim.stage is not None:
+        return ArticulationActuators(path)
+    return ArticulationActuators.from_configs(path, motors_of(sim, path) if config is None else config)
+
+
+class _Rows:
+    """The rows of one robot."""
+
+    def __init__(self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None) -> None:
+        self._robot, self._wrapper, self._with_config = robot, wrapper, config is not None
+        articulation: Any = wrapper.articulation
+        names = list(articulation.dof_names)
+        motors = [] if config is None else resolve_motors(config, names, names, 1)
+        self._motors = {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
+        found = {name: read_property(articulation, name) for name in (*_APPLIED.values(), "stiffness", "damping")}
+        self._applied = {
+            name: dict(zip(names, as_numpy(values)[0].tolist(), strict=True))
+            for name, values in found.items()
+            if values is not None
+        }
+        self._actuated = {name: limits for actuator in wrapper.actuators for name, limits in _applied_to(actuator)}
+
+    def all(self) -> Iterator[Resolved]:
+        """Joint by joint."""
+        for joint in self._robot.joints:
+            yield from self._gains(joint)
+            yield self._limit(joint)
+            for name in _APPLIED:
+                yield self._property(joint, name)
+
+    def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
+        actuator, motor = self._actuator(joint), self._motor(joint.name)
+        drive = joint.value("drive_stiffness"), joint.value("drive_damping")
+        of_file = (gains(actuator) if actuator else drive) or (None, None)
+        of_config = (gains(motor) if motor else None) or (None, None)
+        unknown = "its law has no gains" if (motor or actuator) and joint.name in self._actuated else None
+        for at, (name, unit) in enumerate({"kp": "drive_stiffness", "kd": "drive_damping"}.items()):
+            if joint.name in self._actuated:
+                applied, rule = self._actuated[joint.name][at], self._whose(joint)
+                if math.isnan(applied):
+                    applied, rule = None, unknown or rule
+            else:
+                applied = self._applied[("stiffness", "damping")[at]].get(joint.name)
+                rule = self._whose(joint)
+            units = JOINT_UNITS[unit][joint.linear]
+            yield Resolved(self._robot.path, joint.name, name, units, of_file[at], of_config[at], applied, rule)
+
+    def _limit(self, joint: InspectedJoint) -> Resolved:
+        actuator, motor = self._actuator(joint), self._motor(joint.name)
+        unit = JOINT_UNITS["effort_limit"][joint.linear]
+        said = [None if one is None else largest_effort(one) for one in (actuator, motor)]
+        applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
+        rule = "no actuator" if applied is None else self._whose(joint)
+        cut = self._applied["effort_limit_sim"].get(joint.name, math.inf)
+        if applied is not None and cut < applied * (1 - _SAME):
+            rule += f"; the simulator cuts at the joint's {cut:g}"
+        return Resolved(self._robot.path, joint.name, "actuator_limit", unit, said[0], said[1], applied, rule)
+
+    def _property(self, joint: InspectedJoint, name: str) -> Resolved:
+        value = joint.values[name]
+        motor, at = self._motors.get(joint.name, (None, 0))
+        given = None if motor is None else _of_joint(motor.properties.get(name), at)
+        applied = self._applied.get(_APPLIED[name], {}).get(joint.name)
+        if given is not None:
+            rule = "configuration"
+        elif value.said:
+            rule = f"file ({value.source})"
+        else:
+            rule = "default"
+        said = float(value.value) if value.said else None
+        return Resolved(self._robot.path, joint.name, name, value.unit, said, given, applied, rule)
+
+    def _whose(self, joint: InspectedJoint) -> str:
+        """Which rule decides what drives a joint."""
+        if joint.name in self._motors and joint.name in self._actuated:
+            return "motor of the configuration, and the drive is off"
+        if joint.name in self._actuated:
+            return "actuator of the file, and the drive is off"
+        if self._with_config:
+            return "no motor in the configuration: the drive is left"
+        return "drive of the file" if joint.driven_by == "USD drive" else "nothing drives it"
+
+    def _actuator(self, joint: InspectedJoint) -> InspectedActuator | None:
+        return next((one for one in self._robot.actuators if one.path == joint.driver), None)
+
+    def _motor(self, name: str) -> InspectedActuator | None:
+        """The motor of a joint in the configuration, with the numbers of this joint."""
+        motor, at = self._motors.get(name, (None, 0))
+        if motor is None or motor.spec is None:
+            return None
+        controller, *clamps = (_config_of(config, at) for config in (motor.spec.controller, *motor.spec.clamping))
+        return InspectedActuator(motor.pattern, (name,), "", controller, tuple(clamps))
+
+
+def _applied_to(actuator: Any) -> Iterator[tuple[str, tuple[float, float, float]]]:
+    """Name of each joint, with kp, kd and the largest effort of the components that run."""
+    names = actuator.dof_names
+    found = feedback_gains(actuator, 1)[:2, 0]
+    most = np.full(len(names), np.inf)
+    for clamp in actuator.clamping:
+        for field in _EFFORTS:
+            if field in getattr(type(clamp), "PARAMETERS", ()):
+                most = np.minimum(most, np.asarray(clamp.read(field), float).reshape(-1, len(names))[0])
+        if (table := getattr(clamp, "lookup_efforts", None)) is not None:
+            most = np.minimum(most, np.max(as_numpy(table)))
+    for at, name in enumerate(names):
+        yield name, (float(found[0, at]), float(found[1, at]), float(most[at]))
+
+
+def _config_of(config: Any, at: int) -> Any:
+    return dataclasses.replace(config, **{name: _of_joint(value, at) for name, value in vars(config).items()})
+
+
+def _of_joint(value: Any, at: int) -> Any:
+    """A number of one joint; files hold none per robot."""
+    return value[..., at].item() if isinstance(value, np.ndarray) else value

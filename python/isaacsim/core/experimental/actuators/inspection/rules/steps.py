@@ -1,0 +1,47 @@
+"""What depends on the physics step and on the inertia that the motors feel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ..findings import Finding
+from .rule import Checked
+
+# [Hz]: no position loop swings slower or faster
+_SLOWEST, _FASTEST = 0.02, 500.0
+
+
+def unstable_gains(checked: Checked) -> Iterator[Finding]:
+    """Gains that are too high for the physics step: the robot vibrates, see `ArticulationActuators.stability`."""
+    table = checked.stability
+    if table is None or table.stable:
+        return
+    short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
+    for joint in short:
+        yield Finding(
+            "unstable-gains",
+            "error",
+            checked.robot.joint(joint.joint).path,
+            f"joint {joint.joint} will vibrate at dt = {table.dt:.4g} s: kp = {joint.kp:.4g}, kd = {joint.kd:.4g}, "
+            f"inertia {joint.inertia:.3g}, armature {joint.armature:.3g}.",
+            f"Raise the armature to {joint.smallest_armature:.3g}, or step with dt <= "
+            f"{min(robot.largest_step for robot in table.robots):.3g} s, or lower the gains.",
+        )
+
+
+def gains_against_inertia(checked: Checked) -> Iterator[Finding]:
+    """A stiffness with which the joint would swing once a minute or thousands of times a second: units are wrong."""
+    for joint in checked.stability.joints if checked.stability is not None else ():
+        frequency = math.sqrt(joint.kp / joint.inertia) / (2 * math.pi)
+        if joint.kp and not _SLOWEST <= frequency <= _FASTEST:
+            soft = frequency < _SLOWEST
+            yield Finding(
+                "gains-against-inertia",
+                "warning",
+                checked.robot.joint(joint.joint).path,
+                f"with kp = {joint.kp:.4g} and inertia {joint.inertia:.3g}, joint {joint.joint} swings at "
+                f"{frequency:.3g} Hz.",
+                f"Check the units of kp: {'per degree it is' if soft else 'per radian it is'} "
+                f"{(math.degrees if soft else math.radians)(joint.kp):.4g}; and those of the masses.",
+            )

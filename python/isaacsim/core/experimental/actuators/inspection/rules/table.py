@@ -1,0 +1,29 @@
+"""All rules, by name."""
+
+from __future__ import annotations
+
+from . import drives, prims, steps, units, values
+from .rule import Rule
+
+_FUNCTIONS: tuple[Rule, ...] = (
+    prims.unusable_actuator,
+    prims.without_effect,
+    drives.undriven_joint,
+    drives.drive_and_actuator,
+    drives.limit_above_joint,
+    units.limits_in_radians,
+    units.speed_in_degrees,
+    units.speed_in_radians,
+    units.gains_in_degrees,
+    values.undamped,
+    values.stall_below_peak,
+    values.zero_limit,
+    values.huge_value,
+    values.long_delay,
+    values.stuck_joint,
+    steps.unstable_gains,
+    steps.gains_against_inertia,
+)
+
+RULES = {function.__name__.replace("_", "-"): function for function in _FUNCTIONS}
+"""In the order in which they are told."""

@@ -1,0 +1,123 @@
+"""Values that no motor has, each within the range of its parameter."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+from ...specs.configs import MaxEffortClampingConfig
+from ...usd.edits import ParameterEdit
+from ..figures import DC_MOTORS, gains, largest_effort
+from ..findings import Finding
+from .rule import Checked
+
+_LARGEST_EFFORT = 1e5
+_LARGEST_GAIN = 1e7
+_LONGEST_DELAY = 1.0
+# physics step [s] of a stage, where none is given
+_DT = 1 / 240
+
+
+def undamped(checked: Checked) -> Iterator[Finding]:
+    """Stiffness without any damping: the joint swings about its target for ever."""
+    for joint, actuator in checked.actuated:
+        law = gains(actuator)
+        if law is not None and law[0] > 0.0 == law[1] == joint.value("viscous_friction"):
+            yield Finding(
+                "undamped",
+                "warning",
+                actuator.path,
+                f"kp = {law[0]:g} with kd = 0, and joint {joint.name} has no viscous friction.",
+                "Give it a kd, 2·√(kp·inertia) for the fastest motion without overshoot.",
+            )
+
+
+def stall_below_peak(checked: Checked) -> Iterator[Finding]:
+    """A motor gives most at stall: a peak above that is never reached, and one of the two is wrong."""
+    for actuator, _ in checked.usable:
+        for clamp in actuator.clamping:
+            if isinstance(clamp, DC_MOTORS) and clamp.saturation_effort < clamp.max_motor_effort < math.inf:
+                peak = dataclasses.replace(clamp, max_motor_effort=clamp.saturation_effort)
+                yield Finding(
+                    "stall-below-peak",
+                    "warning",
+                    actuator.path,
+                    f"saturation_effort = {clamp.saturation_effort:g} is below max_motor_effort = "
+                    f"{clamp.max_motor_effort:g}, which is never reached.",
+                    "Raise the stall effort to that of the data sheet, or lower the peak to it.",
+                    # what the motor gives stays the same
+                    (ParameterEdit(actuator.path, peak, "max_motor_effort"),),
+                )
+
+
+def zero_limit(checked: Checked) -> Iterator[Finding]:
+    """A limit of 0: the actuator is there, and never moves anything."""
+    for actuator, _ in checked.usable:
+        if largest_effort(actuator) == 0.0:
+            yield Finding(
+                "zero-limit",
+                "warning",
+                actuator.path,
+                "an effort limit is 0, so that it never gives any effort.",
+                "Give the limit of the motor, or deactivate the prim.",
+            )
+    for joint in checked.robot.joints:
+        if joint.driven_by != "nothing" and joint.value("effort_limit") == 0.0:
+            yield Finding(
+                "zero-limit",
+                "warning",
+                joint.path,
+                f"joint {joint.name} has an effort limit (maxForce) of 0, so that nothing drives it.",
+                "Give the limit of the motor, or remove it.",
+            )
+
+
+def huge_value(checked: Checked) -> Iterator[Finding]:
+    """Efforts above 1e5 or gains above 1e7: placeholders for "no limit", or numbers of other units."""
+    for actuator, _ in checked.usable:
+        law = gains(actuator) or (0.0, 0.0)
+        found = {"kp": law[0], "kd": law[1]}
+        large = {name: value for name, value in found.items() if value > _LARGEST_GAIN}
+        for clamp in actuator.clamping:
+            if isinstance(clamp, (MaxEffortClampingConfig, *DC_MOTORS)):
+                efforts = {name: value for name, value in vars(clamp).items() if name.endswith("_effort")}
+                large |= {name: value for name, value in efforts.items() if _LARGEST_EFFORT < value < math.inf}
+        for name, value in large.items():
+            yield Finding(
+                "huge-value",
+                "warning",
+                actuator.path,
+                f"{name} = {value:g} is more than any motor has.",
+                "Give the figure of the data sheet, or inf for no limit." if "effort" in name else "Lower the gain.",
+            )
+
+
+def long_delay(checked: Checked) -> Iterator[Finding]:
+    """A delay of more than a second is one that was given in other units than physics steps."""
+    dt = _DT if checked.dt is None else checked.dt
+    for actuator, _ in checked.usable:
+        if actuator.delay is not None and actuator.delay.delay_steps * dt > _LONGEST_DELAY:
+            yield Finding(
+                "long-delay",
+                "warning",
+                actuator.path,
+                f"delay_steps = {actuator.delay.delay_steps} is {actuator.delay.delay_steps * dt:.3g} s at a physics "
+                f"step of {dt:.4g} s.",
+                "Give the delay in physics steps; a command takes some milliseconds to a motor.",
+            )
+
+
+def stuck_joint(checked: Checked) -> Iterator[Finding]:
+    """Dry friction that is not less than the largest effort: the motor cannot move its joint."""
+    for joint, actuator in checked.actuated:
+        most, friction = largest_effort(actuator), joint.value("friction")
+        if 0.0 < most <= friction:
+            unit = joint.values["friction"].unit
+            yield Finding(
+                "stuck-joint",
+                "warning",
+                joint.path,
+                f"joint {joint.name} has a dry friction of {friction:g} {unit}, its actuator gives at most {most:g}.",
+                "Lower the friction, or raise the limit of the actuator.",
+            )

@@ -1,0 +1,121 @@
+"""Robots of a USD stage, as far as they can be read: what is wrong becomes a line and hides nothing else."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..components.catalogue import canonical_rank
+from ..extras import needs
+from ..specs.actuator_spec import ActuatorSpec
+from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
+from .words import law_of, pipeline_of, source_of, values_of
+
+# as `usd.joint_properties` calls them
+_PROPERTIES = {
+    "lower_limit": "lower_limits",
+    "upper_limit": "upper_limits",
+    "effort_limit": "max_efforts",
+    "velocity_limit": "max_velocities",
+    "armature": "armatures",
+    "friction": "static_frictions",
+    "viscous_friction": "viscous_frictions",
+    "drive_stiffness": "stiffnesses",
+    "drive_damping": "dampings",
+}
+
+
+def robots_of_stage(stage: Any) -> list[InspectedRobot]:
+    """Every articulation of a stage, in stage order."""
+    with needs("a USD file", "usd"):
+        from ..usd.articulation import articulation_roots
+        from ..usd.joint_order import joint_orders
+
+    roots = articulation_roots(stage)
+    return [_robot(stage, root, joints) for root, joints in zip(roots, joint_orders(stage, roots), strict=True)]
+
+
+def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
+    from ..usd.discover import discover
+    from ..usd.joint_order import dof_names
+
+    names = dof_names(stage, paths)
+    problems: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        specs = discover(stage, root, paths, names, si=True, files=True, issues=problems)
+    remarks = [line for warning in caught for line in str(warning.message).splitlines()]
+    actuators = [_actuator(stage, spec) for spec in specs]
+    actuators += _unusable(stage, set(zip(paths, names, strict=True)), {spec.path for spec in specs})
+    joints = [_joint(stage, path, name, actuators, problems) for path, name in zip(paths, names, strict=True)]
+    return InspectedRobot(root, tuple(joints), tuple(actuators), tuple(problems), tuple(dict.fromkeys(remarks)))
+
+
+def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
+    from ..usd.axes import is_angular
+    from ..usd.joint_properties import axis_of
+    from ..usd.layers import layer_of_parameter
+
+    clamps = tuple(sorted(spec.clamping, key=canonical_rank))
+    dofs = zip(spec.targets, spec.dof_names, strict=True)
+    linear = not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
+    configs = [one for one in (spec.delay, spec.controller, *clamps) if one is not None]
+    values: dict[tuple[str, str], InspectedValue] = {}
+    for config in configs:
+        for name, (described, value) in values_of(config, linear, "").items():
+            layer = layer_of_parameter(stage, spec.path, described.attribute if described else f"newton:{name}")
+            values[law_of(config), name] = InspectedValue(value.value, value.unit, source_of(layer))
+    words = pipeline_of(configs)
+    return InspectedActuator(spec.path, spec.dof_names, words, spec.controller, clamps, spec.delay, values)
+
+
+def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:
+    """Actuator prims of the robot that are no actuators."""
+    from ..usd.discover import actuator_paths, dofs_driven
+
+    found = []
+    for path in actuator_paths(stage):
+        driven = [dof for dof in dofs_driven(stage.GetPrimAtPath(path)) if dof in own]
+        if driven and path not in read:
+            found.append(InspectedActuator(path, tuple(name for _, name in driven), "unusable"))
+    return found
+
+
+def _joint(
+    stage: Any, path: str, name: str, actuators: Sequence[InspectedActuator], problems: list[str]
+) -> InspectedJoint:
+    from ..usd.axes import is_angular
+    from ..usd.joint_properties import axis_of
+    from ..usd.moved_by import follows, mujoco_actuators
+
+    axis = axis_of(stage, path, name)
+    linear = not is_angular(axis)
+    values = {one: _value(stage, one, (path, axis), linear, problems) for one in _PROPERTIES}
+    usable = (actuator for actuator in actuators if actuator.controller is not None)
+    driver = next((actuator.path for actuator in usable if name in actuator.joints), None)
+    by: DrivenBy = "nothing"
+    if driver is not None:
+        by = "actuator"
+    elif values["drive_stiffness"].value or values["drive_damping"].value:
+        by = "USD drive"
+    elif path in (found := mujoco_actuators(stage)):
+        by, driver = "MjcActuator", found[path]
+    elif follows(stage, path):
+        by = "another joint"
+    return InspectedJoint(name, path, axis, linear, by, driver, values)
+
+
+def _value(stage: Any, name: str, axis: tuple[str, str], linear: bool, problems: list[str]) -> InspectedValue:
+    from ..usd.joint_properties import read_property
+    from ..usd.layers import layer_of_property
+
+    unit, known = JOINT_UNITS[name][linear], _PROPERTIES[name]
+    try:
+        value = float(read_property(stage, known, [axis])[0])
+        source = source_of(layer_of_property(stage, known, axis))
+    except ValueError as error:
+        problems.append(str(error))
+        return InspectedValue(math.nan, unit, source_of(None))
+    return InspectedValue(value, unit, source)

@@ -1,0 +1,98 @@
+"""Layers that correct files: less is found with them, and the files stay as they are."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import inspect_robots, lint
+from isaacsim.core.experimental.actuators.inspection.fix import fix
+from places import ROBOTS
+from pxr import Usd, UsdGeom, UsdPhysics
+from robot_files import OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, number, schema
+
+BROKEN = (
+    schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"),
+    number(OF_SHOULDER, "newton:saturationEffort", 50.0),
+    number(OF_SHOULDER, "newton:velocityLimit", 10.0),
+    number(OF_SHOULDER, "newton:maxMotorEffort", 80.0),
+    number(OF_SHOULDER, "newton:kd", 0.0),
+    number(SHOULDER, "drive:angular:physics:stiffness", 40.0),
+    number(SHOULDER, "drive:angular:physics:maxForce", 45.0),
+    lambda stage: stage.GetPrimAtPath(OF_EXTENSION).RemoveAppliedSchema("NewtonPDControlAPI"),
+    schema(OF_EXTENSION, "NewtonPDContrlAPI"),
+)
+
+
+def test_overlay_lints_cleaner_and_the_file_stays(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """All that takes no guess is corrected; the damping that is missing is left."""
+    folder = tmp_path / "not the working directory"
+    folder.mkdir()
+    file, overlay = edited(folder, *BROKEN), folder / "fixed.usda"
+    before, found = file.read_bytes(), lint(file)
+    assert len({finding.rule for finding in found}) == 5
+    fixed, left = fix(file, overlay)
+    assert file.read_bytes() == before
+    assert {finding.rule for finding in fixed} == {
+        *("without-effect", "drive-and-actuator", "limit-above-joint", "stall-below-peak")
+    }
+    assert [finding.rule for finding in left] == ["undamped"] == [finding.rule for finding in lint(overlay)]
+    assert capfd.readouterr().err == "", "USD has nothing to warn of"
+
+
+def test_overlay_says_what_it_corrects_and_nothing_else(tmp_path: Path) -> None:
+    """In SI as the file meant it, with the file's own units and up axis."""
+    file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
+    fix(file, overlay)
+    stage = Usd.Stage.Open(str(overlay))
+    assert stage.GetRootLayer().subLayerPaths == ["./robot.usda"]
+    assert (UsdGeom.GetStageMetersPerUnit(stage), UsdPhysics.GetStageKilogramsPerUnit(stage)) == (1.0, 1.0)
+    assert UsdGeom.GetStageUpAxis(stage) == "Z" and str(stage.GetDefaultPrim().GetPath()) == "/World"
+    (robot,) = inspect_robots(overlay)
+    shoulder, extension = robot.actuators
+    assert shoulder.values["DC motor", "max_motor_effort"].value == 45.0
+    assert shoulder.values["max effort", "max_effort"].value == 60.0, "the other clamp is below already"
+    assert extension.pipeline == "PD(kp=2000, kd=100) → max effort 100"
+    assert robot.joint("shoulder").value("drive_stiffness") == 0.0
+
+
+def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
+    """A limit is written in the units of a stage in centimetres."""
+    edits = (
+        lambda stage: stage.SetMetadata("metersPerUnit", 0.01),
+        number(SHOULDER, "drive:angular:physics:maxForce", 40.0),
+    )
+    file, overlay = edited(tmp_path, *edits), tmp_path / "fixed.usda"
+    fixed, left = fix(file, overlay)
+    assert ([finding.rule for finding in fixed], left) == (["limit-above-joint"], [])
+    stage = Usd.Stage.Open(str(overlay))
+    assert math.isclose(stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get(), 40.0, rel_tol=1e-6)
+
+
+def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
+    """A file that is in order, or of which all would be a guess."""
+    file, overlay = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 0.0)), tmp_path / "fixed.usda"
+    fixed, left = fix(file, overlay)
+    assert (fixed, [finding.rule for finding in left]) == ([], ["undamped"])
+    assert not overlay.exists()
+
+
+def test_places_that_are_refused(tmp_path: Path) -> None:
+    """The file itself, another format, and a file that no layer can lie over."""
+    file = edited(tmp_path, *BROKEN)
+    with pytest.raises(ValueError, match="stays as it is"):
+        fix(file, file)
+    with pytest.raises(ValueError, match="must end in"):
+        fix(file, tmp_path / "fixed.txt")
+    with pytest.raises(ValueError, match="not USD"):
+        fix(ROBOTS / "arm_2dof.xml", tmp_path / "fixed.usda")
+
+
+def test_an_overlay_is_replaced(tmp_path: Path) -> None:
+    """Written again it says the same, and again is corrected what was."""
+    file, overlay = edited(tmp_path, *BROKEN), tmp_path / "fixed.usda"
+    first = fix(file, overlay)
+    text = overlay.read_text()
+    assert fix(file, overlay) == first
+    assert overlay.read_text() == text

@@ -1,0 +1,54 @@
+"""Files of robots with something else in them than what ships."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from places import ROBOTS
+from pxr import Sdf, Usd
+
+ARM = "/World/Arm"
+SHOULDER, EXTENSION = f"{ARM}/joints/shoulder", f"{ARM}/joints/extension"
+OF_SHOULDER, OF_EXTENSION = f"{ARM}/Actuators/shoulder", f"{ARM}/Actuators/extension"
+
+Edit = Callable[[Usd.Stage], object]
+
+
+def edited(folder: Path, *edits: Edit, robot: str = "arm_2dof.usda", name: str = "robot.usda") -> Path:
+    """A copy of a shipped robot in a folder, edited."""
+    layer = Sdf.Layer.CreateNew(str(folder / name))
+    layer.TransferContent(Sdf.Layer.FindOrOpen(str(ROBOTS / robot)))
+    stage = Usd.Stage.Open(layer)
+    for edit in edits:
+        edit(stage)
+    layer.Save()
+    return folder / name
+
+
+def number(prim: str, name: str, value: float) -> Edit:
+    """An attribute gets a value."""
+    return lambda stage: stage.GetPrimAtPath(prim).CreateAttribute(name, Sdf.ValueTypeNames.Float).Set(value)
+
+
+def integer(prim: str, name: str, value: int) -> Edit:
+    """An attribute gets an integer."""
+    return lambda stage: stage.GetPrimAtPath(prim).CreateAttribute(name, Sdf.ValueTypeNames.Int).Set(value)
+
+
+def schema(prim: str, name: str) -> Edit:
+    """A schema is applied."""
+    return lambda stage: stage.GetPrimAtPath(prim).AddAppliedSchema(name)
+
+
+def without(path: str) -> Edit:
+    """A prim or property goes."""
+
+    def remove(stage: Usd.Stage) -> None:
+        found = Sdf.Path(path)
+        if found.IsPropertyPath():
+            stage.GetPrimAtPath(found.GetPrimPath()).RemoveProperty(found.name)
+        else:
+            stage.RemovePrim(found)
+
+    return remove

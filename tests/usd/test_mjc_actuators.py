@@ -1,0 +1,212 @@
+"""`MjcActuator` prims: MuJoCo's actuators on a stage are motors, and drives of their joints."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
+    Simulation,
+    add_actuator,
+    motors_of,
+    motors_of_model,
+)
+from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
+from pxr import Sdf
+from small_stages import SmallStage, pendulum
+
+ROBOT, HINGE = "/World/Robot", "/World/Robot/hinge"
+
+
+def mjc_actuator(made: SmallStage, name: str, target: str | None = HINGE, **values: object) -> None:
+    """A prim `/World/<name>` with attributes of MuJoCo, `_` for `:` in their names."""
+    prim = made.stage.DefinePrim(f"/World/{name}", "MjcActuator")
+    if target is not None:
+        prim.CreateRelationship("mjc:target").SetTargets([target])
+    for key, value in values.items():
+        kinds = {str: Sdf.ValueTypeNames.Token, float: Sdf.ValueTypeNames.Double, list: Sdf.ValueTypeNames.DoubleArray}
+        prim.CreateAttribute(f"mjc:{key.replace('_', ':')}", kinds[type(value)]).Set(value)
+
+
+def position(gear: float = 1.0) -> dict[str, Any]:
+    """A position actuator of gains 10 and 1."""
+    return {"gainPrm": [10.0], "biasPrm": [0.0, -10.0, -1.0], "biasType": "affine", "gear": [gear]}
+
+
+def forces(low: float, high: float, of: str = "force") -> dict[str, Any]:
+    return {f"{of}Range_min": low, f"{of}Range_max": high}
+
+
+CASES = [
+    (position(-2.0) | forces(-3.0, 3.0), '<position joint="hinge" kp="10" kv="1" gear="-2" forcerange="-3 3"/>'),
+    (position() | forces(-1.0, 4.0, "ctrl"), '<position joint="hinge" kp="10" kv="1" ctrlrange="-1 4"/>'),
+    ({"gear": [5.0]} | forces(-1.0, 1.0, "ctrl"), '<motor joint="hinge" gear="5" ctrlrange="-1 1"/>'),
+    ({"gear": [5.0]}, '<motor joint="hinge" gear="5"/>'),
+    (
+        {"gainPrm": [3.0], "biasPrm": [0.0, 0.0, -3.0], "biasType": "affine"} | forces(-2.0, 2.0, "ctrl"),
+        '<velocity joint="hinge" kv="3" ctrlrange="-2 2"/>',
+    ),
+    (
+        {"gainPrm": [3.0], "biasPrm": [1.0, -2.0, -3.0], "biasType": "affine"},
+        '<general joint="hinge" gainprm="3" biasprm="1 -2 -3" biastype="affine"/>',
+    ),
+    (
+        position() | forces(-3.0, 3.0) | {"forceLimited": "false"},
+        '<position joint="hinge" kp="10" kv="1" forcelimited="false" forcerange="-3 3"/>',
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "actuator"), CASES)
+def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -> None:
+    """Armature and friction of the joint included."""
+    mujoco = pytest.importorskip("mujoco")
+    made = pendulum()
+    mjc_actuator(made, "drive", **values)
+    for name, value in (("armature", 0.5), ("frictionloss", 0.25)):
+        made.stage.GetPrimAtPath(HINGE).CreateAttribute(f"mjc:{name}", Sdf.ValueTypeNames.Double).Set(value)
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><body><joint name="hinge" armature="0.5" frictionloss="0.25"/><geom size="1"/></body>
+        </worldbody><actuator>{actuator}</actuator></mujoco>"""
+    )
+    assert motors_of(made.stage) == motors_of_model(model)
+
+
+def test_what_the_joint_has_counts() -> None:
+    """Its limit, its armature beside that of the actuator, its friction; nothing where nothing is authored."""
+    made = pendulum()
+    mjc_actuator(made, "drive", **position(2.0))
+    assert motors_of(made.stage) == {"hinge": MotorConfig(PDControlConfig(40.0, 4.0))}
+    made.drive(HINGE, maxForce=7.0)
+    made.attribute(HINGE, "newton:friction", 0.5)
+    made.stage.GetPrimAtPath("/World/drive").CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(0.25)
+    limit = [MaxEffortClampingConfig(7.0)]
+    assert motors_of(made.stage)["hinge"] == MotorConfig(PDControlConfig(40.0, 4.0), limit, armature=1.0, friction=0.5)
+    made.attribute(HINGE, "newton:armature", 0.5)
+    joint = made.stage.GetPrimAtPath(HINGE)
+    for side, value in (("min", -6.0), ("max", 6.0)):
+        joint.CreateAttribute(f"mjc:actuatorfrcrange:{side}", Sdf.ValueTypeNames.Double).Set(value)
+    limit = [MaxEffortClampingConfig(6.0)]
+    assert motors_of(made.stage)["hinge"] == MotorConfig(PDControlConfig(40.0, 4.0), limit, armature=1.5, friction=0.5)
+
+
+def test_several_on_a_joint_are_one_motor() -> None:
+    made = pendulum()
+    mjc_actuator(made, "p", gainPrm=[8.0], biasPrm=[0.0, -8.0], biasType="affine")
+    mjc_actuator(made, "v", gainPrm=[2.0], biasPrm=[0.0, 0.0, -2.0], biasType="affine")
+    assert motors_of(made.stage) == {"hinge": MotorConfig(PDControlConfig(8.0, 2.0))}
+
+
+def test_other_actuators_and_drives_come_first() -> None:
+    """An actuator prim of newton, and in a simulation what acts there: the drive of the joint."""
+    made = pendulum()
+    mjc_actuator(made, "drive", **position())
+    with Simulation(made.stage) as sim:
+        assert motors_of(sim) == {"hinge": MotorConfig(PDControlConfig(10.0, 1.0))}
+    made.drive(HINGE, stiffness=0.0, damping=1.0)
+    with Simulation(made.stage) as sim:
+        assert motors_of(sim)["hinge"].controller.kp == 0.0
+    own = PDControlConfig(3.0, 0.5)
+    add_actuator(ROBOT, "hinge", "own", own, stage=made.stage)
+    assert motors_of(made.stage) == {"hinge": MotorConfig(own)}
+
+
+@pytest.mark.parametrize(
+    ("actuators", "why"),
+    [
+        ([{"target": None}], "acts on nothing: no joint of one axis"),
+        ([{"target": "/World/Robot/bob"}], "acts on </World/Robot/bob>: no joint of one axis"),
+        ([{"dynType": "filter"}], "its force is more than a constant times its control"),
+        ([{"biasType": "muscle"}], "its force is more than a constant times its control"),
+        ([{"gainType": "muscle"}], "its force is more than a constant times its control"),
+        ([{"gainPrm": [1.0, 0.5]}], "its force is more than a constant times its control"),
+        ([{"biasType": "affine", "biasPrm": [0.0, 2.0]}], "its stiffness -2 or damping -0 is negative"),
+        ([forces(-1.0, 2.0)], "its forcerange -1 … 2 is not symmetric"),
+        ([forces(0.0, 1.0, "ctrl")], "its ctrlrange 0 … 1, which limits the effort, is not symmetric"),
+        ([forces(-1.0, 1.0), {}], "one of 2 on joint 'hinge', with limits of their own"),
+    ],
+)
+def test_actuators_that_no_motor_stands_for(actuators: Sequence[dict[str, Any]], why: str) -> None:
+    """They are named, with the reason."""
+    made = pendulum()
+    for number, values in enumerate(actuators):
+        mjc_actuator(made, f"a{number}", **values)
+    with pytest.warns(UserWarning, match=rf"no motor stands for: </World/a0> \({re.escape(why)}") as caught:
+        assert motors_of(made.stage) == {}
+    assert caught[0].filename == __file__
+
+
+def test_limit_of_a_joint_that_is_none_of_a_motor() -> None:
+    made = pendulum()
+    mjc_actuator(made, "drive")
+    joint = made.stage.GetPrimAtPath(HINGE)
+    for side, value in (("min", -1.0), ("max", 2.0)):
+        joint.CreateAttribute(f"mjc:actuatorfrcrange:{side}", Sdf.ValueTypeNames.Double).Set(value)
+    with pytest.warns(UserWarning, match=r"\(the actuatorfrcrange -1 … 2 of its joint is not symmetric\)"):
+        assert motors_of(made.stage) == {}
+
+
+def test_drive_of_a_joint_does_what_the_actuator_does() -> None:
+    """Gains and limits of efforts, by the gear; a velocity that is asked for limits none."""
+    made = pendulum()
+    mjc_actuator(made, "drive", **position(-2.0), **forces(-3.0, 2.0), armature=0.25)
+    (axis,) = read_scene(made.stage).articulations[0].axes
+    assert (axis.drive_stiffness, axis.drive_damping, axis.drive_limit, axis.armature) == (40.0, 4.0, 6.0, 1.0)
+    made.drive(HINGE, stiffness=0.0, damping=0.0, maxForce=5.0)
+    assert read_scene(made.stage).articulations[0].axes[0].drive_limit == 5.0
+    made = pendulum()
+    mjc_actuator(made, "drive", gear=[3.0], **forces(-2.0, 1.0, "ctrl"))
+    assert read_scene(made.stage).articulations[0].axes[0].drive_limit == 6.0
+    made = pendulum()
+    values = {"gainPrm": [3.0], "biasPrm": [0.0, 0.0, -3.0], "biasType": "affine"}
+    mjc_actuator(made, "drive", **values, **forces(-2.0, 2.0, "ctrl"))
+    (axis,) = read_scene(made.stage).articulations[0].axes
+    assert axis.drive_damping == 3.0 and axis.drive_limit == float("inf")
+    assert motors_of(made.stage)["hinge"].clamping == [DCMotorClampingConfig(6.0, 2.0, float("inf"))]
+
+
+def test_drive_of_the_joint_stays_where_it_has_gains() -> None:
+    made = pendulum()
+    made.drive(HINGE, stiffness=0.0, damping=1.0)
+    mjc_actuator(made, "drive", **position(), armature=0.25)
+    (axis,) = read_scene(made.stage).articulations[0].axes
+    assert axis.drive_stiffness == 0.0 and axis.drive_damping > 50.0 and axis.armature == 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"target": None}, "acts on nothing, which is no joint of a robot"),
+        ({"target": "/World/Elsewhere"}, "acts on </World/Elsewhere>, which is no joint of a robot"),
+        ({"dynType": "filter"}, "its force is more than a constant times its control"),
+        ({"biasType": "affine", "biasPrm": [1.0]}, "it pushes with a constant"),
+    ],
+)
+def test_actuators_that_no_drive_stands_for(values: dict[str, Any], why: str) -> None:
+    """They do not act, and are named."""
+    made = pendulum()
+    mjc_actuator(made, "x", **values)
+    with pytest.warns(UserWarning, match=rf"do not act: </World/x> \({re.escape(why)}"):
+        read_scene(made.stage)
+
+
+def test_actuator_on_a_joint_of_several_axes_drives_none() -> None:
+    made = pendulum(kind="")
+    mjc_actuator(made, "x")
+    with pytest.warns(UserWarning, match=rf"</World/x> \(acts on <{HINGE}>, which has 6 axes\)"):
+        read_scene(made.stage)
+    with pytest.warns(UserWarning, match=rf"</World/x> \(acts on <{HINGE}>: no joint of one axis\)"):
+        assert motors_of(made.stage) == {}
+
+
+def test_stage_without_such_prims_is_not_warned_about() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert motors_of(pendulum().stage) == {}
