@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ..extras import needs
 
 # modules of the subcommands, each with a class of the same name
-_COMMANDS = ("inspect", "lint", "diff", "resolve", "run", "plot", "stability", "doctor")
+_COMMANDS = ("inspect", "lint", "diff", "resolve", "stability", "run", "plot", "doctor")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

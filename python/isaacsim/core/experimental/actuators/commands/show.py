@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
@@ -15,11 +17,17 @@ from .command import Answer, Table
 
 # significant digits of numbers in tables
 _DIGITS = 4
+# characters of a line in a file or a pipe
+_FILE_WIDTH = 160
+# columns of words so short are not broken
+_SHORT = 16
 
 
 def show(answer: Answer) -> None:
     """Print an answer for people."""
     console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _FILE_WIDTH
     # an empty one is of use to programs only
     for table in filter(lambda table: table.rows, answer.tables):
         console.print(_drawn(table))
@@ -35,10 +43,16 @@ def show_json(answer: Answer) -> None:
 
 
 def _drawn(table: Table) -> RichTable:
-    numeric = {key: all(_is_number(row.get(key)) for row in table.rows) for key in table.columns}
-    drawn = RichTable(title=None if table.title is None else escape(table.title), title_justify="left")
+    title = None if table.title is None else escape(table.title)
+    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for key, heading in table.columns.items():
-        drawn.add_column(escape(heading), justify="right" if numeric[key] else "left", overflow="fold")
+        values = [row.get(key) for row in table.rows]
+        drawn.add_column(
+            escape(heading),
+            justify="right" if all(map(_is_number, values)) else "left",
+            overflow="fold",
+            no_wrap=max(len(_text(value)) for value in values) <= _SHORT,
+        )
     for row in table.rows:
         drawn.add_row(*(escape(_text(row.get(key))) for key in table.columns))
     return drawn

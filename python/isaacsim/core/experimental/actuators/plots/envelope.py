@@ -168,7 +168,8 @@ def _words(found: Envelope) -> list[str]:
         seconds = f" = {1000 * found.delay:.3g} ms" if np.isfinite(found.delay) else ""
         idle = found.no_load_speed
         far = f", {idle * found.delay:.2g} rad or m at no-load speed" if idle and np.isfinite(found.delay) else ""
-        said.append(f"commands act {found.delay_steps} steps late{seconds}{far}")
+        plural = "s" if found.delay_steps > 1 else ""
+        said.append(f"commands act {found.delay_steps} step{plural} late{seconds}{far}")
     else:
         said.append("commands act at once")
     if np.isfinite(found.drive_limit):
