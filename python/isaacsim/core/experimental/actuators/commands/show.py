@@ -19,7 +19,7 @@ from .command import Answer, Table
 _DIGITS = 4
 # characters of a line in a file or a pipe
 _FILE_WIDTH = 160
-# columns of words so short are not broken
+# words so short are not broken
 _SHORT = 16
 
 
@@ -30,7 +30,10 @@ def show(answer: Answer) -> None:
         console.width = _FILE_WIDTH
     # an empty one is of use to programs only
     for table in filter(lambda table: table.rows, answer.tables):
-        console.print(_drawn(table))
+        drawn = _drawn(table)
+        # rather wider than the terminal than cut
+        needed = console.measure(drawn).minimum
+        console.print(drawn, width=max(console.width, needed), crop=False)
     for note in answer.notes:
         console.print(note, markup=False, soft_wrap=True)
 
@@ -44,14 +47,14 @@ def show_json(answer: Answer) -> None:
 
 def _drawn(table: Table) -> RichTable:
     title = None if table.title is None else escape(table.title)
-    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for key, heading in table.columns.items():
         values = [row.get(key) for row in table.rows]
         drawn.add_column(
             escape(heading),
             justify="right" if all(map(_is_number, values)) else "left",
             overflow="fold",
-            no_wrap=max(len(_text(value)) for value in values) <= _SHORT,
+            min_width=min(_SHORT, max(len(_text(value)) for value in values)),
         )
     for row in table.rows:
         drawn.add_row(*(escape(_text(row.get(key))) for key in table.columns))
