@@ -43,9 +43,9 @@ def test_summary_shows_graphs_and_joints(capsys: pytest.CaptureFixture[str]) -> 
     text = capsys.readouterr().out
     assert "720 physics steps of 0.00416667 s, a frame every 4 (60 Hz)" in text
     (line,) = [line for line in text.splitlines() if f" {GRAPH} " in line]
-    assert [cell.strip() for cell in line.split("│")[2:6]] == ["180", "180", "720", "0"]
+    assert line.split()[1:5] == ["180", "180", "720", "0"]
     (line,) = [line for line in text.splitlines() if "panda_joint1" in line]
-    assert [cell.strip() for cell in line.split("│")[1:6]] == ["/World/Panda", "panda_joint1", "0.6", "0.6", "0"]
+    assert line.split()[:5] == ["/World/Panda", "panda_joint1", "0.6", "0.6", "0"]
 
 
 def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,7 +54,7 @@ def test_frame_rate_and_step_are_taken(capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert "10 physics steps of 0.01 s, a frame every 5 (20 Hz)" in text
     (line,) = [line for line in text.splitlines() if f" {GRAPH} " in line]
-    assert [cell.strip() for cell in line.split("│")[2:4]] == ["10", "10"]
+    assert line.split()[1:3] == ["10", "10"]
 
 
 def test_picture_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..attachment import attached_to
-from ..hosts.mujoco.drawing import Drawing
 from ..recording.recording import Recording
 from .envelope import envelope
 
@@ -96,6 +95,9 @@ class Live:
 
     def refresh(self) -> None:
         """Look for robots and wrappers."""
+        # MuJoCo is an extra
+        from ..hosts.mujoco.drawing import Drawing
+
         self.drawing = Drawing(self._host)
         self.envs = self._sim.num_envs
         self.select(min(self.env, self.envs - 1), self.robot)
