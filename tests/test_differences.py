@@ -104,7 +104,7 @@ TESTED = {
             ISAAC_SIM,
             "prim_above_robots_means_all_of_them robots_with_different_joints_are_refused",
         ),
-        "`dir()` of the package": ("test_imports.py", "what_dir_gives_is_loaded_already"),
+        "`dir()` of the package": ("test_imports.py", "what_dir_gives_in_kit_is_loaded_already"),
         "added": ("test_state_of_wrappers.py", "state_of_one_engine_goes_on_in_another"),
     },
     "The embedded articulation": {
