@@ -268,3 +268,33 @@ def test_limits_outlast_what_is_made_anew() -> None:
     robot.set_dof_efforts(5.0)
     sim.step(50)
     assert speeds(robot)[0, 0] == pytest.approx(0.1, abs=1e-6)
+
+
+@pytest.mark.parametrize("ratio", [2.0, -2.0, 0.0])
+def test_followers_lose_what_their_leaders_lose(ratio: float) -> None:
+    """And lend them their limits, so that the coupling holds."""
+    at = AxisAddress(*(np.arange(2),) * 3)
+    positions, velocities = np.zeros((1, 2)), np.array([[3.0, 3.0 * ratio]])
+    limit = velocity_limiter(np.array([[2.5, 4.0]]), at, 0.5, positions, velocities, [(1, 0, ratio)])
+    assert limit is not None
+    limit()
+    leader = 2.0 if ratio else 2.5
+    np.testing.assert_allclose(velocities, [[leader, leader * ratio]])
+    np.testing.assert_allclose(positions, [[0.5 * (leader - 3.0), 0.5 * ratio * (leader - 3.0)]])
+
+
+@pytest.mark.parametrize("slow", ["hinge", "follow"])
+def test_a_limit_tears_no_coupling(slow: str) -> None:
+    """Whichever of both has it, they move as one."""
+    made = pendulum()
+    made.body(f"{ROOT}/other")
+    prim = made.joint(f"{ROOT}/follow", "Revolute", f"{ROOT}/base", f"{ROOT}/other")
+    prim.AddAppliedSchema("NewtonMimicAPI")
+    prim.CreateRelationship("newton:mimicJoint").SetTargets([HINGE])
+    made.attribute(f"{ROOT}/{slow}", "newton:velocityLimit", math.degrees(0.5))
+    sim, robot = playing(weightless(made), "mujoco", DT)
+    robot.set_dof_efforts(5.0, dof_indices=robot.get_dof_indices("hinge"))
+    sim.step(400)
+    np.testing.assert_allclose(speeds(robot), 0.5, atol=1e-3)
+    ahead, behind = robot.get_dof_positions().numpy()[0]
+    assert abs(ahead - behind) < 2e-3 < abs(ahead)

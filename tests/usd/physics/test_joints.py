@@ -318,6 +318,16 @@ def test_spring_pulls_to_its_rest() -> None:
     assert data.qfrc_passive[0] == pytest.approx(5 * math.radians(30), rel=1e-6)
 
 
+def test_spring_is_found_for_a_time_constant() -> None:
+    """MuJoCo's stiffness is I / (T r)², its damping 2 I / T."""
+    made = pendulum()
+    hinge = made.stage.GetPrimAtPath(HINGE)
+    hinge.CreateAttribute("mjc:springdamper", Sdf.ValueTypeNames.DoubleArray).Set([0.5, 0.7])
+    model, _ = build_model(read_scene(made.stage), 0.001)
+    stiffness, damping = model.jnt_stiffness[0], model.dof_damping[0]
+    assert stiffness > 0 and damping / stiffness == pytest.approx(2 * 0.5 * 0.7**2, rel=1e-6)
+
+
 def test_reference_is_where_the_link_is_authored() -> None:
     """Its position there, and no movement."""
     made = pendulum()

@@ -675,6 +675,17 @@ def test_link_with_the_root_schema_is_the_root() -> None:
     assert [scene.bodies[number].path for number in robot.bodies] == ["/World/Robot/bob", "/World/Robot/base"]
 
 
+def test_root_link_that_nothing_hangs_on_is_no_robot() -> None:
+    """The links that float below it are; a root link alone is one of its own."""
+    made = pendulum()
+    made.stage.RemovePrim("/World/Robot/fix")
+    root = made.stage.GetPrimAtPath("/World/Robot")
+    UsdPhysics.RigidBodyAPI.Apply(root)
+    UsdPhysics.MassAPI.Apply(root).CreateMassAttr(1.0)
+    (robot,) = read_scene(made.stage).articulations
+    assert [axis.name for axis in robot.axes] == ["hinge"]
+
+
 def test_largest_part_below_a_root_is_the_robot() -> None:
     """A loose body there is none, whatever its name."""
     made = pendulum()

@@ -33,7 +33,7 @@ from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
-from .velocity_limits import velocity_limiter
+from .velocity_limits import linear_couplings, velocity_limiter
 
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
@@ -480,7 +480,9 @@ class MujocoHost:
 
     def _watch_velocities(self) -> None:
         """Make what holds axes to the limits of velocity they have now; None without any."""
-        self._limit_velocities = velocity_limiter(self._max_velocities, self._address, self.dt, self._qpos, self._qvel)
+        couplings = linear_couplings(self.model, self._address)
+        state = self._qpos, self._qvel
+        self._limit_velocities = velocity_limiter(self._max_velocities, self._address, self.dt, *state, couplings)
 
     def _write_fields(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:
         """Set properties that the model has."""

@@ -184,6 +184,7 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
         armature=axis.armature,
         frictionloss=axis.friction,
         springref=axis.rest,
+        springdamper=axis.springdamper,
         ref=axis.reference,
     )
     joint.damping[0], joint.stiffness[0] = axis.damping, axis.stiffness

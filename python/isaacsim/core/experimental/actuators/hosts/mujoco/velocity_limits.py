@@ -5,13 +5,18 @@ would have come to with that: MuJoCo moves a position by its new velocity times 
 RK4. Positions and velocities then are those of a joint that moved no faster.
 
 This is no constraint that is solved along with the others. What a joint loses is not passed on to links beside it, and
-forces of the step, of contacts and couplings for two, are those of the motion before.
+forces of the step, of contacts and couplings for two, are those of the motion before. Only joints that follow another
+linearly lose with it what it loses, and lend it their own limits: else a limit would tear the coupling.
 """
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import mujoco
 import numpy as np
 
 from .address import AxisAddress
@@ -21,7 +26,12 @@ _NO_LIMIT = 1e36
 
 
 def velocity_limiter(
-    limits: np.ndarray, at: AxisAddress, dt: float, qpos: np.ndarray, qvel: np.ndarray
+    limits: np.ndarray,
+    at: AxisAddress,
+    dt: float,
+    qpos: np.ndarray,
+    qvel: np.ndarray,
+    couplings: Sequence[tuple[int, int, float]] = (),
 ) -> Callable[[], None] | None:
     """Return what is to be called after each physics step; None where no axis has a limit.
 
@@ -31,7 +41,14 @@ def velocity_limiter(
         dt: Physics step [s].
         qpos: Positions `(environments, nq)`, changed in place.
         qvel: Velocities `(environments, nv)`, changed in place.
+        couplings: Axes that follow, those that they follow, and how many times as fast they are.
     """
+    limits = limits.copy()
+    for follower, leader, ratio in couplings:
+        if ratio:
+            limits[:, leader] = np.minimum(limits[:, leader], limits[:, follower] / abs(ratio))
+        limits[:, follower] = np.inf
+    couplings = [one for one in couplings if (limits[:, one[1]] < _NO_LIMIT).any()]
     limited = np.flatnonzero((limits < _NO_LIMIT).any(axis=0))
     if not limited.size:
         return None
@@ -53,5 +70,20 @@ def velocity_limiter(
             np.subtract(speeds, velocities, out=change, where=beyond)
             qpos[:, places] += change[:, columns] * dt
             np.copyto(velocities, speeds, where=beyond)
+            for follower, leader, ratio in couplings:
+                lost = ratio * change[:, at.velocity[leader] - first]
+                qvel[:, at.velocity[follower]] += lost
+                qpos[:, at.position[follower]] += lost * dt
 
     return limit
+
+
+def linear_couplings(model: mujoco.MjModel, at: AxisAddress) -> list[tuple[int, int, float]]:
+    """Axes that follow others linearly: their numbers, those of the others, and the ratio."""
+    axes = {joint: number for number, joint in enumerate(at.joint.tolist())}
+    found = []
+    for row in np.flatnonzero((model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_active0 != 0)).tolist():
+        pair = axes.get(int(model.eq_obj1id[row])), axes.get(int(model.eq_obj2id[row]))
+        if None not in pair and not model.eq_data[row, 2:5].any():
+            found.append((*pair, float(model.eq_data[row, 1])))
+    return found

@@ -288,5 +288,7 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     axis.damping = axis.damping or value("damping")
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle
+    time_constant, ratio = authored_value(prim, "mjc:springdamper", None) or (0.0, 0.0)
+    axis.springdamper = float(time_constant), float(ratio)
     if (efforts := joint_bounds(prim)) and math.isinf(axis.drive_limit):
         axis.drive_limit = max(map(abs, efforts))

@@ -47,6 +47,13 @@ def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf
     links: dict[int, list[int]] = {}
     for body in range(len(paths)):
         links.setdefault(groups.of(body), []).append(body)
+    moving = {
+        groups.of(body)
+        for edge in strong
+        if edge.path in joints and joints[edge.path].axes
+        for body in edge.bodies
+        if body != WORLD
+    }
     robots, taken = [], set()
     for root in roots:
         below = [body for body in range(len(paths)) if paths[body].HasPrefix(root)]
@@ -55,7 +62,10 @@ def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf
         below = [body for body in below if groups.of(body) not in taken]
         if not below:
             continue
-        if paths[below[0]] == root:
+        # a root link that nothing hangs on, with links that float free of it below, is no robot
+        if paths[below[0]] == root and (
+            groups.of(below[0]) in moving or not moving.intersection(map(groups.of, below))
+        ):
             first = below[0]
         else:
             first = max(below, key=lambda body: len(links[groups.of(body)]))

@@ -50,6 +50,8 @@ class Axis:
     # of a spring, and where it rests
     stiffness: float = 0.0
     rest: float = 0.0
+    # time constant [s] and damping ratio that MuJoCo finds stiffness and damping for
+    springdamper: tuple[float, float] = (0.0, 0.0)
     drive_stiffness: float = 0.0
     drive_damping: float = 0.0
     drive_limit: float = math.inf
