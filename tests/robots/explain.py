@@ -1,0 +1,144 @@
+"""Why a converted robot is not as its original: whether that is what its USD file says, as two witnesses have it.
+
+The first is newton, which reads the file by itself: where it reads what we read, the file says so. The second is the
+original: with what newton reads of the file in it, or without what USD cannot say, it must be as ours is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import mujoco  # noqa: TID253 - only the process of one robot imports this file
+import numpy as np
+from isaacsim.core.experimental.actuators.usd.physics.inertias import SCREW, repaired
+from isaacsim.core.experimental.actuators.usd.physics.masses import NOTHING, Mass
+from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
+from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from pxr import UsdPhysics
+
+from .files import kind_of, plain
+from .losses import MOTIONS, Motion, masses_of, reasons, some_of, transplant, without
+from .one import SAME, Drive, compare, match, names_of
+from .original import Original, spec_of
+from .second import Second, is_close
+
+UNREAD = "colliders, which MuJoCo does not read in the original"
+BITS = "what may touch what"
+NO_CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+
+
+class Explanation:
+    """What a USD file says of a robot that is not as its original.
+
+    Args:
+        file: USD.
+        origin: MJCF or URDF that it was made from.
+        sim: Where the file is open.
+        robots: There.
+        drive: What was driven.
+    """
+
+    def __init__(self, file: Path, origin: Path, sim: Any, robots: list[Any], drive: Drive) -> None:
+        self._origin, self._sim, self._robots, self._drive = origin, sim, robots, drive
+        self._stage = open_stage(file)
+        self._scene, self._second = read_scene(self._stage), Second(file)
+        self._names = [names_of(sim, robot) for robot in robots]
+        self._spec = spec_of(origin)
+
+    def of(self, faults: set[str]) -> dict[str, list[str]]:
+        """By kind of fault, what was lost on the way to USD; kinds that nothing explains are missing."""
+        told: dict[str, list[str]] = {}
+        if mass := faults & {"mass", "bias"}:
+            told |= dict.fromkeys(mass, self._masses()) if not self._second.masses_apart(self._scene) else {}
+        for name in faults & {"range", "friction"}:
+            if not self._second.joints_apart(self._scene, [name]):
+                told[name] = [f"{name} of joints"]
+        if coupled := faults - set(SAME):
+            told |= self._couplings(coupled)
+        return {name: lost for name, lost in told.items() if lost}
+
+    def _masses(self) -> list[str]:
+        """What was lost of masses, where the original with those of the file is as ours; nothing otherwise."""
+        original = Original(self._origin, without(()))
+        due, screws = self._file_masses(original.model)
+        if not due:
+            return []
+        now = masses_of(original.model)
+        transplant(original.model, due | screws)
+        self._sim.reset()
+        found = compare(self._robots, match(self._names, original), original)
+        if found["mass"] > SAME["mass"] or found["bias"] > SAME["bias"]:
+            return []
+        return reasons(self._spec, {body: mass for body, mass in due.items() if not is_close(now[body], mass)})
+
+    def _file_masses(self, model: Any) -> tuple[dict[int, Mass], dict[int, Mass]]:
+        """What newton reads, by the original's number of the body, and what stands for no mass in what moves."""
+        names = self._bodies()
+        if kind_of(self._origin) == "mjcf":
+            # the converter makes a prim of each body, in their order
+            if len(names) != model.nbody - 1:
+                return {}, {}
+            numbers = dict(zip(names, range(1, model.nbody), strict=True))
+        else:
+            bodies = {plain(model.body(number).name): number for number in range(1, model.nbody)}
+            numbers = {path: bodies[name] for path, name in names.items() if name in bodies}
+        # links that the file lacks have no mass there
+        due = {number: NOTHING for number in range(1, model.nbody)}
+        for path, number in numbers.items():
+            if (mass := self._second.masses.get(path)) and mass.mass > 0.0:
+                due[number] = replace(mass, inertia=repaired(mass.inertia)[0])
+        screw = Mass(SCREW[0], np.zeros(3), SCREW[1] * np.eye(3))
+        moving = [body.path for body in self._scene.bodies if body.mass == SCREW[0] and body.path in numbers]
+        return due, {numbers[path]: screw for path in moving if due[numbers[path]].mass == 0.0}
+
+    def _bodies(self) -> dict[str, str]:
+        """Names of the rigid bodies of the stage before they were made fit for USD, by path."""
+        return {
+            str(prim.GetPath()): plain(prim.GetDisplayName() or prim.GetName())
+            for prim in self._stage.Traverse()
+            if prim.HasAPI(UsdPhysics.RigidBodyAPI)
+        }
+
+    def _couplings(self, faults: set[str]) -> dict[str, list[str]]:
+        """What was lost of couplings and loops, where the original without it comes apart as ours does."""
+        scene, second = self._scene, self._second
+        if second.couplings != len(scene.mimics) or not {loop.joint for loop in scene.loops} <= second.joints:
+            return {}
+        changes = {name: change for name, change in MOTIONS.items() if change(self._spec.copy(), self._stage)}
+        told = self._strained(faults, changes, self._drive, touches=True)
+        if faults - set(told) and all(second.lets_touch(*pair) for pair in self._drive.touching):
+            alone = self._without_contacts()
+            told |= self._strained(faults - set(told), changes, alone, touches=False)
+        return told
+
+    def _strained(
+        self, faults: set[str], changes: dict[str, Motion], drive: Drive, *, touches: bool
+    ) -> dict[str, list[str]]:
+        """The fewest changes by which the original breaks what ours breaks, by kind."""
+        told: dict[str, list[str]] = {}
+        for names in some_of(tuple(changes), least=int(touches)):
+
+            def change(spec: Any, names: tuple[str, ...] = names) -> None:
+                for name in names:
+                    changes[name](spec, self._stage)
+                if not touches:
+                    spec.option.disableflags |= NO_CONTACT
+
+            original = Original(self._origin, change)
+            broken = drive.strain(original)
+            reason = [*names, *([] if touches else [BITS if original.without in ("", "visuals") else UNREAD])]
+            told |= {name: reason for name in faults - set(broken) - set(told)}
+        return told
+
+    def _without_contacts(self) -> Drive:
+        """The same drive where nothing touches."""
+        model = self._sim._host.model
+        model.opt.disableflags |= NO_CONTACT
+        self._sim.reset()
+        original = Original(self._origin)
+        drive = Drive(self._sim, self._robots, match(self._names, original), original)
+        drive.run()
+        model.opt.disableflags &= ~NO_CONTACT
+        return drive
