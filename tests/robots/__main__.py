@@ -109,7 +109,13 @@ class Row:
     def told(self) -> dict[str, Any]:
         """For the JSON file."""
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
-        return robot | {"name": self.robot.name, "behaves": not self.wrong, "wrong": self.wrong, "lost": self.lost, "found": self.found}
+        return robot | {
+            "name": self.robot.name,
+            "behaves": not self.wrong,
+            "wrong": self.wrong,
+            "lost": self.lost,
+            "found": self.found,
+        }
 
     @property
     def cells(self) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
+from isaacsim.core.experimental.actuators.usd.physics.authored import authored
 from isaacsim.core.experimental.actuators.usd.physics.inertias import SCREW, repaired
 from isaacsim.core.experimental.actuators.usd.physics.masses import NOTHING, Mass
 from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
@@ -19,12 +20,13 @@ from isaacsim.core.experimental.actuators.usd.stage import open_stage
 from pxr import UsdPhysics
 
 from .files import kind_of, plain
-from .losses import MOTIONS, Motion, masses_of, reasons, some_of, transplant, without
+from .losses import MESHES, MOTIONS, Motion, masses_of, reasons, some_of, transplant, without
 from .one import SAME, Drive, compare, match, names_of
 from .original import Original, spec_of
 from .second import Second, is_close
 
 UNREAD = "colliders, which MuJoCo does not read in the original"
+UNNAMED = "masses of links"
 BITS = "what may touch what"
 NO_CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
@@ -51,9 +53,11 @@ class Explanation:
         """By kind of fault, what was lost on the way to USD; kinds that nothing explains are missing."""
         told: dict[str, list[str]] = {}
         if mass := faults & {"mass", "bias"}:
-            told |= dict.fromkeys(mass, self._masses()) if not self._second.masses_apart(self._scene) else {}
+            told |= dict.fromkeys(mass, self._masses())
         for name in faults & {"range", "friction"}:
-            if not self._second.joints_apart(self._scene, [name]):
+            if not (name == "friction" and self._says("mjc:springdamper")) and not self._second.joints_apart(
+                self._scene, [name]
+            ):
                 told[name] = [f"{name} of joints"]
         if coupled := faults - set(SAME):
             told |= self._couplings(coupled)
@@ -62,7 +66,7 @@ class Explanation:
     def _masses(self) -> list[str]:
         """What was lost of masses, where the original with those of the file is as ours; nothing otherwise."""
         original = Original(self._origin, without(()))
-        due, screws = self._file_masses(original.model)
+        due, screws, doubtful = self._file_masses(original.model)
         if not due:
             return []
         now = masses_of(original.model)
@@ -71,27 +75,48 @@ class Explanation:
         found = compare(self._robots, match(self._names, original), original)
         if found["mass"] > SAME["mass"] or found["bias"] > SAME["bias"]:
             return []
-        return reasons(self._spec, {body: mass for body, mass in due.items() if not is_close(now[body], mass)})
+        other = {body: mass for body, mass in due.items() if not is_close(now[body], mass)}
+        lost = reasons(self._spec, other)
+        if doubtful & set(other) - set(lost):
+            return []
+        if self._says("mjc:inertia") and any(MESHES in names for names in lost.values()):
+            return []
+        unnamed = UNREAD if original.without == "meshes" else UNNAMED
+        return list(dict.fromkeys(name for body in other for name in lost.get(body, [unnamed])))
 
-    def _file_masses(self, model: Any) -> tuple[dict[int, Mass], dict[int, Mass]]:
-        """What newton reads, by the original's number of the body, and what stands for no mass in what moves."""
+    def _file_masses(self, model: Any) -> tuple[dict[int, Mass], dict[int, Mass], set[int]]:
+        """What newton reads, by the original's number of the body, and what stands for no mass in what moves.
+
+        Where newton reads other than we do it is what we read, and only the original can tell whether that is right:
+        these are the last.
+        """
         names = self._bodies()
         if kind_of(self._origin) == "mjcf":
             # the converter makes a prim of each body, in their order
             if len(names) != model.nbody - 1:
-                return {}, {}
+                return {}, {}, set()
             numbers = dict(zip(names, range(1, model.nbody), strict=True))
         else:
             bodies = {plain(model.body(number).name): number for number in range(1, model.nbody)}
             numbers = {path: bodies[name] for path, name in names.items() if name in bodies}
         # links that the file lacks have no mass there
-        due = {number: NOTHING for number in range(1, model.nbody)}
+        due = dict.fromkeys(range(1, model.nbody), NOTHING)
         for path, number in numbers.items():
             if (mass := self._second.masses.get(path)) and mass.mass > 0.0:
                 due[number] = replace(mass, inertia=repaired(mass.inertia)[0])
+        apart = set(self._second.masses_apart(self._scene))
+        doubtful = {numbers[path] for path in apart if path in numbers}
+        for body in self._scene.bodies:
+            if body.path in apart and body.path in numbers:
+                due[numbers[body.path]] = Mass(body.mass, body.com, body.inertia)
         screw = Mass(SCREW[0], np.zeros(3), SCREW[1] * np.eye(3))
         moving = [body.path for body in self._scene.bodies if body.mass == SCREW[0] and body.path in numbers]
-        return due, {numbers[path]: screw for path in moving if due[numbers[path]].mass == 0.0}
+        return due, {numbers[path]: screw for path in moving if due[numbers[path]].mass == 0.0}, doubtful
+
+    def _says(self, name: str) -> bool:
+        """Whether some prim has such an attribute: what the file says and nobody reads is not lost on the way to it."""
+        values = (authored(prim, name) for prim in self._stage.Traverse())
+        return any(value is not None and (isinstance(value, str) or any(value)) for value in values)
 
     def _bodies(self) -> dict[str, str]:
         """Names of the rigid bodies of the stage before they were made fit for USD, by path."""
@@ -104,7 +129,9 @@ class Explanation:
     def _couplings(self, faults: set[str]) -> dict[str, list[str]]:
         """What was lost of couplings and loops, where the original without it comes apart as ours does."""
         scene, second = self._scene, self._second
-        if second.couplings != len(scene.mimics) or not {loop.joint for loop in scene.loops} <= second.joints:
+        # bodies that nothing moves are held by what is no joint
+        loops = {loop.joint for loop in scene.loops} - {body.path for body in scene.bodies}
+        if second.couplings != len(scene.mimics) or second.loops != len(loops):
             return {}
         changes = {name: change for name, change in MOTIONS.items() if change(self._spec.copy(), self._stage)}
         told = self._strained(faults, changes, self._drive, touches=True)
@@ -129,16 +156,15 @@ class Explanation:
             original = Original(self._origin, change)
             broken = drive.strain(original)
             reason = [*names, *([] if touches else [BITS if original.without in ("", "visuals") else UNREAD])]
-            told |= {name: reason for name in faults - set(broken) - set(told)}
+            told |= dict.fromkeys(faults - set(broken) - set(told), reason)
         return told
 
     def _without_contacts(self) -> Drive:
         """The same drive where nothing touches."""
-        model = self._sim._host.model
-        model.opt.disableflags |= NO_CONTACT
+        for name in ("geom_contype", "geom_conaffinity"):
+            self._sim._host._fields.own(name)[:] = 0
         self._sim.reset()
         original = Original(self._origin)
         drive = Drive(self._sim, self._robots, match(self._names, original), original)
         drive.run()
-        model.opt.disableflags &= ~NO_CONTACT
         return drive

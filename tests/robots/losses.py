@@ -15,20 +15,21 @@ import isaacsim.core.experimental.actuators.hosts.mujoco  # noqa: F401 - it choo
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
 from isaacsim.core.experimental.actuators.usd.physics.masses import Mass
+from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from pxr import Usd
 
 from .files import plain
-from .original import compiled
+from .original import NEXT_TO_NOTHING, compiled
 from .second import is_close
 
 Loss = Callable[[Any], bool]
 Motion = Callable[[Any, Usd.Stage], bool]
 # [kg/m³], of what has neither mass nor density in USD
 DENSITY = 1000.0
+# [m], of the sphere that USD takes for a mass without any shape
+RADIUS = 0.1
 # geoms that there is no schema for
-SHAPELESS = [
-    getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("ELLIPSOID", "HFIELD", "SDF")
-]
+SHAPELESS = [getattr(mujoco.mjtGeom, f"mjGEOM_{name}") for name in ("ELLIPSOID", "HFIELD", "SDF")]
 # converters write them down, and what reads USD adds up triangles
 MESHES = "the inertia of meshes is not that of their triangles"
 
@@ -67,7 +68,7 @@ def weightless(spec: Any) -> bool:
     """Colliders have a mass or density of 0, which in USD is none that is given."""
     found = False
     for geom in spec.geoms:
-        if _collides(geom) and not _weighs(geom):
+        if _collides(geom) and not _weighs(geom) and geom.type not in SHAPELESS:
             geom.mass, geom.density, found = math.nan, DENSITY, True
     return found
 
@@ -84,19 +85,33 @@ def meshes(spec: Any) -> bool:
 def massless(spec: Any) -> bool:
     """Links have an inertial element of no mass or no inertia, which in USD is none that is given."""
     found = [
-        (body, body.mass)
-        for body in spec.bodies
-        if body.explicitinertial and body.geoms and (body.mass == 0.0 or not (_inertia(body) > 0).any())
+        body for body in spec.bodies if body.explicitinertial and not (body.mass > 0.0 and (_inertia(body) > 0.0).any())
     ]
-    for body, _ in found:
-        body.explicitinertial = False
-    if found:
-        alone = compiled(spec.copy())
-        for body, mass in found:
-            if mass and (whole := alone.body(body.name).mass[0]):
-                for geom in body.geoms:
-                    geom.density *= mass / whole
-    return bool(found)
+    found = [body for body in found if body.mass > 0.0 or any(_collides(geom) for geom in body.geoms)]
+    if not found:
+        return False
+    given = [(body.mass, np.array(body.ipos)) for body in found]
+    for body in found:
+        # MuJoCo takes from geoms what has no centre of mass
+        body.explicitinertial, body.mass, body.ipos = False, 0.0, np.full(3, math.nan)
+    alone = spec.copy()
+    alone.compiler.fusestatic = False
+    model = compiled(alone)
+    of_geoms = masses_of(model)
+    for body, (mass, com) in zip(found, given, strict=True):
+        solid = of_geoms[model.body(body.name).id]
+        if mass == 0.0:
+            continue
+        if solid.mass <= NEXT_TO_NOTHING[0]:
+            inertia = 0.4 * mass * RADIUS**2 * np.eye(3)
+        else:
+            off = com - solid.com
+            inertia = solid.inertia * (mass / solid.mass) + mass * (float(off @ off) * np.eye(3) - np.outer(off, off))
+        body.explicitinertial, body.mass, body.ipos = True, mass, com
+        body.fullinertia = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+        # a thin plate is on the edge of what MuJoCo takes for an inertia
+        spec.compiler.balanceinertia = True
+    return True
 
 
 LOSSES: dict[str, Loss] = {
@@ -123,7 +138,7 @@ def without(names: Sequence[str]) -> Callable[[Any], None]:
 def tendon_equalities(spec: Any, stage: Usd.Stage) -> bool:
     """Tendons are kept at a length, or at that of others."""
     found = [one for one in spec.equalities if one.type == mujoco.mjtEq.mjEQ_TENDON]
-    if any("EqualityTendon" in schema for prim in stage.Traverse() for schema in prim.GetAppliedSchemas()):
+    if any("EqualityTendon" in schema for prim in stage.Traverse() for schema in applied_schemas(prim)):
         return False
     for one in found:
         spec.delete(one)
@@ -134,7 +149,7 @@ def poses_of_welds(spec: Any, stage: Usd.Stage) -> bool:
     """Bodies are kept in other poses of each other than the file has."""
     joints = {}
     for prim in stage.Traverse():
-        if "MjcEqualityWeldAPI" in prim.GetAppliedSchemas():
+        if "MjcEqualityWeldAPI" in applied_schemas(prim):
             ends = [prim.GetRelationship(f"physics:body{end}").GetTargets() for end in (0, 1)]
             named = [stage.GetPrimAtPath(end[0]) if end else None for end in ends]
             joints[tuple(body and plain(body.GetDisplayName() or body.GetName()) for body in named)] = prim
@@ -187,14 +202,15 @@ def transplant(model: Any, masses: dict[int, Mass]) -> None:
     model.dof_simplenum[:] = 0
 
 
-def reasons(spec: Any, due: dict[int, Mass]) -> list[str]:
-    """What takes the masses of an original to those of the file, and "masses of links" where nothing does.
+def reasons(spec: Any, due: dict[int, Mass]) -> dict[int, tuple[str, ...]]:
+    """The least that has to be taken from an original for the masses of the file, by body; bodies without are missing.
 
     Args:
         spec: Of the original.
         due: The file's masses, by the original's number of the body, of bodies with other masses in the original.
     """
-    known: dict[tuple[str, ...], list[Mass]] = {}
+    spec, known = spec.copy(), dict[tuple[str, ...], list[Mass]]()
+    spec.compiler.fusestatic = False
 
     def left(names: tuple[str, ...]) -> list[Mass]:
         if names not in known:
@@ -204,11 +220,11 @@ def reasons(spec: Any, due: dict[int, Mass]) -> list[str]:
         return known[names]
 
     applies = tuple(name for name, loss in LOSSES.items() if loss(spec.copy()))
-    found: dict[str, None] = {}
-    for body, mass in due.items():
-        needed = next((names for names in some_of(applies, least=1) if is_close(left(names)[body], mass, 1e-3)), None)
-        found |= dict.fromkeys(needed or ["masses of links"])
-    return list(found)
+    found = {
+        body: next((names for names in some_of(applies, least=1) if is_close(left(names)[body], mass, 1e-3)), ())
+        for body, mass in due.items()
+    }
+    return {body: names for body, names in found.items() if names}
 
 
 def some_of(names: tuple[str, ...], least: int) -> Iterator[tuple[str, ...]]:

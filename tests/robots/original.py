@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ SLACK = {HINGE: 0.03, SLIDE: 0.003, None: 0.01}
 WITHOUT = {
     "": (),
     "visuals": (r"<visual\b.*?</visual>",),
-    "meshes": (r"<visual\b.*?</visual>", r"<collision\b.*?</collision>"),
+    "meshes": (r"<visual\b.*?</visual>", r"<collision\b(?:(?!</collision>).)*<mesh\b.*?</collision>"),
 }
 
 
@@ -64,7 +65,7 @@ class Original:
             self.model = mujoco.MjModel.from_xml_path(str(path))
         else:
             self.model = _changed(mujoco.MjSpec.from_file(str(path)), change)
-        self.data, self._scratch = mujoco.MjData(self.model), mujoco.MjData(self.model)
+        self.data = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, self.data)
         self.contacts = int(self.data.ncon) if self.without in ("", "visuals") else None
         """In the pose of the file; None where colliders are missing."""
@@ -75,6 +76,10 @@ class Original:
         """Links that weigh nothing, and something in USD."""
         self.couplings = [*self._equalities(), *self._mimics(text)]
         """Joints that follow others."""
+
+    @functools.cached_property
+    def _scratch(self) -> Any:
+        return mujoco.MjData(self.model)
 
     def name(self, joint: int) -> str:
         """Of a joint; empty for none."""
@@ -213,6 +218,8 @@ def spec_of(path: Path) -> Any:
 
 def compiled(spec: Any) -> Any:
     """Model of a spec, where links that move have no mass too."""
+    # some files ask for gigabytes
+    spec.memory = spec.njmax = spec.nconmax = -1
     try:
         return spec.copy().compile()
     except ValueError:

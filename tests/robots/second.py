@@ -44,8 +44,11 @@ class Second:
         """Of bodies, by path."""
         self.couplings = len(builder.constraint_mimic_joint0)
         """How many joints follow others."""
-        self.joints = set(builder.joint_label)
-        """Paths of all joints."""
+        self.loops = sum(
+            articulation < 0 and newton.JointType(kind) != newton.JointType.FREE
+            for articulation, kind in zip(builder.joint_articulation, builder.joint_type, strict=True)
+        )
+        """How many joints close loops."""
         self._shapes = {path: number for number, path in enumerate(builder.shape_label)}
         self._apart = {tuple(sorted(pair)) for pair in builder.shape_collision_filter_pairs}
 
