@@ -119,23 +119,23 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         def explain() -> dict[str, Any]:
             from .explain import Explanation
 
-            return {"explained": Explanation(file, origin, sim, robots, drive).of(faults)}
+            return {"explained": Explanation(file, origin, sim, robots, drive).of(set(faults))}
 
         found.run("explain", explain)
     found.run("close", lambda: sim.close() or {})
 
 
-def faults_of(found: dict[str, Any]) -> set[str]:
+def faults_of(found: dict[str, Any]) -> list[str]:
     """Kinds of what is not as in the original."""
     if not found.get("original_dofs"):
-        return set()
+        return []
     refused = found["original_without"] == "refusal"
-    kinds = {
+    kinds = [
         name
         for name, same in SAME.items()
         if name in found and not found[name] <= (REPAIRED if refused and name in MASS else same)
-    }
-    return kinds | set(found.get("strain", {}))
+    ]
+    return kinds + list(found.get("strain", {}))
 
 
 def names_of(sim: Any, robot: Any) -> list[tuple[str, str, str]]:

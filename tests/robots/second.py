@@ -42,7 +42,8 @@ class Second:
         self._builder = builder
         self.masses = {path: self._mass(number) for number, path in enumerate(builder.body_label)}
         """Of bodies, by path."""
-        self.couplings = len(builder.constraint_mimic_joint0)
+        followers = sum(leader >= 0 for leader in builder.joint_mimic_joint)
+        self.couplings = followers + len(builder.constraint_mimic_joint0)
         """How many joints follow others."""
         self.loops = sum(
             articulation < 0 and newton.JointType(kind) != newton.JointType.FREE
