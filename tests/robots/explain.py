@@ -47,7 +47,11 @@ class Explanation:
         self._stage = open_stage(file)
         self._scene, self._second = read_scene(self._stage), Second(file)
         self._names = [names_of(sim, robot) for robot in robots]
-        self._spec = spec_of(origin)
+        try:
+            self._spec = spec_of(origin)
+        except ValueError:
+            # inertias that MuJoCo refuses
+            self._spec = None
 
     def of(self, faults: set[str]) -> dict[str, list[str]]:
         """By kind of fault, what was lost on the way to USD; kinds that nothing explains are missing."""
@@ -76,7 +80,7 @@ class Explanation:
         if found["mass"] > SAME["mass"] or found["bias"] > SAME["bias"]:
             return []
         other = {body: mass for body, mass in due.items() if not is_close(now[body], mass)}
-        lost = reasons(self._spec, other)
+        lost = reasons(self._spec, other) if self._spec else {}
         if doubtful & set(other) - set(lost):
             return []
         if self._says("mjc:inertia") and any(MESHES in names for names in lost.values()):
@@ -133,7 +137,9 @@ class Explanation:
         loops = {loop.joint for loop in scene.loops} - {body.path for body in scene.bodies}
         read_alike = {"coupling": second.couplings == len(scene.mimics), "loop": second.loops == len(loops)}
         faults = {name for name in faults if read_alike.get(name, True)}
-        changes = {name: change for name, change in MOTIONS.items() if change(self._spec.copy(), self._stage)}
+        changes = {
+            name: change for name, change in MOTIONS.items() if self._spec and change(self._spec.copy(), self._stage)
+        }
         told = self._strained(faults, changes, self._drive, touches=True)
         if faults - set(told) and all(second.lets_touch(*pair) for pair in self._drive.touching):
             alone = self._without_contacts()
@@ -150,10 +156,10 @@ class Explanation:
             def change(spec: Any, names: tuple[str, ...] = names) -> None:
                 for name in names:
                     changes[name](spec, self._stage)
-                if not touches:
-                    spec.option.disableflags |= NO_CONTACT
 
             original = Original(self._origin, change)
+            if not touches:
+                original.model.opt.disableflags |= NO_CONTACT
             broken = drive.strain(original)
             reason = [*names, *([] if touches else [BITS if original.without in ("", "visuals") else UNREAD])]
             told |= dict.fromkeys(faults - set(broken) - set(told), reason)

@@ -94,8 +94,9 @@ class Second:
 
     def lets_touch(self, a: str, b: str) -> bool:
         """Whether two prims with shapes may touch."""
-        numbers = [self._shapes.get(path) for path in (a, b)]
-        return None not in numbers and tuple(sorted(map(int, numbers))) not in self._apart
+        if not {a, b} <= self._shapes.keys():
+            return False
+        return tuple(sorted((self._shapes[a], self._shapes[b]))) not in self._apart
 
     def _mass(self, body: int) -> Mass:
         builder = self._builder
