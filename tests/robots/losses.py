@@ -100,7 +100,9 @@ def massless(spec: Any) -> bool:
     of_geoms = masses_of(model)
     for body, (mass, com) in zip(found, given, strict=True):
         solid = of_geoms[model.body(body.name).id]
-        if mass == 0.0:
+        # what is heavy by its colliders keeps the centre that is given
+        mass = mass or solid.mass
+        if mass <= NEXT_TO_NOTHING[0]:
             continue
         if solid.mass <= NEXT_TO_NOTHING[0]:
             inertia = 0.4 * mass * RADIUS**2 * np.eye(3)

@@ -11,7 +11,9 @@ from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_war
 from isaacsim.core.experimental.actuators.usd.physics.inertias import SCREW, repaired
 from isaacsim.core.experimental.actuators.usd.physics.masses import NOTHING, Mass
 from isaacsim.core.experimental.actuators.usd.physics.scene import Scene
+from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from pxr import Sdf, Usd
 
 with quiet_warp():
     import newton
@@ -34,7 +36,7 @@ class Second:
         with warnings.catch_warnings(), quiet_warp():
             warnings.simplefilter("ignore")
             builder.add_usd(
-                open_stage(file),
+                _without_idle_mimics(open_stage(file)),
                 joint_ordering="bfs",
                 skip_mesh_approximation=True,
                 schema_resolvers=[usd.SchemaResolverNewton(), usd.SchemaResolverPhysx(), usd.SchemaResolverMjc()],
@@ -108,6 +110,16 @@ class Second:
         limits = [_limit(builder.joint_limit_lower[number]), _limit(builder.joint_limit_upper[number])]
         frictions = [float(builder.joint_friction[number]), float(builder.joint_damping[number])]
         return (limits if "range" in names else []) + (frictions if "friction" in names else [])
+
+
+def _without_idle_mimics(stage: Usd.Stage) -> Usd.Stage:
+    """The stage where fixed joints follow nothing: newton refuses those."""
+    stage.SetEditTarget(stage.GetSessionLayer())
+    for prim in stage.Traverse():
+        if prim.GetTypeName() == "PhysicsFixedJoint" and "NewtonMimicAPI" in applied_schemas(prim):
+            prim.GetRelationship("newton:mimicJoint").SetTargets([])
+            prim.CreateAttribute("newton:mimicEnabled", Sdf.ValueTypeNames.Bool).Set(False)
+    return stage
 
 
 def is_close(one: Mass, other: Mass, part: float = CLOSE) -> bool:
