@@ -226,7 +226,7 @@ def classes(rows: Sequence[Row]) -> Iterator[str]:
     )
     counts = Counter(reason for row in says for reason in row.lost)
     for reason, count in counts.most_common():
-        yield f"{count:4d} lost in conversion: {reason}"
+        yield f"{count:4d} as the file says, for: {reason}"
     for row in mend:
         yield f"     to mend: {row.robot.file}"
 

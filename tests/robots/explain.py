@@ -142,8 +142,10 @@ class Explanation:
         }
         told = self._strained(faults, changes, self._drive, touches=True)
         if faults - set(told) and all(second.lets_touch(*pair) for pair in self._drive.touching):
-            alone = self._without_contacts()
-            told |= self._strained(faults - set(told), changes, alone, touches=False)
+            # MuJoCo has no limits of velocity: what holds without ours is torn by them, whatever touches
+            torn = self._again(contacts=True)[1]
+            alone = self._again(contacts=False)[0]
+            told |= self._strained((faults & set(torn)) - set(told), changes, alone, touches=False)
         return told
 
     def _strained(
@@ -165,12 +167,21 @@ class Explanation:
             told |= dict.fromkeys(faults - set(broken) - set(told), reason)
         return told
 
-    def _without_contacts(self) -> Drive:
-        """The same drive where nothing touches."""
-        for name in ("geom_contype", "geom_conaffinity"):
-            self._sim._host._fields.own(name)[:] = 0
+    def _again(self, *, contacts: bool) -> tuple[Drive, dict[str, float]]:
+        """The same drive without limits of velocity where things touch, or with them where nothing does."""
+        host = self._sim._host
+        if contacts:
+            kept = host._max_velocities.copy()
+            host._max_velocities[:] = np.inf
+        else:
+            for name in ("geom_contype", "geom_conaffinity"):
+                host._fields.own(name)[:] = 0
+        host._watch_velocities()
         self._sim.reset()
         original = Original(self._origin)
         drive = Drive(self._sim, self._robots, match(self._names, original), original)
-        drive.run()
-        return drive
+        broken = drive.run()["strain"]
+        if contacts:
+            host._max_velocities[:] = kept
+            host._watch_velocities()
+        return drive, broken
