@@ -24,24 +24,17 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .files import Robot, robots_of
-from .one import plain
+from .files import Robot, plain, robots_of
+from .one import SAME, faults_of
 
 NONE = "-"
-# relative, and what single precision in files leaves
-SAME = {"mass": 1e-4, "bias": 1e-3, "range": 1e-4, "friction": 1e-4}
-# what inertias may change the mass matrix by that no body can have and that are repaired
-REPAIRED = 0.05
-MASS = ("mass", "bias")
-# USD weighs colliders where the original has links of no weight, and converters give roots only to what has two bodies
-UNWEIGHED, OUTSIDE = "links without mass or inertia in the original", "the joints are in no articulation"
-IN_THE_FILE = (UNWEIGHED, OUTSIDE)
 REPOSITORY = Path(__file__).parents[2]
 COLUMNS = (
     *("robot", "opens", "DOFs", "driven", "M", "bias", "ranges", "friction", "coupled"),
@@ -75,7 +68,7 @@ class Row:
     def wrong(self) -> list[str]:
         """Everything that went wrong, the first thing first; empty for a robot that behaves."""
         found = self.found
-        reasons = [f"{part}: {text}" for part, text in found["errors"].items() if part != "original"]
+        reasons = [f"{part}: {text}" for part, text in found["errors"].items() if part not in ("original", "explain")]
         if not self.opens:
             return reasons or ["open: no reason told"]
         if self.is_compared:
@@ -84,34 +77,45 @@ class Row:
                 reasons.append(f"joints lost: {', '.join(lost[:5])}")
             if found["unknown"]:
                 reasons.append(f"joints the original lacks: {', '.join(found['unknown'][:5])}")
-            refused = found["original_without"] == "refusal"
-            for name, same in SAME.items():
-                if not found.get(name, 0.0) <= (REPAIRED if refused and name in MASS else same):
-                    unweighed = found["massless"] and name in MASS
-                    because = f" ({UNWEIGHED})" if unweighed else ""
-                    reasons.append(f"{name}{because} differs by {found[name]:.0e} at {found['where'][name]}")
         if not found["dofs"]:
-            reasons.append(f"no DOFs: {OUTSIDE}" if found.get("outside") else "no DOFs")
-        reasons += [
-            f"{kind} broken by {value:.1f} times what is slack" for kind, value in found.get("strain", {}).items()
-        ]
+            reasons.append("no DOFs: the joints are in no articulation" if found.get("outside") else "no DOFs")
         for name, text in (("finite", "motion"), ("within_limits", "limits"), ("gains_restored", "gains")):
             if found.get(name) is False:
                 reasons.append(f"{text}: {name.replace('_', ' ')} is no")
         if found.get("driven") != found.get("to_drive"):
             reasons.append(f"driven: {found['driven']} of {found['to_drive']}")
-        return reasons
+        return reasons + list(self.different.values())
 
     @property
-    def is_explained(self) -> bool:
-        """Whether all that went wrong is in the USD file already."""
-        return bool(self.wrong) and all(any(text in reason for text in IN_THE_FILE) for reason in self.wrong)
+    def different(self) -> dict[str, str]:
+        """What is not as in the original, by kind."""
+        found = self.found
+        return {
+            kind: f"{kind} differs by {found[kind]:.0e} at {found['where'][kind]}"
+            if kind in SAME
+            else f"{kind} broken by {found['strain'][kind]:.1f} times what is slack"
+            for kind in faults_of(found)
+        }
+
+    @property
+    def lost(self) -> list[str]:
+        """What was lost on the way to USD, where that is all that is wrong: the robot is as its file says."""
+        told = self.found.get("explained", {})
+        if not self.wrong or self.wrong != list(self.different.values()) or set(told) != set(self.different):
+            return []
+        return list(dict.fromkeys(reason for kind in self.different for reason in told[kind]))
 
     @property
     def told(self) -> dict[str, Any]:
         """For the JSON file."""
         robot = {"file": str(self.robot.file), "original": str(self.robot.original or ""), "wheel": self.robot.wheel}
-        return robot | {"name": self.robot.name, "behaves": not self.wrong, "wrong": self.wrong, "found": self.found}
+        return robot | {
+            "name": self.robot.name,
+            "behaves": not self.wrong,
+            "wrong": self.wrong,
+            "lost": self.lost,
+            "found": self.found,
+        }
 
     @property
     def cells(self) -> list[str]:
@@ -130,7 +134,8 @@ class Row:
             *(number("mass"), number("bias"), number("range"), number("friction"), coupled),
             *(yes("finite"), yes("within_limits"), yes("gains_restored")),
             f"{found['seconds']:.1f}" if self.opens else NONE,
-            "; ".join(self.wrong)[:300].replace("|", "\\|"),
+            (f"as the file says: {', '.join(self.lost)}: " if self.lost else "")
+            + "; ".join(self.wrong)[:300].replace("|", "\\|"),
         ]
         return [str(text) for text in texts]
 
@@ -181,8 +186,7 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
             opens, behaves = sum(row.opens for row in some), sum(not row.wrong for row in some)
             share = f"{opens / len(some):.0%} and {behaves / len(some):.0%}"
             yield f"opens {opens} of {len(some)} {name}, behaves {behaves} of {len(some)}: {share}"
-            if explained := sum(row.is_explained for row in some):
-                yield f"{explained} more are as their USD file says, which is not what the original says"
+    yield from classes(rows)
     seconds = sorted(row.found["seconds"] for row in rows if row.opens)
     if seconds:
         yield f"seconds of processor time to open: median {seconds[len(seconds) // 2]:.1f}, largest {seconds[-1]:.1f}"
@@ -202,10 +206,29 @@ def summary(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{len(touching)} touch themselves at first where the original does not (for one {one})"
     reasons: dict[str, list[Row]] = {}
     for row in rows:
-        for reason in dict.fromkeys(map(in_general, row.wrong)):
+        for reason in dict.fromkeys(map(in_general, [] if row.lost else row.wrong)):
             reasons.setdefault(reason, []).append(row)
     for reason, some in sorted(reasons.items(), key=lambda item: -len(item[1])):
         yield f"{len(some):4d} {reason} (for one {some[0].robot.file})"
+
+
+def classes(rows: Sequence[Row]) -> Iterator[str]:
+    """Of what MuJoCo opens: what came of it, and what was lost on the way to USD."""
+    some = [row for row in rows if row.in_mujoco]
+    if not some:
+        return
+    says = [row for row in some if row.lost]
+    mend = [row for row in some if row.wrong and not row.lost]
+    good = len(some) - len(mend)
+    yield (
+        f"of {len(some)}: opens {sum(row.opens for row in some)}, as the original {good - len(says)}, "
+        f"as the file says {len(says)}, to mend {len(mend)}: {good / len(some):.1%} behave"
+    )
+    counts = Counter(reason for row in says for reason in row.lost)
+    for reason, count in counts.most_common():
+        yield f"{count:4d} as the file says, for: {reason}"
+    for row in mend:
+        yield f"     to mend: {row.robot.file}"
 
 
 def in_general(reason: str) -> str:

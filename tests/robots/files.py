@@ -86,6 +86,11 @@ def moves(path: Path) -> bool:
     return any(prim.GetTypeName() in MOVING_PRIMS for prim in stage.Traverse())
 
 
+def plain(name: str) -> str:
+    """A name with nothing but letters and digits."""
+    return re.sub(r"\W", "_", name)
+
+
 def with_meshes(urdf: Path) -> str:
     """The text of a URDF with meshes named by full paths: packages are folders at or above the file, or below these."""
     text = urdf.read_text("utf-8", "replace")

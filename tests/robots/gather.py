@@ -123,7 +123,9 @@ def gather(wheels: list[str], folder: Path, python: str, at_once: int) -> list[d
         if kind == "usd":
             made: Path | str = path
         else:
-            into = usd / top.name.partition("-")[0] / "-".join([*inside.parts[1:-1][-4:], inside.stem])
+            # with its ending: a robot may be there as MJCF and as URDF
+            name = "-".join([*inside.parts[1:-1][-4:], inside.stem, inside.suffix[1:]])
+            into = usd / top.name.partition("-")[0] / name
             made = converted(path, kind, tools[kind], into)
             if isinstance(made, Path) and not moves(made):
                 made = "nothing moves in it"

@@ -18,9 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from .files import MOVING_PRIMS
+from .files import MOVING_PRIMS, plain
 
 DT, SECONDS, STATES = 0.002, 0.5, 20
+# of what is compared: relative, and what single precision in files leaves
+SAME = {"mass": 1e-4, "bias": 1e-3, "range": 1e-4, "friction": 1e-4}
+# what inertias may change the mass matrix by that no body can have and that are repaired
+REPAIRED = 0.05
+MASS = ("mass", "bias")
+# every how many steps a robot is looked at closely
+SELDOM = 25
 # of the pose controllers, and how far they are asked to move: rad, m
 STIFFNESS, DAMPING, ANGLE, LENGTH = 8.0**2, 2 * 8.0, 0.3, 0.03
 
@@ -104,8 +111,31 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
         ]
         found.run("compare", lambda: compare(robots, matched, original))
         sim.reset()
-    found.run("drive", lambda: drive(ea, sim, robots, matched, original))
+    drive = Drive(sim, robots, matched, original)
+    found.run("drive", drive.run)
+    faults = faults_of(found.values)
+    if faults and origin and file.suffix.startswith(".usd"):
+
+        def explain() -> dict[str, Any]:
+            from .explain import Explanation
+
+            return {"explained": Explanation(file, origin, sim, robots, drive).of(set(faults))}
+
+        found.run("explain", explain)
     found.run("close", lambda: sim.close() or {})
+
+
+def faults_of(found: dict[str, Any]) -> list[str]:
+    """Kinds of what is not as in the original."""
+    if not found.get("original_dofs"):
+        return []
+    refused = found["original_without"] == "refusal"
+    kinds = [
+        name
+        for name, same in SAME.items()
+        if name in found and not found[name] <= (REPAIRED if refused and name in MASS else same)
+    ]
+    return kinds + list(found.get("strain", {}))
 
 
 def names_of(sim: Any, robot: Any) -> list[tuple[str, str, str]]:
@@ -155,11 +185,6 @@ def match(robots: list[list[tuple[str, str, str]]], original: Any) -> list[list[
     return rows
 
 
-def plain(name: str) -> str:
-    """A name with nothing but letters and digits."""
-    return re.sub(r"\W", "_", name)
-
-
 def compare(robots: list[Any], matched: list[list[int | None]], original: Any) -> dict[str, Any]:
     """Mass matrix and bias at random states within limits; limits and friction."""
     from .original import no_limit
@@ -179,7 +204,8 @@ def compare(robots: list[Any], matched: list[list[int | None]], original: Any) -
         draws = [(random.uniform(low, high), random.uniform(-1, 1, len(joints))) for _ in range(STATES)]
         # USD has no position of a joint in the pose of the file but zero; both ways of counting are told apart here
         tries = [measure(robot, columns, joints, original, draws, shift) for shift in [np.zeros_like(rest), rest]]
-        best = int(rest.any() and sum(map(np.max, tries[1])) < sum(map(np.max, tries[0])))
+        off = [sum(map(np.max, one)) for one in tries]
+        best = int(rest.any() and off[1] < off[0] and off[0] > SAME["mass"])
         shifted |= best == 1
         mass, bias = tries[best]
         lower, upper = (one.numpy()[0][columns] for one in robot.get_dof_limits())
@@ -232,50 +258,88 @@ def measure(
     return np.max(masses, axis=0), np.divide(most, size, out=np.zeros_like(size), where=size > 0)
 
 
-def drive(ea: Any, sim: Any, robots: list[Any], matched: list[list[int | None]], original: Any) -> dict[str, Any]:
-    """Half a second of a sine on all joints but those that follow others; what came of it."""
-    passive = original.passive() if original else set()
-    runs = []
-    for i, robot in enumerate(robots):
-        idle = [column for column, j in enumerate(matched[i]) if j in passive] if original else []
-        runs.append(Run(ea, robot, [column for column in range(robot.num_dofs) if column not in idle]))
-    twin = Twin(original, runs, matched) if original else None
+class Drive:
+    """Half a second of a sine on all joints but those that follow others, and of the original under the same law."""
+
+    def __init__(self, sim: Any, robots: list[Any], matched: list[list[int | None]], original: Any) -> None:
+        import isaacsim.core.experimental.actuators as ea
+
+        passive = original.passive() if original else set()
+        self.runs = []
+        for i, robot in enumerate(robots):
+            idle = [column for column, j in enumerate(matched[i]) if j in passive] if original else []
+            self.runs.append(Run(ea, robot, [column for column in range(robot.num_dofs) if column not in idle]))
+        self._sim, self._matched, self._original = sim, matched, original
+        self.track: list[np.ndarray] = []
+        """Positions now and then, as the original counts them."""
+        self.touching: set[tuple[str, str]] = set()
+        """Pairs of prims that did."""
+
+    def run(self) -> dict[str, Any]:
+        """Drive; what came of it."""
+        sim, runs = self._sim, self.runs
+        twin = Twin(self._original, runs, self._matched) if self._original else None
+        twins = []
+        finite, kept, fastest, apart = True, True, 0.0, 0.0
+        for step in range(round(SECONDS / DT)):
+            for run in runs:
+                run.aim(step * DT)
+            sim.step()
+            for run in runs:
+                kept &= run.is_within_limits()
+                speeds = np.abs(run.robot.get_dof_velocities().numpy())
+                finite &= bool(np.isfinite(speeds).all() and np.isfinite(run.robot.get_dof_positions().numpy()).all())
+                fastest = max(fastest, float(speeds.max()))
+            if twin:
+                theirs = twin.step(step * DT)
+                now = [run.robot.get_dof_positions().numpy()[0][run.known] for run in runs]
+                ours = np.concatenate([*now, np.zeros(0)]) + twin.shift
+                apart = max(apart, float(np.abs(ours - theirs).max(initial=0.0)))
+                if step % SELDOM == 0:
+                    self.track.append(ours)
+                    twins.append(theirs)
+                    self._touch()
+        restored = [run.end() for run in runs]
+        strains = broken(self._original, twin.joints, self.track, twins) if twin else ({}, [])
+        return {
+            "driven": sum(len(run.driven) for run in runs),
+            "to_drive": sum(len(run.columns) for run in runs),
+            "finite": finite,
+            "fastest": fastest,
+            "apart": apart if twin else None,
+            "within_limits": kept,
+            "strain": strains[0],
+            "coupled": strains[1],
+            "gains_restored": all(restored),
+        }
+
+    def strain(self, other: Any) -> dict[str, float]:
+        """What was broken, where another original than that of the run breaks it no less."""
+        twin = Twin(other, self.runs, self._matched)
+        steps = [twin.step(step * DT) for step in range(round(SECONDS / DT))]
+        return broken(self._original, twin.joints, self.track, steps[::SELDOM])[0]
+
+    def _touch(self) -> None:
+        data = self._sim._host.data(0)
+        for contact in data.contact[: data.ncon]:
+            names = [data.model.geom(geom).name.rpartition("#")[0] for geom in contact.geom]
+            self.touching.add((min(names), max(names)))
+
+
+def broken(
+    original: Any, joints: list[int], ours: list[np.ndarray], theirs: list[np.ndarray]
+) -> tuple[dict[str, float], list[str]]:
+    """What couples joints and is broken in ours, and not in theirs: how many times its slack; and all that does."""
     strained: dict[str, list[float]] = {}
     twins: dict[str, list[float]] = {}
-    finite, kept, fastest, apart = True, True, 0.0, 0.0
-    for step in range(round(SECONDS / DT)):
-        for run in runs:
-            run.aim(step * DT)
-        sim.step()
-        for run in runs:
-            kept &= run.is_within_limits()
-            speeds = np.abs(run.robot.get_dof_velocities().numpy())
-            finite &= bool(np.isfinite(speeds).all() and np.isfinite(run.robot.get_dof_positions().numpy()).all())
-            fastest = max(fastest, float(speeds.max()))
-        if twin:
-            theirs = twin.step(step * DT)
-            now = [run.robot.get_dof_positions().numpy()[0][run.known] for run in runs]
-            ours = np.concatenate([*now, np.zeros(0)]) + twin.shift
-            apart = max(apart, float(np.abs(ours - theirs).max(initial=0.0)))
-            if step % 25 == 0:
-                for positions, into in ((ours, strained), (theirs, twins)):
-                    for name, value in original.strains(twin.joints, positions).items():
-                        into.setdefault(name, []).append(value)
+    for track, into in ((ours, strained), (theirs, twins)):
+        for positions in track:
+            for name, value in original.strains(joints, positions).items():
+                into.setdefault(name, []).append(value)
     # a blow strains what is soft for a moment; what the original does not hold either is not ours
     worst = {name: float(np.median(values)) for name, values in strained.items()}
     allowed = {name: 1.0 + 2.0 * float(np.median(values)) for name, values in twins.items()}
-    restored = [run.end() for run in runs]
-    return {
-        "driven": sum(len(run.driven) for run in runs),
-        "to_drive": sum(len(run.columns) for run in runs),
-        "finite": finite,
-        "fastest": fastest,
-        "apart": apart if twin else None,
-        "within_limits": kept,
-        "strain": {name: value for name, value in worst.items() if not value <= allowed[name]},
-        "coupled": sorted(worst),
-        "gains_restored": all(restored),
-    }
+    return {name: value for name, value in worst.items() if not value <= allowed[name]}, sorted(worst)
 
 
 class Run:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ HINGE, SLIDE = int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE
 JOINT, CONNECT, WELD, TENDON = (
     int(getattr(mujoco.mjtEq, f"mjEQ_{name}")) for name in ("JOINT", "CONNECT", "WELD", "TENDON")
 )
+Change = Callable[[Any], object]
+# [kg] and [kg·m²], of links that move and are left without
+NEXT_TO_NOTHING = 1e-9, 1e-12
 LINKS = re.compile(r"<link\b[^>]*?\bname\s*=\s*[\"']([^\"']+)[\"'][^>]*?(?<!/)>(.*?)</link>", re.DOTALL)
 # what soft constraints leave open: at hinges, slides, and in loops and tendons [rad or m]
 SLACK = {HINGE: 0.03, SLIDE: 0.003, None: 0.01}
@@ -24,7 +29,7 @@ SLACK = {HINGE: 0.03, SLIDE: 0.003, None: 0.01}
 WITHOUT = {
     "": (),
     "visuals": (r"<visual\b.*?</visual>",),
-    "meshes": (r"<visual\b.*?</visual>", r"<collision\b.*?</collision>"),
+    "meshes": (r"<visual\b.*?</visual>", r"<collision\b(?:(?!</collision>).)*<mesh\b.*?</collision>"),
 }
 
 
@@ -42,21 +47,25 @@ class Original:
 
     Args:
         path: MJCF or URDF.
+        change: What is done to MuJoCo's spec of it before it is compiled; an original that MuJoCo refuses stays as it
+            is.
 
     Raises:
         ValueError: MuJoCo does not open it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, change: Change | None = None) -> None:
         self.without = ""
         """What had to go for MuJoCo to open it: "visuals", "meshes", or its "refusal" of inertias no body can have."""
         text = ""
         if kind_of(path) == "urdf":
             text = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
-            self.model, self.without = _from_urdf(text)
-        else:
+            self.model, self.without = _from_urdf(text, change)
+        elif change is None:
             self.model = mujoco.MjModel.from_xml_path(str(path))
-        self.data, self._scratch = mujoco.MjData(self.model), mujoco.MjData(self.model)
+        else:
+            self.model = _changed(mujoco.MjSpec.from_file(str(path)), change)
+        self.data = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, self.data)
         self.contacts = int(self.data.ncon) if self.without in ("", "visuals") else None
         """In the pose of the file; None where colliders are missing."""
@@ -67,6 +76,10 @@ class Original:
         """Links that weigh nothing, and something in USD."""
         self.couplings = [*self._equalities(), *self._mimics(text)]
         """Joints that follow others."""
+
+    @functools.cached_property
+    def _scratch(self) -> Any:
+        return mujoco.MjData(self.model)
 
     def name(self, joint: int) -> str:
         """Of a joint; empty for none."""
@@ -189,7 +202,37 @@ class Original:
         return found
 
 
-def _from_urdf(text: str) -> tuple[Any, str]:
+def spec_of(path: Path) -> Any:
+    """MuJoCo's spec of MJCF, or of a URDF without what MuJoCo does not open.
+
+    Raises:
+        ValueError: MuJoCo does not open it.
+    """
+    if kind_of(path) != "urdf":
+        return mujoco.MjSpec.from_file(str(path))
+    kept: list[Any] = []
+    text = re.sub(r"<!--.*?-->", "", with_meshes(path), flags=re.DOTALL)
+    _from_urdf(text, lambda spec: kept.append(spec.copy()))
+    return kept[-1]
+
+
+def compiled(spec: Any) -> Any:
+    """Model of a spec, where links that move have no mass too."""
+    # some files ask for gigabytes
+    spec.memory = spec.njmax = spec.nconmax = -1
+    try:
+        return spec.copy().compile()
+    except ValueError:
+        spec.compiler.boundmass, spec.compiler.boundinertia = NEXT_TO_NOTHING
+        return spec.compile()
+
+
+def _changed(spec: Any, change: Change) -> Any:
+    change(spec)
+    return compiled(spec)
+
+
+def _from_urdf(text: str, change: Change | None = None) -> tuple[Any, str]:
     """Model of a URDF with full paths, and what was left out."""
     if "<mujoco" not in text:
         told = '<mujoco><compiler strippath="false" discardvisual="true"/></mujoco>'
@@ -199,7 +242,9 @@ def _from_urdf(text: str) -> tuple[Any, str]:
         for pattern in patterns:
             text = re.sub(pattern, "", text, flags=re.DOTALL)
         try:
-            return mujoco.MjModel.from_xml_string(text), name
+            if change is None:
+                return mujoco.MjModel.from_xml_string(text), name
+            return _changed(mujoco.MjSpec.from_string(text), change), name
         except ValueError as error:
             errors.append(error)
     if "inertia" not in str(errors[-1]):

@@ -1,4 +1,7 @@
-"""The table of robots: one that is as its original behaves, and what is not is found, hangs included."""
+"""The table of robots: one that is as its original behaves, and what is not is found, hangs included.
+
+What was lost on the way to USD is told from what we read wrongly.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,80 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from isaacsim.core.experimental.actuators.usd.physics.read import read_scene
+from isaacsim.core.experimental.actuators.usd.physics.scene import Scene
+from isaacsim.core.experimental.actuators.usd.stage import open_stage
 from places import REPOSITORY, ROBOTS
 
 WHERE = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
+
+# two boxes of 8 kg, as the density of water has it, and one that weighs nothing in MJCF
+BOXES_XML = """
+<mujoco>
+  <compiler{compiler}/>
+  <worldbody>
+    <body name="base">
+      <geom type="box" size="0.1 0.1 0.1"/>
+      <body name="link" pos="0 0 0.5">
+        <joint name="hinge" axis="0 1 0"/>
+        <geom type="box" size="0.1 0.1 0.1" pos="0.3 0 0"/>
+        <geom type="box" size="0.1 0.1 0.1" pos="-0.3 0 0"{third}/>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+BOXES_USD = """#usda 1.0
+(
+    defaultPrim = "boxes"
+    metersPerUnit = 1
+    upAxis = "Z"
+)
+def Xform "boxes"
+{
+    def Xform "base" (apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsArticulationRootAPI"])
+    {
+        def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"])
+        {
+            double size = 0.2
+        }
+        def Xform "link" (apiSchemas = ["PhysicsRigidBodyAPI"])
+        {
+            double3 xformOp:translate = (0, 0, 0.5)
+            uniform token[] xformOpOrder = ["xformOp:translate"]
+            def Cube "box" (apiSchemas = ["PhysicsCollisionAPI"])
+            {
+                double size = 0.2
+                double3 xformOp:translate = (0.3, 0, 0)
+                uniform token[] xformOpOrder = ["xformOp:translate"]
+            }
+            def Cube "third" (apiSchemas = ["PhysicsCollisionAPI", "PhysicsMassAPI"])
+            {
+                float physics:mass = 0
+                double size = 0.2
+                double3 xformOp:translate = (-0.3, 0, 0)
+                uniform token[] xformOpOrder = ["xformOp:translate"]
+            }
+            def PhysicsRevoluteJoint "hinge"
+            {
+                uniform token physics:axis = "Y"
+                rel physics:body0 = </boxes/base>
+                rel physics:body1 = </boxes/base/link>
+                point3f physics:localPos0 = (0, 0, 0.5)
+            }
+        }
+    }
+    def PhysicsFixedJoint "foot"
+    {
+        rel physics:body1 = </boxes/base>
+    }
+}
+"""
 
 
 def table(place: Path, *options: str) -> tuple[dict[str, dict[str, Any]], str]:
@@ -36,6 +107,72 @@ def test_a_robot_behaves_as_its_original_and_another_does_not(tmp_path: Path) ->
     found = [reason.split()[0] for reason in rows["other.usda"]["wrong"]]
     assert found == ["mass", "bias", "range", "friction", "coupling"]
     assert "opens 2 of 2 that MuJoCo opens, behaves 1 of 2" in printed
+    # nothing on the way to USD loses a coupling
+    assert rows["other.usda"]["lost"] == []
+    assert "as the original 1, as the file says 0, to mend 1" in printed
+
+
+def test_what_usd_cannot_say_is_told_by_what_it_takes_from_the_original(tmp_path: Path) -> None:
+    """Scaled masses, and colliders without mass: of each file that is what was lost, and no more."""
+    pytest.importorskip("newton", reason="newton is the other reader")
+    for name, compiler, third in (
+        ("scaled", ' settotalmass="10"', ""),
+        ("weightless", "", ' mass="0"'),
+        ("plain", "", ""),
+    ):
+        (tmp_path / f"{name}.usda").write_text(BOXES_USD)
+        (tmp_path / f"{name}.xml").write_text(BOXES_XML.format(compiler=compiler, third=third))
+    rows, printed = table(tmp_path)
+    lost = {name: row["lost"] for name, row in rows.items()}
+    assert lost == {"scaled.usda": ["settotalmass"], "weightless.usda": ["colliders of mass 0"], "plain.usda": []}
+    assert [name for name, row in rows.items() if row["behaves"]] == ["plain.usda"]
+    assert "of 3: opens 3, as the original 1, as the file says 2, to mend 0: 100.0% behave" in printed
+
+
+def test_couplings_without_a_schema_are_told(tmp_path: Path) -> None:
+    """The original keeps a tendon at its length, and moves as ours where it does not."""
+    pytest.importorskip("newton", reason="newton is the other reader")
+    tendon = '<fixed name="sum"><joint joint="shoulder" coef="1"/><joint joint="extension" coef="-5"/></fixed>'
+    kept = f'<tendon>{tendon}</tendon><equality><tendon tendon1="sum"/></equality></mujoco>'
+    (tmp_path / "kept.usda").write_text((ROBOTS / "arm_2dof.usda").read_text())
+    (tmp_path / "kept.xml").write_text((ROBOTS / "arm_2dof.xml").read_text().replace("</mujoco>", kept))
+    rows, _ = table(tmp_path)
+    assert [reason.split()[0] for reason in rows["kept.usda"]["wrong"]] == ["tendon"]
+    assert rows["kept.usda"]["lost"] == ["tendon equalities"]
+
+
+def _heavier(scene: Scene) -> None:
+    scene.bodies[1].mass *= 1.01
+
+
+def _wider(scene: Scene) -> None:
+    scene.bodies[1].axes[0].upper = 1.0
+
+
+def _slower(scene: Scene) -> None:
+    scene.bodies[1].axes[0].damping += 0.1
+
+
+@pytest.mark.parametrize(("change", "apart"), [(_heavier, "mass"), (_wider, "range"), (_slower, "friction")])
+def test_what_is_read_wrongly_is_no_loss(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Scene], None], apart: str
+) -> None:
+    """Newton reads the file as it is, so that what we read otherwise is seen."""
+    pytest.importorskip("newton", reason="newton is the other reader")
+    monkeypatch.syspath_prepend(REPOSITORY)
+    from tests.robots.second import Second
+
+    file = tmp_path / "boxes.usda"
+    file.write_text(BOXES_USD)
+    second, scene = Second(file), read_scene(open_stage(file))
+
+    def found() -> dict[str, list[str]]:
+        joints = {name: second.joints_apart(scene, [name]) for name in ("range", "friction")}
+        return {name: paths for name, paths in (joints | {"mass": second.masses_apart(scene)}).items() if paths}
+
+    assert found() == {}
+    change(scene)
+    assert found() == {apart: ["/boxes/base/link"]}
 
 
 def test_a_process_that_does_not_end_is_a_line_of_the_table(tmp_path: Path) -> None:
