@@ -1,0 +1,208 @@
+"""Gradients of an `Actuator` on a `wp.Tape`: each step notes what it read, and goes back by the chain rule in the core.
+
+    gradient of            goes to
+    efforts, computed      they are added to, so it stays where it is, and goes through limits and law to all below
+    state after the step   is taken: added to that of the state before, and zero from then on
+    command that acted     the row of the delay's ring it came from, and from there to the target that was set then
+
+What was read is copied at the step, so that arrays may be overwritten before `Tape.backward`. An array without `grad`
+gets none. At a kink the gradient is that of the branch the law takes; a joint with a fault has none for that step. A
+tape that meets a state for the first time finds no gradient in it, whatever a tape before has left there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .. import native
+from ..components.curve import prepare_curve
+from .plan import Plan, Row
+from .step.binding import Indices, as_numpy
+from .step.native import NativeStep
+from .step.state import StepState
+
+
+def tape_now() -> wp.Tape | None:
+    """The tape that records what is launched now."""
+    # Warp has no public name for it
+    return wp._src.context.runtime.tape
+
+
+def refuse(what: str, why: str) -> None:
+    """Raise the one error of what has no gradients.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise NotImplementedError(
+        f"{what}: requires_grad = True: {why}. Leave it out, or keep to laws of this package on the CPU."
+    )
+
+
+def require_gradients(label: str, step: Any, device: Any) -> None:
+    """Refuse what has no gradients.
+
+    Args:
+        label: What the error calls it.
+        step: What steps the plan.
+        device: Warp device.
+
+    Raises:
+        NotImplementedError: It is on a GPU, the core was not built, or something computes by code of its own.
+    """
+    if not device.is_cpu:
+        refuse(label, f"gradients must be on the CPU, and it is on {device}")
+    if native.core is None:
+        refuse(label, "gradients must have the native core, which was not built")
+    if not isinstance(step, NativeStep):
+        refuse(label, "a law of one's own, or an array computation, has no gradients")
+    if step.plan.networks:
+        refuse(label, "a network has no gradients")
+
+
+class Pipeline:
+    """The gradients of some slots with one controller, the same limits and maybe a delay.
+
+    Args:
+        plan: Their plan.
+        slots: Which slots.
+    """
+
+    def __init__(self, plan: Plan, slots: Sequence[int]) -> None:
+        first = slots[0]
+        law = plan.controllers[plan.controller_kind[first]]
+        self.limits = [number for number, limit in enumerate(plan.limits) if limit.used[first]]
+        chosen = [plan.limits[number] for number in self.limits]
+        self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS]
+        self.rows += [pair for limit in chosen for pair in limit.rows.items()]
+        self.depth = plan.depth if plan.delayed[first] else 0
+        self.count = plan.num_robots * len(slots)
+        curves = [
+            next((prepare_curve(points, values) for points, values, served in limit.curves if served[first]), None)
+            for limit in chosen
+        ]
+        names = [limit.clamp.__name__ for limit in chosen]
+        self.core = native.core.Gradients(self.count, law.__name__, names, curves, self.depth)
+        # steps that share the noted parameters may be thousands
+        self._neutral: dict[int, np.ndarray] = {}
+
+    def values(self) -> list[np.ndarray]:
+        """The parameters of a plan of one slot, each `(count,)`, as they stand."""
+        return [self._values(row) for _, row in self.rows]
+
+    def _values(self, row: Row) -> np.ndarray:
+        if row.live is not None:
+            return as_numpy(row.live).reshape(-1)
+        if id(row) not in self._neutral:
+            self._neutral[id(row)] = np.full(self.count, row.shared[0], np.float32)
+        return self._neutral[id(row)]
+
+
+@dataclass(eq=False)
+class _Bound:
+    """The arrays of a binding: themselves, for their gradients, and as NumPy has them."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    values: list[Any]
+    indices: list[Any]
+
+
+class OnTape:
+    """Steps of one actuator with their gradients.
+
+    Args:
+        label: What errors call it.
+        step: What steps it.
+        device: Warp device.
+
+    Raises:
+        NotImplementedError: It has no gradients.
+    """
+
+    def __init__(self, label: str, step: Any, device: Any) -> None:
+        require_gradients(label, step, device)
+        self._step: NativeStep = step
+        self._pipeline = Pipeline(step.plan, [0])
+        self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()
+
+    def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
+        """Copy what the step is about to read."""
+        bound, pipeline = self._of(binding), self._pipeline
+        state = None if now is None else self._step.as_bound(now)
+        lag = _lag(self._step.plan.lag, pipeline) if pipeline.depth else None
+        return pipeline.core.note(bound.values[:5], bound.indices[:5], pipeline.values(), state, lag, seconds)
+
+    def record(
+        self, tape: wp.Tape, noted: Any, binding: Indices, now: StepState | None, after: StepState | None
+    ) -> None:
+        """Let the tape go back through the step that was noted."""
+        bound, pipeline = self._of(binding), self._pipeline
+        parameters = [row.live for _, row in pipeline.rows]
+        befores, afters = _remembered(now, pipeline), _remembered(after, pipeline)
+        for array in (*befores, *afters):
+            if _has_gradient(array) and array not in tape.gradients:
+                array.grad.zero_()
+        arrays = (*bound.inputs, *bound.outputs, *parameters, *befores, *afters)
+
+        def back() -> None:
+            pipeline.core.back(
+                noted,
+                [_gradient(one) for one in bound.outputs],
+                bound.indices[5],
+                [_gradient(one) for one in bound.inputs],
+                bound.indices[:5],
+                [_gradient(one) for one in parameters],
+                [_gradient(one) for one in afters],
+                [_gradient(one) for one in befores],
+            )
+
+        tape.record_func(back, [array for array in arrays if _has_gradient(array)])
+
+    def _of(self, binding: Indices) -> _Bound:
+        bound = self._bound.get(binding)
+        if bound is None:
+            values, indices = binding.as_numpy()
+            bound = _Bound(list(binding.inputs), [binding.efforts, binding.computed], values, indices)
+            self._bound[binding] = bound
+        return bound
+
+
+def with_gradients(state: Any) -> None:
+    """Give the arrays of a state, and of the states in it, gradients."""
+    for value in vars(state).values():
+        if isinstance(value, wp.array):
+            value.requires_grad = value.dtype is wp.float32
+        elif isinstance(value, tuple | list):
+            for one in value:
+                if one is not None:
+                    with_gradients(one)
+        elif hasattr(value, "__dict__"):
+            with_gradients(value)
+
+
+def _lag(row: Row, pipeline: Pipeline) -> np.ndarray:
+    return as_numpy(row.live) if row.live is not None else np.full(pipeline.count, row.shared[0], np.int32)
+
+
+def _remembered(state: StepState | None, pipeline: Pipeline) -> list[Any]:
+    """The arrays of a state that have gradients: the ring's, then those of the laws."""
+    if state is None:
+        return []
+    ring = [state.buffer_pos, state.buffer_vel, state.buffer_act] if pipeline.depth else []
+    return ring + [array for law in state.laws for array in law]
+
+
+def _has_gradient(array: Any) -> bool:
+    return isinstance(array, wp.array) and array.grad is not None
+
+
+def _gradient(array: Any) -> Any:
+    """The gradient of an array as NumPy has it, None without one."""
+    return array.grad.numpy() if _has_gradient(array) else None
