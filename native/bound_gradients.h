@@ -44,6 +44,7 @@ class BoundGradients {
                                      const py::object& lag, float dt) const {
         const Gradients& g = *gradients_;
         if (signals.size() != kSignals || indices.size() != kSignals) refuse("signals", "five, each with its indices");
+        seen_.clear();
         Scattered inputs[kSignals];
         for (int s = 0; s < kSignals; ++s) inputs[s] = scattered("signal", signals[s], indices[s], false);
         const std::vector<Scattered> given = flat("parameter", parameters, g.parameters(), false);
@@ -74,6 +75,7 @@ class BoundGradients {
         if (!noted.is_of(&g)) refuse("noted", "a step of these gradients");
         if (efforts.size() != 2 || signals.size() != kSignals || indices.size() != kSignals)
             refuse("gradients", "of efforts, computed efforts and five signals");
+        seen_.clear();
         GradientArrays arrays;
         arrays.efforts = scattered("gradient of efforts", efforts[0], effort_index, false);
         arrays.computed = scattered("gradient of computed efforts", efforts[1], effort_index, false);
@@ -106,19 +108,42 @@ class BoundGradients {
         Scattered found;
         if (given.is_none()) return found;
         const Strided<float> array(name, given, output);
-        found.data = array.data, found.stride = array.stride, found.size = array.size;
+        found.data = array.data, found.stride = array.stride;
         int64_t last = gradients_->elements() - 1;
         if (!index.is_none()) {
-            const Strided<uint32_t> places("index of " + name, index);
-            if (places.size != gradients_->elements()) refuse("index of " + name, "one per element");
-            found.index = places.data, found.index_stride = places.stride;
-            uint32_t largest = 0;
-            for (int64_t k = 0; k < places.size; ++k) largest = std::max(largest, places.data[k * places.stride]);
-            last = largest;
+            const Seen& places = look_through(index);
+            last = places.largest;
+            // as they ascend one by one nothing has to be gathered
+            if (places.consecutive)
+                found.data += places.first * array.stride;
+            else
+                found.index = places.data, found.index_stride = places.stride;
         }
         if (last >= array.size)
             refuse(name + " of " + std::to_string(array.size) + " numbers", "at least " + std::to_string(last + 1));
         return found;
+    }
+
+    // Most arrays share their indices, which may have changed since the last call.
+    struct Seen {
+        PyObject* object;
+        const uint32_t* data;
+        int64_t stride, first, largest;
+        bool consecutive;
+    };
+    const Seen& look_through(const py::object& index) const {
+        for (const Seen& one : seen_)
+            if (one.object == index.ptr()) return one;
+        const Strided<uint32_t> places("indices", index);
+        if (places.size != gradients_->elements()) refuse("indices", "one per element");
+        uint32_t largest = 0, differ = 0;
+        const uint32_t first = places.data[0];
+        for (int64_t k = 0; k < places.size; ++k) {
+            const uint32_t at = places.data[k * places.stride];
+            largest = std::max(largest, at), differ |= (at - first) ^ static_cast<uint32_t>(k);
+        }
+        seen_.push_back({index.ptr(), places.data, places.stride, first, largest, !differ});
+        return seen_.back();
     }
 
     std::vector<Scattered> flat(const std::string& name, const std::vector<py::object>& given, int count,
@@ -130,6 +155,8 @@ class BoundGradients {
     }
 
     std::shared_ptr<Gradients> gradients_;
+    // indices of this call
+    mutable std::vector<Seen> seen_;
 };
 
 }  // namespace actuators

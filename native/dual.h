@@ -1,76 +1,105 @@
-// Numbers with their derivatives: what a law of the generated ones makes of duals is its result and the derivatives of it
-// by each of K inputs. V is a vector of floats, a slot in each lane, or a float. A choice takes the derivative of what it
+// Numbers with their derivative by one input: what a law of the generated ones makes of duals is its result and the
+// derivative of it. V is a vector of floats, a slot in each lane, or a float. A choice takes the derivative of what it
 // chooses, so at a kink that of the branch which the law takes.
+//
+// Most derivatives are zero whatever the numbers, as an input is in few terms. Which ones follows from the law alone: a
+// compiler that has everything inlined knows, and leaves them out.
 #pragma once
 #include "generated_laws.h"
 
 namespace ACTUATORS_VARIANT {
 
-template <class V, int K>
-struct Dual {
-    V value;
-    V by[K];
+template <class V>
+struct Derivative {
+    V by{};
+    bool zero = true;
 };
 
-// What a derivative is made of, one of each input at a time.
-template <class V, int K, class F>
-inline Dual<V, K> derived(V value, F by) {
-    Dual<V, K> found;
-    found.value = value;
-    for (int k = 0; k < K; ++k) found.by[k] = by(k);
-    return found;
+template <class V>
+inline Derivative<V> operator+(Derivative<V> a, Derivative<V> b) {
+    return a.zero ? b : b.zero ? a : Derivative<V>{a.by + b.by, false};
+}
+template <class V>
+inline Derivative<V> operator-(Derivative<V> a) {
+    return a.zero ? a : Derivative<V>{-a.by, false};
+}
+template <class V>
+inline Derivative<V> operator*(Derivative<V> a, V factor) {
+    return a.zero ? a : Derivative<V>{a.by * factor, false};
+}
+template <class V, class C>
+inline Derivative<V> pick(C first, Derivative<V> one, Derivative<V> other) {
+    return one.zero && other.zero ? one : Derivative<V>{pick(first, one.by, other.by), false};
 }
 
-template <class V, int K>
-inline Dual<V, K> operator+(const Dual<V, K>& a, const Dual<V, K>& b) {
-    return derived<V, K>(a.value + b.value, [&](int k) { return a.by[k] + b.by[k]; });
+template <class V>
+struct Dual {
+    V value{};
+    Derivative<V> d{};
+};
+
+template <class V>
+inline Dual<V> operator+(Dual<V> a, Dual<V> b) {
+    return {a.value + b.value, a.d + b.d};
 }
-template <class V, int K>
-inline Dual<V, K> operator-(const Dual<V, K>& a, const Dual<V, K>& b) {
-    return derived<V, K>(a.value - b.value, [&](int k) { return a.by[k] - b.by[k]; });
+template <class V>
+inline Dual<V> operator-(Dual<V> a, Dual<V> b) {
+    return {a.value - b.value, a.d + -b.d};
 }
-template <class V, int K>
-inline Dual<V, K> operator-(const Dual<V, K>& a) {
-    return derived<V, K>(-a.value, [&](int k) { return -a.by[k]; });
+template <class V>
+inline Dual<V> operator-(Dual<V> a) {
+    return {-a.value, -a.d};
 }
 // for `splat`
-template <class V, int K>
-inline Dual<V, K> operator-(float x, const Dual<V, K>& a) {
-    return derived<V, K>(splat<V>(x) - a.value, [&](int k) { return -a.by[k]; });
+template <class V>
+inline Dual<V> operator-(float x, Dual<V> a) {
+    return {splat<V>(x) - a.value, -a.d};
 }
-template <class V, int K>
-inline Dual<V, K> operator*(const Dual<V, K>& a, const Dual<V, K>& b) {
-    return derived<V, K>(a.value * b.value, [&](int k) { return a.by[k] * b.value + b.by[k] * a.value; });
+template <class V>
+inline Dual<V> operator*(Dual<V> a, Dual<V> b) {
+    return {a.value * b.value, a.d * b.value + b.d * a.value};
 }
-template <class V, int K>
-inline Dual<V, K> operator/(const Dual<V, K>& a, const Dual<V, K>& b) {
+template <class V>
+inline Dual<V> operator/(Dual<V> a, Dual<V> b) {
     const V quotient = a.value / b.value;
-    return derived<V, K>(quotient, [&](int k) { return (a.by[k] - b.by[k] * quotient) / b.value; });
+    return {quotient, (a.d + -(b.d * quotient)) * (splat<V>(1.0f) / b.value)};
 }
 
-#define COMPARE(SIGN)                                                      \
-    template <class V, int K>                                              \
-    inline auto operator SIGN(const Dual<V, K>& a, const Dual<V, K>& b) { \
-        return a.value SIGN b.value;                                       \
-    }
-COMPARE(<)
-COMPARE(<=)
-COMPARE(>)
-COMPARE(>=)
-COMPARE(==)
-COMPARE(!=)
-#undef COMPARE
+template <class V>
+inline auto operator<(Dual<V> a, Dual<V> b) {
+    return a.value < b.value;
+}
+template <class V>
+inline auto operator<=(Dual<V> a, Dual<V> b) {
+    return a.value <= b.value;
+}
+template <class V>
+inline auto operator>(Dual<V> a, Dual<V> b) {
+    return a.value > b.value;
+}
+template <class V>
+inline auto operator>=(Dual<V> a, Dual<V> b) {
+    return a.value >= b.value;
+}
+template <class V>
+inline auto operator==(Dual<V> a, Dual<V> b) {
+    return a.value == b.value;
+}
+template <class V>
+inline auto operator!=(Dual<V> a, Dual<V> b) {
+    return a.value != b.value;
+}
 
-template <class V, int K, class C>
-inline Dual<V, K> pick(C first, const Dual<V, K>& one, const Dual<V, K>& other) {
-    return derived<V, K>(pick(first, one.value, other.value), [&](int k) { return pick(first, one.by[k], other.by[k]); });
+template <class V, class C>
+inline Dual<V> pick(C first, Dual<V> one, Dual<V> other) {
+    return {pick(first, one.value, other.value), pick(first, one.d, other.d)};
 }
-template <class V, int K, class C>
-inline Dual<V, K> nan_unless(C good, const Dual<V, K>& a) {
-    return derived<V, K>(nan_unless(good, a.value), [&](int k) { return a.by[k]; });
+template <class V, class C>
+inline Dual<V> nan_unless(C good, Dual<V> a) {
+    return {nan_unless(good, a.value), a.d};
 }
-template <class V, int K>
-inline Dual<V, K> magnitude(const Dual<V, K>& a) {
+template <class V>
+inline Dual<V> magnitude(Dual<V> a) {
     return pick(a.value < splat<V>(0.0f), -a, a);
 }
 

@@ -11,6 +11,13 @@ using namespace actuators;
 
 namespace {
 
+// a dual is only as good as what the compiler knows of it
+#if defined(__GNUC__)
+#define EVERYTHING_INLINED __attribute__((flatten))
+#else
+#define EVERYTHING_INLINED
+#endif
+
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;
 #elif defined(__AVX2__)
@@ -102,7 +109,9 @@ template <class Law>
 inline float* gradient_array(const LawInBlock& b, int k) {
     using At = Shape<Law>;
     if (k >= At::kParameters) return b.by_parameters[k - At::kParameters];
-    return At::kController ? b.by_signals[k] : b.by_signals[k - 1];
+    if (k >= At::kStates) return b.by_states[k - At::kStates];
+    if (At::kController) return b.by_signals[k];
+    return k ? b.by_signals[k - 1] : b.by_effort;
 }
 
 // Whether the inputs of a law are good: of a controller all signals, of a limit the effort.
@@ -129,40 +138,59 @@ void forward(const LawInBlock& b, int64_t size) {
     }
 }
 
+// What stands in a vector of elements before anything is written.
 template <class Law>
-void backward(const LawInBlock& b, int64_t size) {
+struct Found {
+    Lanes inputs[Shape<Law>::kInputs], dt;
+    Bend bend{};
+};
+
+// The law with the derivative by its input K.
+template <class Law, int K>
+inline auto derive(const Found<Law>& in) {
+    const auto input = [&](int k) {
+        return k == K ? Dual<Lanes>{in.inputs[k], {splat<Lanes>(1.0f), false}} : Dual<Lanes>{in.inputs[k]};
+    };
+    const Dual<Lanes> curve{in.bend.value, {in.bend.slope, K != 1}};
+    return value_of<Law, Dual<Lanes>>(input, Dual<Lanes>{in.dt}, curve);
+}
+
+template <class Law, size_t... K>
+EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_sequence<K...>) {
     using At = Shape<Law>;
-    using D = Dual<Lanes, At::kInputs>;
-    const Lanes zero{}, one = splat<Lanes>(1.0f);
+    const float* const from[] = {input_array<Law>(b, K)...};
+    float* const to[] = {gradient_array<Law>(b, K)...};
     for (int64_t i = 0; i < size; i += kWidth) {
-        const auto input = [&](int k) {
-            return derived<Lanes, At::kInputs>(load(input_array<Law>(b, k) + i),
-                                               [&](int n) { return n == k ? one : zero; });
-        };
-        const auto constant = [&](Lanes x) { return derived<Lanes, At::kInputs>(x, [&](int) { return zero; }); };
-        D curve = constant(zero);
-        if constexpr (Law::kCurves > 0) {
-            const Bend bend = bend_at(load(b.signals[kPosition] + i), b);
-            curve.value = bend.value, curve.by[1] = bend.slope;
-        }
-        const auto found = value_of<Law, D>(input, constant(splat<Lanes>(b.dt)), curve);
-        auto good = good_inputs<Law>(b, i) & finite(found.at[0].value);
-        for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s].value);
-        // one that a later law spoilt has no gradient of its effort, and keeps what it remembers
+        Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
+        if constexpr (Law::kCurves > 0) in.bend = bend_at(in.inputs[1], b);
+        const auto values = derive<Law, -1>(in);
+        auto good = good_inputs<Law>(b, i) & finite(values.at[0].value);
+        for (int s = 0; s < Law::kStates; ++s) good = good & finite(values.at[1 + s].value);
         const Lanes by_effort = load(b.by_effort + i);
         Lanes by_state[Law::kStates + 1];
         for (int s = 0; s < Law::kStates; ++s) by_state[s] = load(b.by_states[s] + i);
-        const auto gradient = [&](int k) {
-            Lanes sum = by_effort * found.at[0].by[k];
-            for (int s = 0; s < Law::kStates; ++s) sum += by_state[s] * found.at[1 + s].by[k];
-            return pick(good, sum, zero);
+        const auto gradient = [&](const auto& found) {
+            Derivative<Lanes> sum = found.at[0].d * by_effort;
+            for (int s = 0; s < Law::kStates; ++s) sum = sum + found.at[1 + s].d * by_state[s];
+            return pick(good, sum, Derivative<Lanes>{});
         };
-        for (int k = At::kController ? 0 : 1; k < At::kStates; ++k) add(gradient(k), gradient_array<Law>(b, k) + i);
-        for (int k = At::kParameters; k < At::kInputs; ++k) add(gradient(k), gradient_array<Law>(b, k) + i);
-        // a state that was not written is the one before
-        for (int s = 0; s < Law::kStates; ++s) store(pick(good, gradient(At::kStates + s), by_state[s]), b.by_states[s] + i);
-        if constexpr (!At::kController) store(gradient(0), b.by_effort + i);
+        const Derivative<Lanes> found[] = {gradient(derive<Law, static_cast<int>(K)>(in))...};
+        const auto leave = [&](int k) {
+            if (k >= At::kStates && k < At::kParameters)
+                // a state that was not written is the one before
+                store(pick(good, found[k].by, by_state[k - At::kStates]), to[k] + i);
+            else if (!At::kController && k == 0)
+                store(found[k].by, to[k] + i);
+            else if (!found[k].zero)
+                add(found[k].by, to[k] + i);
+        };
+        (leave(static_cast<int>(K)), ...);
     }
+}
+
+template <class Law>
+void backward(const LawInBlock& b, int64_t size) {
+    backward<Law>(b, size, std::make_index_sequence<Shape<Law>::kInputs>{});
 }
 
 using Run = void (*)(const LawInBlock&, int64_t);

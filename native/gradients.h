@@ -14,13 +14,40 @@
 
 namespace actuators {
 
-// A strided array, null for none, and where elements stand in it, null for one after the other.
+// An array, null for none, and where elements stand in it: where an index says, or one after the other without one.
 struct Scattered {
     float* data = nullptr;
-    int64_t stride = 1, size = 0;
+    int64_t stride = 1;
     const uint32_t* index = nullptr;
     int64_t index_stride = 1;
-    int64_t at(int64_t k) const { return (index ? index[k * index_stride] : k) * stride; }
+    bool contiguous() const { return !index && stride == 1; }
+    float& operator[](int64_t k) const { return data[(index ? index[k * index_stride] : k) * stride]; }
+
+    void read(int64_t first, int64_t count, float* to) const {
+        if (!data)
+            std::fill_n(to, count, 0.0f);
+        else if (contiguous())
+            std::copy_n(data + first, count, to);
+        else if (stride == 1 && index_stride == 1)
+            for (int64_t k = 0; k < count; ++k) to[k] = data[index[first + k]];
+        else
+            for (int64_t k = 0; k < count; ++k) to[k] = (*this)[first + k];
+    }
+    // element by element where there is an index: it may come twice
+    void add(const float* from, int64_t first, int64_t count) const {
+        if (!data) return;
+        float* const to = data + first;
+        if (contiguous())
+            for (int64_t k = 0; k < count; ++k) to[k] += from[k];
+        else
+            for (int64_t k = 0; k < count; ++k) (*this)[first + k] += from[k];
+    }
+    void clear(int64_t first, int64_t count) const {
+        if (!data) return;
+        if (contiguous()) std::fill_n(data + first, count, 0.0f);
+        else
+            for (int64_t k = 0; k < count; ++k) (*this)[first + k] = 0.0f;
+    }
 };
 
 // What the backward pass needs of a step.
@@ -95,18 +122,6 @@ class Gradients {
     void back_delay(const Noted& noted, const GradientArrays& arrays, int64_t first, int64_t count,
                     float* const* by_command) const;
     void back_ring(const Noted& noted, const GradientArrays& arrays, int c, int64_t k, float& by_command) const;
-    static void take(const Scattered& from, int64_t first, int64_t count, float* to) {
-        if (!from.data) return;
-        for (int64_t k = 0; k < count; ++k) to[k] = from.data[from.at(first + k)], from.data[from.at(first + k)] = 0.0f;
-    }
-    // element by element: an index may come twice
-    static void give(const float* from, const Scattered& to, int64_t first, int64_t count) {
-        if (!to.data) return;
-        if (!to.index && to.stride == 1)
-            for (int64_t k = 0; k < count; ++k) to.data[first + k] += from[k];
-        else
-            for (int64_t k = 0; k < count; ++k) to.data[to.at(first + k)] += from[k];
-    }
     float* signal(const Noted& noted, int s) const { return noted.numbers.data() + s * pitch_; }
     float* state(const Noted& noted, int s) const { return noted.numbers.data() + (kSignals + s) * pitch_; }
     int64_t row_of(int64_t newest, int64_t lag) const { return (newest + 1 - lag + depth_) % depth_; }
@@ -143,37 +158,20 @@ inline std::unique_ptr<Noted> Gradients::note(const Scattered (&signals)[kSignal
         if (!pool_.empty()) noted->numbers = std::move(pool_.back()), pool_.pop_back();
     }
     if (!noted->numbers.size()) noted->numbers = Aligned<float>((kSignals + states_) * pitch_);
-    for (int s = 0; s < kSignals; ++s) {
-        float* const to = signal(*noted, s);
-        const Scattered& from = signals[s];
-        if (!from.data) {
-            std::fill_n(to, elements_, 0.0f);
-            continue;
-        }
-        for (int64_t k = 0; k < elements_; ++k) to[k] = from.data[from.at(k)];
-    }
+    for (int s = 0; s < kSignals; ++s) signals[s].read(0, elements_, signal(*noted, s));
     for (int s = 0; s < states_; ++s) std::copy_n(state.laws[s], elements_, this->state(*noted, s));
     // most steps have the parameters of the one before
-    const auto values = [&](auto&& each) {
-        for (size_t p = 0; p < parameters.size(); ++p)
-            for (int64_t k = 0; k < elements_; ++k) each(p * pitch_ + k, parameters[p].data[parameters[p].at(k)]);
-    };
     bool same = last_ != nullptr;
-    if (same)
-        for (size_t p = 0; p < parameters.size() && same; ++p) {
-            const float* const before = last_->data() + p * pitch_;
-            uint32_t differ = 0;
-            for (int64_t k = 0; k < elements_; ++k) {
-                uint32_t a, b;
-                std::memcpy(&a, before + k, sizeof a);
-                std::memcpy(&b, parameters[p].data + parameters[p].at(k), sizeof b);
-                differ |= a ^ b;
-            }
-            same = !differ;
-        }
+    for (size_t p = 0; p < parameters.size() && same; ++p) {
+        const float* const before = last_->data() + p * pitch_;
+        if (parameters[p].contiguous())
+            same = !std::memcmp(before, parameters[p].data, elements_ * sizeof(float));
+        else
+            for (int64_t k = 0; k < elements_ && same; ++k) same = before[k] == parameters[p][k];
+    }
     if (!same) {
         auto copy = std::make_shared<std::vector<float>>(parameters.size() * pitch_);
-        values([&](size_t at, float value) { (*copy)[at] = value; });
+        for (size_t p = 0; p < parameters.size(); ++p) parameters[p].read(0, elements_, copy->data() + p * pitch_);
         last_ = std::move(copy);
     }
     noted->parameters = last_;
@@ -182,32 +180,41 @@ inline std::unique_ptr<Noted> Gradients::note(const Scattered (&signals)[kSignal
 }
 
 inline void Gradients::note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const {
-    const float* now[kCommands];
+    float* now[kCommands];
     for (int c = 0; c < kCommands; ++c) now[c] = signal(noted, kPositionTarget + c);
     noted.newest = (*state.write_idx % depth_ + depth_) % depth_;
     noted.from.resize(elements_);
     const int32_t depth = static_cast<int32_t>(depth_);
+    int32_t differ = 0, bad = 0;
+    for (int64_t k = 0; k < elements_; ++k) differ |= state.pushes[k] ^ depth;
+    for (int c = 0; c < kCommands; ++c)
+        for (int64_t k = 0; k < elements_; ++k) bad |= !(std::fabs(now[c][k]) <= std::numeric_limits<float>::max());
+    if (bad) noted.finite.resize(elements_);
+    noted.full = !differ;
+    if (differ) noted.held.resize(elements_);
+    const int32_t newest = static_cast<int32_t>(noted.newest);
+    for (int64_t k = 0; k < elements_; ++k) {
+        const int32_t steps = std::clamp(lag[k * lag_stride], 0, depth), row = newest + 1 - steps;
+        noted.from[k] = !steps ? -1 : row < 0 ? row + depth : row;
+    }
+    if (!bad && !differ) {
+        // the usual case
+        for (int c = 0; c < kCommands; ++c)
+            for (int64_t k = 0; k < elements_; ++k)
+                if (noted.from[k] >= 0) now[c][k] = state.rows[c][noted.from[k] * state.pitch + k];
+        return;
+    }
     for (int64_t k = 0; k < elements_; ++k) {
         uint8_t finite = 0;
         for (int c = 0; c < kCommands; ++c) finite |= std::isfinite(now[c][k]) << c;
-        if (finite != 7) {
-            if (noted.finite.empty()) noted.finite.assign(elements_, 7);
-            noted.finite[k] = finite;
-        }
         const int32_t pushes = std::clamp(state.pushes[k], 0, depth);
         const int32_t held = pushes ? pushes : finite == 7 ? kFresh : kEmpty;
-        if (held != depth) {
-            if (noted.full) noted.held.assign(elements_, depth);
-            noted.full = false;
-            noted.held[k] = held;
-        }
-        const int32_t steps = std::clamp(lag[k * lag_stride], 0, depth);
-        noted.from[k] = steps ? static_cast<int32_t>(row_of(noted.newest, steps)) : -1;
-        const int64_t read = steps && held > 0 ? row_of(noted.newest, std::min(steps, held)) : -1;
+        if (bad) noted.finite[k] = finite;
+        if (differ) noted.held[k] = held;
+        const int64_t steps = std::min(std::clamp(lag[k * lag_stride], 0, depth), std::max(held, 0));
         for (int c = 0; c < kCommands; ++c) {
-            float& command = signal(noted, kPositionTarget + c)[k];
-            if (read >= 0) command = state.rows[c][read * state.pitch + k];
-            if (finite != 7) command = std::numeric_limits<float>::quiet_NaN();
+            if (steps) now[c][k] = state.rows[c][row_of(noted.newest, steps) * state.pitch + k];
+            if (finite != 7) now[c][k] = std::numeric_limits<float>::quiet_NaN();
         }
     }
 }
@@ -321,19 +328,19 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
             for (int k = 0; k < laws_[n].states; ++k, ++state) {
                 one.states[k] = this->state(noted, state) + first;
                 one.by_states[k] = number_at(kSignals + parameters_ + state);
-                take(arrays.states_after[state], first, count, one.by_states[k]);
+                arrays.states_after[state].read(first, count, one.by_states[k]);
+                arrays.states_after[state].clear(first, count);
             }
             variant_.law_forward(n == 0, laws_[n].number, one, whole);
         }
         // an effort that is not finite was set to zero
         const float* const last = efforts + (stages - 1) * kSize;
-        float by_computed[kSize];
+        float by_computed[kSize] = {};
+        arrays.efforts.read(first, count, by_effort);
+        arrays.computed.read(first, count, by_computed);
         for (int64_t k = 0; k < count; ++k) {
-            const bool good = std::isfinite(last[k]);
-            const auto read = [&](const Scattered& from) {
-                return good && from.data ? from.data[from.at(first + k)] : 0.0f;
-            };
-            by_effort[k] = read(arrays.efforts), by_computed[k] = read(arrays.computed);
+            const bool good = std::fabs(last[k]) <= std::numeric_limits<float>::max();
+            by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
         }
         std::fill(by_effort + count, by_effort + whole, 0.0f);
         for (size_t n = stages; n-- > 0;) {
@@ -346,10 +353,10 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
             for (int c = 0; c < kCommands; ++c) by_commands[c] = number_at(kPositionTarget + c);
             back_delay(noted, arrays, first, count, by_commands);
         }
-        for (int s = 0; s < kSignals; ++s) give(number_at(s), arrays.signals[s], first, count);
-        for (int k = 0; k < parameters_; ++k) give(number_at(kSignals + k), arrays.parameters[k], first, count);
+        for (int s = 0; s < kSignals; ++s) arrays.signals[s].add(number_at(s), first, count);
+        for (int k = 0; k < parameters_; ++k) arrays.parameters[k].add(number_at(kSignals + k), first, count);
         for (int k = 0; k < states_; ++k)
-            give(number_at(kSignals + parameters_ + k), arrays.states_before[k], first, count);
+            arrays.states_before[k].add(number_at(kSignals + parameters_ + k), first, count);
     }
 }
 

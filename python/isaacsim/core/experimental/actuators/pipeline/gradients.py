@@ -28,6 +28,10 @@ from .step.native import NativeStep
 from .step.state import StepState
 
 
+# how many views of gradients are kept
+_KEPT = 256
+
+
 def tape_now() -> wp.Tape | None:
     """The tape that records what is launched now."""
     # Warp has no public name for it
@@ -130,6 +134,8 @@ class OnTape:
         require_gradients(label, step, device)
         self._step: NativeStep = step
         self._pipeline = Pipeline(step.plan, [0])
+        # of gradients by identity, which it keeps alive
+        self._views: dict[int, tuple[Any, np.ndarray]] = {}
         self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()
 
     def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
@@ -154,16 +160,32 @@ class OnTape:
         def back() -> None:
             pipeline.core.back(
                 noted,
-                [_gradient(one) for one in bound.outputs],
+                self._gradients(bound.outputs),
                 bound.indices[5],
-                [_gradient(one) for one in bound.inputs],
+                self._gradients(bound.inputs),
                 bound.indices[:5],
-                [_gradient(one) for one in parameters],
-                [_gradient(one) for one in afters],
-                [_gradient(one) for one in befores],
+                self._gradients(parameters),
+                self._gradients(afters),
+                self._gradients(befores),
             )
 
         tape.record_func(back, [array for array in arrays if _has_gradient(array)])
+
+    def _gradients(self, arrays: Sequence[Any]) -> list[Any]:
+        """The gradients of arrays as NumPy has them, None without one."""
+        found = []
+        for array in arrays:
+            gradient = array.grad if isinstance(array, wp.array) else None
+            if gradient is None:
+                found.append(None)
+                continue
+            known = self._views.get(id(gradient))
+            if known is None:
+                if len(self._views) > _KEPT:
+                    self._views.clear()
+                known = self._views[id(gradient)] = gradient, gradient.numpy()
+            found.append(known[1])
+        return found
 
     def _of(self, binding: Indices) -> _Bound:
         bound = self._bound.get(binding)
@@ -201,8 +223,3 @@ def _remembered(state: StepState | None, pipeline: Pipeline) -> list[Any]:
 
 def _has_gradient(array: Any) -> bool:
     return isinstance(array, wp.array) and array.grad is not None
-
-
-def _gradient(array: Any) -> Any:
-    """The gradient of an array as NumPy has it, None without one."""
-    return array.grad.numpy() if _has_gradient(array) else None
