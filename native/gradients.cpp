@@ -151,7 +151,7 @@ inline auto derive(const Found<Law>& in) {
     const auto input = [&](int k) {
         return k == K ? Dual<Lanes>{in.inputs[k], {splat<Lanes>(1.0f), false}} : Dual<Lanes>{in.inputs[k]};
     };
-    const Dual<Lanes> curve{in.bend.value, {in.bend.slope, K != 1}};
+    const Dual<Lanes> curve{in.bend.value, K == 1 ? Derivative<Lanes>{in.bend.slope, false} : Derivative<Lanes>{}};
     return value_of<Law, Dual<Lanes>>(input, Dual<Lanes>{in.dt}, curve);
 }
 

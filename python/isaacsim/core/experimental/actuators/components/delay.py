@@ -156,7 +156,9 @@ class Delay(Component):
                 return
             require_mask(mask, len(self.num_pushes), self.num_pushes.device)
             outputs = [*buffers, self.num_pushes]
-            wp.launch(_reset_kernel, self.buffer_pos.shape, [mask], outputs, device=self.num_pushes.device)
+            device, shape = self.num_pushes.device, self.buffer_pos.shape
+            # what was forgotten acts no more, which gradients know without a tape
+            wp.launch(_reset_kernel, shape, [mask], outputs, device=device, record_tape=False)
 
     def __init__(self, delay_steps: wp.array, max_delay: int) -> None:
         if isinstance(max_delay, bool) or not isinstance(max_delay, int | np.integer):

@@ -18,7 +18,7 @@ from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from .assign import assign_state
 from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
-from .gradients import OnTape, tape_now, with_gradients
+from .gradients import OnTape, forget_gradients, tape_now, with_gradients
 from .step.binding import as_warp
 from .step.fault import Fault, fault_of
 
@@ -112,6 +112,8 @@ class Actuator:
             for part in (self.delay_state, self.controller_state, *self.clamping_states):
                 if part is not None:
                     part.reset(mask)
+            if (tape := tape_now()) is not None:
+                forget_gradients(tape, (self.controller_state, *self.clamping_states), mask)
 
         def assign(self, other: Actuator.State) -> None:
             """Copy another state of the same actuator into this one, whose arrays stay those they are.

@@ -209,6 +209,22 @@ def with_gradients(state: Any) -> None:
             with_gradients(value)
 
 
+def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:
+    """Let the tape go back no further than here in what the laws remember, where the mask is true; of all without one.
+
+    What a delay remembers says itself that it was forgotten.
+    """
+    chosen: Any = slice(None) if mask is None else mask.numpy().copy()
+    arrays = [one for state in states if state is not None for one in vars(state).values() if _has_gradient(one)]
+
+    def back() -> None:
+        for array in arrays:
+            array.grad.numpy()[chosen] = 0.0
+
+    if arrays:
+        tape.record_func(back, arrays)
+
+
 def _lag(row: Row, pipeline: Pipeline) -> np.ndarray:
     return as_numpy(row.live) if row.live is not None else np.full(pipeline.count, row.shared[0], np.int32)
 
