@@ -36,7 +36,7 @@ OWNERS = {
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
     "rich": ["commands", "graphs", "training"],
-    "torch": ["networks.torch_network", "training"],
+    "torch": ["loops.torch_gradients", "networks.torch_network", "training"],
     "tyro": ["commands"],
     "tomli_w": ["motor_files.formats"],
     "yaml": ["motor_files.formats"],

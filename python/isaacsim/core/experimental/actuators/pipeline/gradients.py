@@ -13,7 +13,7 @@ tape that meets a state for the first time finds no gradient in it, whatever a t
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ import warp as wp
 
 from .. import native
 from ..components.curve import prepare_curve
-from .plan import Plan, Row
+from .plan import Placed, Plan, Row
 from .step.binding import Indices, as_numpy
 from .step.native import NativeStep
 from .step.state import StepState
@@ -71,7 +71,7 @@ def require_gradients(label: str, step: Any, device: Any) -> None:
 
 
 class Pipeline:
-    """The gradients of some slots with one controller, the same limits and maybe a delay.
+    """The gradients of an actuator: slots with one controller, the same limits and maybe a delay.
 
     Args:
         plan: Their plan.
@@ -79,33 +79,44 @@ class Pipeline:
     """
 
     def __init__(self, plan: Plan, slots: Sequence[int]) -> None:
-        first = slots[0]
+        self._plan, self._slots, first = plan, list(slots), slots[0]
         law = plan.controllers[plan.controller_kind[first]]
-        self.limits = [number for number, limit in enumerate(plan.limits) if limit.used[first]]
-        chosen = [plan.limits[number] for number in self.limits]
+        limits = [limit for limit in plan.limits if limit.used[first]]
         self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS]
-        self.rows += [pair for limit in chosen for pair in limit.rows.items()]
+        self.rows += [pair for limit in limits for pair in limit.rows.items()]
+        """Parameters, those of the controller first."""
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
         curves = [
             next((prepare_curve(points, values) for points, values, served in limit.curves if served[first]), None)
-            for limit in chosen
+            for limit in limits
         ]
-        names = [limit.clamp.__name__ for limit in chosen]
+        names = [limit.clamp.__name__ for limit in limits]
         self.core = native.core.Gradients(self.count, law.__name__, names, curves, self.depth)
-        # steps that share the noted parameters may be thousands
-        self._neutral: dict[int, np.ndarray] = {}
 
     def values(self) -> list[np.ndarray]:
-        """The parameters of a plan of one slot, each `(count,)`, as they stand."""
-        return [self._values(row) for _, row in self.rows]
+        """The parameters as they stand, each `(count,)`."""
+        return [self.values_of(row) for _, row in self.rows]
 
-    def _values(self, row: Row) -> np.ndarray:
+    def values_of(self, row: Row) -> np.ndarray:
+        """The values of one of them, or of the lag."""
         if row.live is not None:
             return as_numpy(row.live).reshape(-1)
-        if id(row) not in self._neutral:
-            self._neutral[id(row)] = np.full(self.count, row.shared[0], np.float32)
-        return self._neutral[id(row)]
+        values = np.tile(row.shared, (self._plan.num_robots, 1)) if row.own is None else row.own
+        return values[:, self._slots].ravel()
+
+    def places(self, having: np.ndarray) -> np.ndarray:
+        """Where robots times slots stand in an array over those slots that have something."""
+        mine = np.searchsorted(np.flatnonzero(having), self._slots)
+        return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
+
+    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, np.ndarray]]:
+        """What its laws remember: number of the law, number in its `STATE`, and places in that array."""
+        limits = {limit for _, limit in placed.limits}
+        for number, one in enumerate(self._plan.stateful):
+            if one.limit in limits or (one.limit is None and one.law is placed.controller):
+                for k in range(len(one.law.STATE)):
+                    yield number, k, self.places(one.used)
 
 
 @dataclass(eq=False)
@@ -142,7 +153,7 @@ class OnTape:
         """Copy what the step is about to read."""
         bound, pipeline = self._of(binding), self._pipeline
         state = None if now is None else self._step.as_bound(now)
-        lag = _lag(self._step.plan.lag, pipeline) if pipeline.depth else None
+        lag = pipeline.values_of(self._step.plan.lag) if pipeline.depth else None
         return pipeline.core.note(bound.values[:5], bound.indices[:5], pipeline.values(), state, lag, seconds)
 
     def record(
@@ -223,10 +234,6 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
 
     if arrays:
         tape.record_func(back, arrays)
-
-
-def _lag(row: Row, pipeline: Pipeline) -> np.ndarray:
-    return as_numpy(row.live) if row.live is not None else np.full(pipeline.count, row.shared[0], np.int32)
 
 
 def _remembered(state: StepState | None, pipeline: Pipeline) -> list[Any]:
