@@ -222,9 +222,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     wrong.append(f"error: {name}, {pipeline} x {robots}: differs by {off:.1e}")
                 else:
                     built[name] = candidate
-            times = interleave(
-                {name: steps(one.step) for name, one in built.items()}, 5 if options.quick else 15, 5e-3
-            )
+            times = interleave({name: steps(one.step) for name, one in built.items()}, 5 if options.quick else 15, 5e-3)
             cells = []
             for name in CANDIDATES:
                 if name not in times:
@@ -233,9 +231,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 ratios = times[name] / times["ours"]
                 if name == "newton":
                     worst.setdefault(robots, []).append(float(np.median(ratios)))
-                cells.append(
-                    f"{np.median(times[name]) * 1e6:13,.1f} us {np.median(ratios):6.3g}x {ratios.min():6.3g}x"
-                )
+                cells.append(f"{np.median(times[name]) * 1e6:13,.1f} us {np.median(ratios):6.3g}x {ratios.min():6.3g}x")
             print(f"{pipeline:14}{f'{JOINTS} x {robots}':>12}" + "".join(cells), flush=True)
     for robots, ratios in worst.items():
         mean = float(np.exp(np.mean(np.log(ratios))))

@@ -30,7 +30,7 @@ TOML = [
     for number, text in enumerate(re.findall(r"^```toml\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
 ]
 # snippets that need an extra, by what they import, and the library it brings
-NEEDS = {"actuators.training import": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
+NEEDS = {"actuators.training import": "torch", "import torch": "torch", "import mujoco, mujoco_warp": "mujoco_warp"}
 # modules that import Kit, or the PhysX wheel where it is missing
 ABSENT = ["extension", "hosts.kit", "tests", *([] if find_spec("ovphysx") else ["hosts.physx"])]
 MODULES = [

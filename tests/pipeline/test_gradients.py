@@ -390,8 +390,15 @@ def test_gradients_are_newtons(kind: str) -> None:
             states = states[::-1]
         with wp.Tape() as tape:
             actuator.step(arrays, arrays, *states, dt=DT)
-        named = {**arrays, **gains, **{f"limit {k}": one for k, one in enumerate(vars(clamping[0]).values())
-                                       if isinstance(one, wp.array) and one.grad is not None}}
+        named = {
+            **arrays,
+            **gains,
+            **{
+                f"limit {k}": one
+                for k, one in enumerate(vars(clamping[0]).values())
+                if isinstance(one, wp.array) and one.grad is not None
+            },
+        }
         if delay is not None:
             named["ring"] = states[0].delay_state.buffer_pos
         found.append(backward(tape, named))

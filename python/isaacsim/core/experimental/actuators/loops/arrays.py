@@ -204,8 +204,12 @@ class ActuatedArrays(Actuated):
             gradients.forget()
             return self._step(given, dt)
         if given[5] is not None:
-            raise ValueError("out: must not be given where there are gradients, for each step has its own. Leave it out.")
-        if odd := [name for name, one in zip(_NAMES, given, strict=True) if one is not None and library(one) != "torch"]:
+            raise ValueError(
+                "out: must not be given where there are gradients, for each step has its own. Leave it out."
+            )
+        if odd := [
+            name for name, one in zip(_NAMES, given, strict=True) if one is not None and library(one) != "torch"
+        ]:
             raise ValueError(f"{odd[0]}: must be a tensor of Torch where there are gradients. Convert it.")
         # looked at before anything is noted
         bound = self._take(given)

@@ -159,9 +159,7 @@ class TorchGradients:
             run: What steps with these signals and returns the efforts.
         """
         names = tuple(parameters)
-        efforts, remembered = _function().apply(
-            self, dt, run, names, self._remembered, *signals, *parameters.values()
-        )
+        efforts, remembered = _function().apply(self, dt, run, names, self._remembered, *signals, *parameters.values())
         self._remembered = remembered if self._size and remembered.requires_grad else None
         return efforts
 
@@ -254,6 +252,12 @@ def _function() -> Any:
         @torch.autograd.function.once_differentiable
         def backward(ctx: Any, *given: Any) -> Any:
             by_efforts, by_after = given
-            return (None, None, None, None, *ctx.owner.backward(ctx.taken, by_efforts, by_after, ctx.needs_input_grad[4:]))
+            return (
+                None,
+                None,
+                None,
+                None,
+                *ctx.owner.backward(ctx.taken, by_efforts, by_after, ctx.needs_input_grad[4:]),
+            )
 
     return Step
