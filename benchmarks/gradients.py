@@ -1,10 +1,10 @@
-"""Measure a step and its gradients, beside newton's on its tape and a restatement in Torch, where they are installed.
+"""Measure a step and its gradients, beside newton's on its tape and a restatement in Torch, where they are there.
 
 ./python.sh -m benchmarks.gradients [--quick]
 
 One tape, one step forward and back: gradients of efforts by positions, velocities, targets, feedforward, gains, limits
-and the state. Every candidate is compared with the others first, gradient by gradient; what differs is not timed. Ratios
-are those of each round, for rounds hit all candidates alike; one thread.
+and the state. Every candidate is compared with the others first, gradient by gradient; what differs is not timed.
+Ratios are those of each round, for rounds hit all candidates alike; one thread.
 """
 
 # the peers are extras of their own
@@ -61,7 +61,7 @@ class OnTape:
         def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
             return wp.array(values, dtype=dtype, device="cpu", requires_grad=grad)
 
-        self.gains = {name: array(values) for name, values in problem.gains.items()}
+        self.gains: dict[str, Any] = {name: array(values) for name, values in problem.gains.items()}
         clamping = []
         if problem.max_effort is not None:
             self.gains["max_effort"] = array(problem.max_effort)
@@ -70,12 +70,12 @@ class OnTape:
         delay = library.Delay(array(np.full(problem.count, LAG), False, wp.int32), LAG) if problem.delayed else None
         indices = array(np.arange(problem.count), False, wp.uint32)
         self.actuator = library.Actuator(indices, law, delay=delay, clamping=clamping, requires_grad=True)
-        self.signals = {name: array(values) for name, values in problem.signals.items()}
-        self.efforts = array(np.zeros(problem.count))
+        self.signals: dict[str, Any] = {name: array(values) for name, values in problem.signals.items()}
+        self.efforts: Any = array(np.zeros(problem.count))
         self.weights = array(problem.weights, False)
         self.control = {**self.signals, "joint_f": self.efforts}
         self.states = [self.actuator.state(), self.actuator.state()]
-        self.kept: dict[str, wp.array] = {}
+        self.kept: dict[str, Any] = {}
         if problem.delayed:
             ring = self.states[0].delay_state
             for values, name in zip(problem.ring, ("buffer_pos", "buffer_vel", "buffer_act"), strict=True):

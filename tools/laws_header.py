@@ -49,8 +49,8 @@ _NAN = "splat<V>(kNaN)"
 _TAKEN = set(
     "V Values List auto bool break case catch char class const constexpr continue default delete do double else enum "
     "explicit export extern false finite float for friend goto if inline int long magnitude mutable namespace new "
-    "operator pick private protected public register return short signed sizeof splat static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while "
+    "operator pick private protected public register return short signed sizeof splat static struct switch template "
+    "this throw true try typedef typename union unsigned using virtual void volatile while "
     "kInfinity kMax kNaN negative".split()
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -145,7 +146,7 @@ def in_place(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
 def one_each(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
     """A state for each step."""
     all_of_them = [actuator.state() for _ in range(steps + 1)]
-    return list(zip(all_of_them, all_of_them[1:], strict=False))
+    return list(itertools.pairwise(all_of_them))
 
 
 def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> None:
@@ -157,7 +158,7 @@ def assert_same(found: Values, expected: Values, tolerance: float = 2e-4) -> Non
 @pytest.mark.parametrize("states", [swapped, in_place, one_each])
 @pytest.mark.parametrize("law", LAWS)
 def test_every_law_has_the_gradients_of_finite_differences(law: str, states: Any) -> None:
-    """Over more steps than the ring is deep, lags from none to all of it, limits and integrals that act on some joints."""
+    """Over more steps than the ring is deep, lags from none to all of it; limits and integrals act on some joints."""
     laws = [law] if law.startswith("Controller") else ["ControllerPID", law]
     rollout = Rollout(laws, 6, LAGS)
     expected = rollout.differences()
@@ -408,7 +409,6 @@ def test_gradients_are_newtons(kind: str) -> None:
 
 def test_what_has_no_gradients_is_refused() -> None:
     """A law of one's own and a component that computes arrays, by name of the argument."""
-    _, arrays = pd()
     with pytest.raises(NotImplementedError, match=r"knee: requires_grad = True: .*own.*Leave it out"):
         Actuator(
             array(np.arange(N), False, wp.uint32),
@@ -421,5 +421,5 @@ def test_what_has_no_gradients_is_refused() -> None:
 def test_without_the_native_core_they_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It says what is missing."""
     monkeypatch.setattr(native, "core", None)
-    with pytest.raises(NotImplementedError, match="requires_grad = True: .*native core, which was not built"):
+    with pytest.raises(NotImplementedError, match=r"requires_grad = True: .*native core, which was not built"):
         pd(requires_grad=True)

@@ -186,7 +186,7 @@ class TorchGradients:
         remembered = None if before is None else before.numpy()
         efforts = _flat(by_efforts)
         signals = [None if one is None else one.numpy().reshape(-1) for one in found[:_SIGNALS]]
-        named = dict(zip(taken.names, found[_SIGNALS:], strict=True))
+        named: dict[str, Any] = dict(zip(taken.names, found[_SIGNALS:], strict=True))
         for part, note in zip(self._parts, taken.notes, strict=True):
             given = {
                 name: np.zeros(part.pipeline.count, np.float32)

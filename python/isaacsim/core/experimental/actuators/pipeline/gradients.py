@@ -27,7 +27,6 @@ from .step.binding import Indices, as_numpy
 from .step.native import NativeStep
 from .step.state import StepState
 
-
 # how many views of gradients are kept
 _KEPT = 256
 
@@ -35,7 +34,8 @@ _KEPT = 256
 def tape_now() -> wp.Tape | None:
     """The tape that records what is launched now."""
     # Warp has no public name for it
-    return wp._src.context.runtime.tape
+    internals: Any = wp
+    return internals._src.context.runtime.tape
 
 
 def refuse(what: str, why: str) -> None:
