@@ -345,6 +345,28 @@ def test_command_that_is_not_finite_leaves_the_one_before_its_gradient() -> None
     assert [target.grad.numpy()[0] for target in targets] == [20.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("held", [0, 1, 2, 3])
+def test_ring_that_is_not_full_gives_the_gradient_to_the_oldest_command(held: int) -> None:
+    """A state from outside, with fewer commands than rows; without one the command of the step acts."""
+    _, arrays = pd(1)
+    law = actuators.ControllerPD(arrays["kp"], arrays["kd"], arrays["const"])
+    delay = Delay(array([3], False, wp.int32), 3)
+    actuator = Actuator(array([0], False, wp.uint32), law, delay, requires_grad=True)
+    now, after = actuator.state(), actuator.state()
+    assert now is not None and after is not None
+    now.delay_state.num_pushes.fill_(held)
+    with wp.Tape() as tape:
+        actuator.step(arrays, arrays, now, after)
+    # those of the ring after the step go back as well
+    rows = after.delay_state.buffer_pos.grad.numpy()
+    rows[:, 0] = [100.0, 200.0, 300.0]
+    target = backward(tape, arrays)["joint_target_q"][0]
+    # the newest row is the last, and the step has written the first one
+    expected = {0: [0, 0, 0], 1: [0, 0, 510], 2: [0, 210, 300], 3: [10, 200, 300]}[held]
+    assert now.delay_state.buffer_pos.grad.numpy()[:, 0].tolist() == expected
+    assert target == (610.0 if held == 0 else 100.0) and not rows.any()
+
+
 def test_group_steps_each_on_the_tape() -> None:
     """As the actuators one by one."""
     made = [pd(requires_grad=flag) for flag in (True, True)]
