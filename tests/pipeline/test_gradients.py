@@ -318,6 +318,7 @@ def test_fault_has_no_gradient(name: str, value: float) -> None:
     found: list[Values] = []
     for bad in (False, True):
         rollout = Rollout(["ControllerPID", "ClampingMaxEffort"], 4, LAGS, seed=3)
+        rollout.values["ControllerPID integral_max"][5] = rollout.values["ClampingMaxEffort max_effort"][5] = 100.0
         if bad:
             rollout.values[f"{name} 1"][5] = value
         with np.errstate(invalid="ignore"):
@@ -328,6 +329,9 @@ def test_fault_has_no_gradient(name: str, value: float) -> None:
         np.testing.assert_array_equal(values[good], found[0][key][good], err_msg=key)
         if key in ("joint_q 1", "joint_qd 1", f"{name} 1"):
             assert values[5] == 0, key
+    # what was remembered before it goes on to act
+    ki, weights = rollout.values["ControllerPID ki"][5], rollout.weights[[0, 2, 3], 5]
+    np.testing.assert_allclose(found[1]["ControllerPID before: integral"][5], ki * weights.sum(), rtol=1e-5)
 
 
 def test_command_that_is_not_finite_leaves_the_one_before_its_gradient() -> None:
