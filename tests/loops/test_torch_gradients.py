@@ -142,8 +142,8 @@ def test_optimiser_finds_a_gain(torch: Any) -> None:
 
 
 def test_reset_of_some_robots_ends_theirs(torch: Any) -> None:
-    """What the others remember still has gradients; `detach` ends all of them, and efforts go on alike."""
-    for ended in (None, [1], "all"):
+    """What the others remember still has gradients; `detach` and a restored state end all of them."""
+    for ended in (None, [1], "all", "restored"):
         actuated = leg()
         q = torch.full((ROBOTS, len(NAMES)), 0.01, requires_grad=True)
         zero = torch.zeros(ROBOTS, len(NAMES))
@@ -152,9 +152,11 @@ def test_reset_of_some_robots_ends_theirs(torch: Any) -> None:
             actuated.reset(indices=[1])
         elif ended == "all":
             actuated.detach()
+        elif ended == "restored":
+            actuated.restore_state(actuated.save_state())
         other = q.detach().clone().requires_grad_()
         actuated.step(other, zero, zero, DT)[:, 0].sum().backward()
-        if ended == "all":
+        if ended in ("all", "restored"):
             assert q.grad is None
         else:
             assert (q.grad[:, 0] != 0).tolist() == [True, ended is None, True]

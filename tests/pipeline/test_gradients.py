@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import isaacsim.core.experimental.actuators as actuators
@@ -12,6 +13,7 @@ import oracle
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay, native
+from neural_twin import random_network, write_network
 from own_components import Loaded
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
@@ -303,6 +305,8 @@ def test_reset_ends_what_goes_back(whole: bool) -> None:
         actuator.step(arrays[0], {**arrays[0], "joint_f": array(np.zeros(N))}, state, state, DT)
         state.reset(None if whole else array(mask, False, wp.bool))
         actuator.step(arrays[1], {**arrays[1], "joint_f": efforts}, state, state, DT)
+    # nothing but our own functions: Warp would warn of a kernel without gradients
+    assert all(callable(one) for one in tape.launches)
     backward(tape, {"joint_f": efforts})
     gone = np.ones(N, bool) if whole else mask
     for name in ("joint_q", "joint_target_q"):
@@ -433,15 +437,30 @@ def test_gradients_are_newtons(kind: str) -> None:
     assert found[0]["kp"].any() and (kind != "delay" or found[0]["ring"].any())
 
 
-def test_what_has_no_gradients_is_refused() -> None:
-    """A law of one's own and a component that computes arrays, by name of the argument."""
-    with pytest.raises(NotImplementedError, match=r"knee: requires_grad = True: .*own.*Leave it out"):
-        Actuator(
-            array(np.arange(N), False, wp.uint32),
-            Loaded(),
-            requires_grad=True,
-            label="knee",
-        )
+@pytest.mark.parametrize("kind", ["own", "network"])
+def test_what_has_no_gradients_is_refused(kind: str, tmp_path: Path) -> None:
+    """A component that computes arrays, and a network, by name of the argument."""
+    law: Any = Loaded()
+    if kind == "network":
+        metadata = {"model_type": "mlp", "input_idx": [0]}
+        file = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), metadata)
+        law = actuators.ControllerNeuralMLP(file)
+    with pytest.raises(NotImplementedError, match=rf"knee: requires_grad = True: .*{kind}.*Leave it out"):
+        Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True, label="knee")
+
+
+def test_actuators_of_newton_with_gradients_are_taken() -> None:
+    """Ours of the same components has them too."""
+    newton = pytest.importorskip("newton.actuators", reason="newton is not installed")
+    if not hasattr(newton, "DrivePD"):
+        pytest.skip("this newton has other names")
+    _, arrays = pd()
+    law = newton.DrivePD(kp=arrays["kp"], kd=arrays["kd"], const_effort=arrays["const"])
+    given = newton.Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True)
+    group = ActuatorGroup([given])
+    with wp.Tape() as tape:
+        group.step(arrays, arrays)
+    np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], -10.0)
 
 
 def test_without_the_native_core_they_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
