@@ -48,6 +48,12 @@ inline V magnitude(V x) {
     return x < splat<V>(0.0f) ? -x : x;
 }
 
+// One of two values, lane by lane.
+template <class V, class C>
+inline V pick(C first, V one, V other) {
+    return first ? one : other;
+}
+
 // Whether a number is neither infinite nor NaN, lane by lane.
 template <class V>
 inline auto finite(V x) {

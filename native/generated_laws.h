@@ -11,7 +11,7 @@ namespace ACTUATORS_VARIANT {
 template <class V>
 inline Values<V, 3> curve_row(V position, V point, V value, V slope, V row_point, V row_value, V row_slope) {
     const auto passed = position > row_point;
-    return {{passed ? row_point : point, passed ? row_value : value, passed ? row_slope : slope}};
+    return {{pick(passed, row_point, point), pick(passed, row_value, value), pick(passed, row_slope, slope)}};
 }
 
 template <class V>
@@ -27,8 +27,8 @@ inline V pd_effort(V position, V velocity, V position_target, V velocity_target,
 
 template <class V>
 inline V within(V value, V lower, V upper) {
-    const V raised = lower > value ? lower : value;
-    return upper < raised ? upper : raised;
+    const V raised = pick(lower > value, lower, value);
+    return pick(upper < raised, upper, raised);
 }
 
 template <class V>
@@ -72,9 +72,9 @@ inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_facto
 template <class V>
 inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
     const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = inverse > splat<V>(3.4028235e+38f) ? splat<V>(3.4028235e+38f) : inverse;
+    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
     const auto sloped = (stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f));
-    const V factor = sloped ? finite_inverse : splat<V>(0.0f);
+    const V factor = pick(sloped, finite_inverse, splat<V>(0.0f));
     const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f));
     return {{stall, nan_unless(valid, factor), peak}};
 }
@@ -82,17 +82,17 @@ inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
 template <class V>
 inline V dc_motor_cutoff_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
     const V share = velocity * speed_factor;
-    const V upper = share >= splat<V>(1.0f) ? splat<V>(0.0f) : within(stall * (splat<V>(1.0f) - share), splat<V>(0.0f),
-            peak);
-    const V lower = share <= splat<V>(-1.0f) ? splat<V>(0.0f) : within(stall * (splat<V>(-1.0f) - share),
-            negative(peak), splat<V>(0.0f));
+    const V upper = pick(share >= splat<V>(1.0f), splat<V>(0.0f), within(stall * (splat<V>(1.0f) - share),
+            splat<V>(0.0f), peak));
+    const V lower = pick(share <= splat<V>(-1.0f), splat<V>(0.0f), within(stall * (splat<V>(-1.0f) - share),
+            negative(peak), splat<V>(0.0f)));
     return bounded(effort, lower, upper);
 }
 
 template <class V>
 inline Values<V, 3> dc_motor_cutoff_prepare(V stall, V no_load_velocity, V peak) {
     const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = inverse > splat<V>(3.4028235e+38f) ? splat<V>(3.4028235e+38f) : inverse;
+    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
     const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & (stall >= splat<V>(0.0f));
     return {{stall, nan_unless(valid, finite_inverse), peak}};
 }
@@ -116,12 +116,14 @@ struct ControllerPD {
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
-    static inline Values<float, 1 + kStates> law(float position, float velocity, float position_target,
-            float velocity_target, float feedforward, float dt, float kp, float kd, float const_effort) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V kp, V kd, V const_effort) {
         return {{pd_effort(position, velocity, position_target, velocity_target, feedforward, dt, kp, kd,
                 const_effort)}};
     }
-    static inline Values<float, kPrepared> prepare(float kp, float kd, float const_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V kd, V const_effort) {
         return {{kp, kd, const_effort}};
     }
 };
@@ -135,14 +137,14 @@ struct ControllerPID {
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
-    static inline Values<float, 1 + kStates> law(float position, float velocity, float position_target,
-            float velocity_target, float feedforward, float dt, float integral, float kp, float ki, float kd,
-            float integral_max, float const_effort) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V integral, V kp, V ki, V kd, V integral_max, V const_effort) {
         return pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral, kp, ki, kd,
                 integral_max, const_effort);
     }
-    static inline Values<float, kPrepared> prepare(float kp, float ki, float kd, float integral_max,
-            float const_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V const_effort) {
         return {{kp, ki, kd, integral_max, const_effort}};
     }
 };
@@ -156,12 +158,14 @@ struct ControllerGearedPD {
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
-    static inline Values<float, 1 + kStates> law(float position, float velocity, float position_target,
-            float velocity_target, float feedforward, float dt, float kp, float kd, float gear, float const_effort) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V kp, V kd, V gear, V const_effort) {
         return {{geared_pd_effort(position, velocity, position_target, velocity_target, feedforward, dt, kp, kd, gear,
                 const_effort)}};
     }
-    static inline Values<float, kPrepared> prepare(float kp, float kd, float gear, float const_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V kd, V gear, V const_effort) {
         return {{kp, kd, gear, const_effort}};
     }
 };
@@ -175,14 +179,14 @@ struct ControllerGearedPID {
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
-    static inline Values<float, 1 + kStates> law(float position, float velocity, float position_target,
-            float velocity_target, float feedforward, float dt, float integral, float kp, float ki, float kd,
-            float integral_max, float gear, float const_effort) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+            V feedforward, V dt, V integral, V kp, V ki, V kd, V integral_max, V gear, V const_effort) {
         return geared_pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral, kp,
                 ki, kd, integral_max, gear, const_effort);
     }
-    static inline Values<float, kPrepared> prepare(float kp, float ki, float kd, float integral_max, float gear,
-            float const_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V gear, V const_effort) {
         return {{kp, ki, kd, integral_max, gear, const_effort}};
     }
 };
@@ -196,12 +200,12 @@ struct ClampingDCMotor {
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
-    static inline Values<float, 1 + kStates> law(float effort, float position, float velocity, float, float stall,
-            float speed_factor, float peak) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V stall, V speed_factor, V peak) {
         return {{dc_motor_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
-    static inline Values<float, kPrepared> prepare(float saturation_effort, float velocity_limit,
-            float max_motor_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V saturation_effort, V velocity_limit, V max_motor_effort) {
         return dc_motor_prepare(saturation_effort, velocity_limit, max_motor_effort);
     }
 };
@@ -215,12 +219,12 @@ struct ClampingDCMotorCutoff {
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
-    static inline Values<float, 1 + kStates> law(float effort, float position, float velocity, float, float stall,
-            float speed_factor, float peak) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V stall, V speed_factor, V peak) {
         return {{dc_motor_cutoff_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
-    static inline Values<float, kPrepared> prepare(float saturation_effort, float velocity_limit,
-            float max_motor_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V saturation_effort, V velocity_limit, V max_motor_effort) {
         return dc_motor_cutoff_prepare(saturation_effort, velocity_limit, max_motor_effort);
     }
 };
@@ -234,10 +238,12 @@ struct ClampingPositionBased {
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
-    static inline Values<float, 1 + kStates> law(float effort, float position, float velocity, float, float limit) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V limit) {
         return {{position_based_clamp(effort, position, velocity, limit)}};
     }
-    static inline Values<float, kPrepared> prepare() {
+    template <class V = float>
+    static inline Values<V, kPrepared> prepare() {
         return {{}};
     }
 };
@@ -251,11 +257,12 @@ struct ClampingMaxEffort {
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
-    static inline Values<float, 1 + kStates> law(float effort, float position, float velocity, float,
-            float max_effort) {
+    template <class V>
+    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V max_effort) {
         return {{max_effort_clamp(effort, position, velocity, max_effort)}};
     }
-    static inline Values<float, kPrepared> prepare(float max_effort) {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V max_effort) {
         return {{max_effort}};
     }
 };

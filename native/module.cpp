@@ -1,4 +1,5 @@
 // Names for Python, and nothing else.
+#include "bound_gradients.h"
 #include "bound_plan.h"
 #include "calls.h"
 #include "draws.h"
@@ -84,6 +85,15 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("variant", [](const BoundPlan& bound) { return bound.plan.variant(); })
         .def_property_readonly("layout", &BoundPlan::layout)
         .def_property_readonly("memory", &BoundPlan::memory);
+    py::class_<BoundNoted>(m, "Noted");
+    py::class_<BoundGradients>(m, "Gradients")
+        .def(py::init<int64_t, const std::string&, const std::vector<std::string>&, const std::vector<py::object>&,
+                      int64_t>(),
+             py::arg("elements"), py::arg("controller"), py::arg("limits"), py::arg("curves"), py::arg("depth"))
+        .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),
+             py::arg("state"), py::arg("lag"), py::arg("dt"))
+        .def("back", &BoundGradients::back, py::arg("noted"), py::arg("efforts"), py::arg("effort_index"),
+             py::arg("signals"), py::arg("indices"), py::arg("parameters"), py::arg("after"), py::arg("before"));
     py::class_<Calls>(m, "Calls", py::custom_type_setup(Calls::setup))
         .def(py::init<const std::vector<py::object>&, const std::vector<py::object>&, const std::vector<py::object>&,
                       const py::list&, bool, bool>(),

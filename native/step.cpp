@@ -17,6 +17,9 @@ namespace ACTUATORS_VARIANT {
 // in network.cpp
 void network_by_places(const Block& b, const NetworkUse& use, float* efforts);
 void evaluate(const Network& network, const NetworkRows& rows, float* columns);
+// in gradients.cpp
+void law_forward(bool controller, int law, const LawInBlock& block, int64_t size);
+void law_backward(bool controller, int law, const LawInBlock& block, int64_t size);
 
 // What a thread works in: arrays of one block.
 struct Scratch {
@@ -363,5 +366,7 @@ const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::prepare,
                                ACTUATORS_VARIANT::step_blocks,
                                ACTUATORS_VARIANT::stream,
-                               ACTUATORS_VARIANT::evaluate};
+                               ACTUATORS_VARIANT::evaluate,
+                               ACTUATORS_VARIANT::law_forward,
+                               ACTUATORS_VARIANT::law_backward};
 }

@@ -11,6 +11,8 @@
 
 namespace actuators {
 
+struct LawInBlock;
+
 // What is known of a law without calling it.
 struct LawFacts {
     const char* name;
@@ -38,6 +40,9 @@ struct Variant {
     void (*stream)(const float* const* inputs, int count, float* output, int64_t size);
     // evaluates a network on all rows; `columns` is memory for a block, `kBatch` numbers per column
     void (*evaluate)(const Network& network, const NetworkRows& rows, float* columns);
+    // the effort of a controller or a limit by its number for `size` elements, and back through it; see gradients.h
+    void (*law_forward)(bool controller, int law, const LawInBlock& block, int64_t size);
+    void (*law_backward)(bool controller, int law, const LawInBlock& block, int64_t size);
 };
 
 extern const Variant kBaseline;

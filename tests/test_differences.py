@@ -145,7 +145,10 @@ TESTED = {
         "NaN in a limit": (ACTUATOR, "limit_that_is_no_number_is_a_fault"),
         "lookup table": ("components/test_clamping_position_based.py", "table_is_given_once half_a_table_is_refused"),
         "`register_actuator_component`": ("pipeline/test_parse.py", "registering_twice_warns_and_builtins_stay"),
-        "`requires_grad=True`": (ACTUATOR, "gradients_are_refused"),
+        "`requires_grad=True`": (
+            "pipeline/test_gradients.py",
+            "gradients_are_newtons what_has_no_gradients_is_refused without_the_native_core_they_are_refused",
+        ),
         "`custom_inputs`": (
             GRU,
             "column_of_the_caller_agrees_with_the_oracle column_of_the_caller_has_to_be_there_and_fit",

@@ -49,7 +49,7 @@ OWNERS = {
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],
     "rich": ["commands", "training"],
-    "torch": ["networks.torch_network", "training"],
+    "torch": ["loops.torch_gradients", "networks.torch_network", "training"],
     "tyro": ["commands"],
     "tomli_w": ["motor_files.formats"],
     "viser": ["viewing.web"],

@@ -42,15 +42,15 @@ _COMPARISONS: dict[type, str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-# how tightly an expression holds together in C++: a name, a sign, a comparison, a conditional expression
-_ATOM, _SIGN, _COMPARISON, _LOGIC, _CHOICE = 9, 7, 4, 2, 1
+# how tightly an expression holds together in C++: a name, a sign, a comparison, a conjunction
+_ATOM, _SIGN, _COMPARISON, _LOGIC = 9, 7, 4, 2
 _NAN = "splat<V>(kNaN)"
 # names that a function, an argument or a variable cannot have on the other side
 _TAKEN = set(
     "V Values List auto bool break case catch char class const constexpr continue default delete do double else enum "
     "explicit export extern false finite float for friend goto if inline int long magnitude mutable namespace new "
-    "operator private protected public register return short signed sizeof splat static struct switch template this "
-    "throw true try typedef typename union unsigned using virtual void volatile while "
+    "operator pick private protected public register return short signed sizeof splat static struct switch template "
+    "this throw true try typedef typename union unsigned using virtual void volatile while "
     "kInfinity kMax kNaN negative".split()
 )
 
@@ -237,8 +237,8 @@ class _Body:
             if no.text == _NAN:
                 # by bits, see arithmetic.h
                 return Expression(f"nan_unless({test.text}, {yes.text})", _ATOM, test.reads | yes.reads)
-            text = f"{test.within(_COMPARISON)} ? {yes.within(_LOGIC)} : {no.within(_LOGIC)}"
-            return Expression(text, _CHOICE, test.reads | yes.reads | no.reads)
+            text = f"pick({test.text}, {yes.text}, {no.text})"
+            return Expression(text, _ATOM, test.reads | yes.reads | no.reads)
         if isinstance(node, ast.Call):
             return self._call(node)
         if isinstance(node, ast.Name | ast.Attribute):
@@ -424,10 +424,12 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",
-        *wrapped(f"    static inline Values<float, 1 + kStates> law({_floats(arguments)}) {{"),
+        "    template <class V>",
+        *wrapped(f"    static inline Values<V, 1 + kStates> law({_numbers(arguments)}) {{"),
         *wrapped(f"        return {_values(call, results)};"),
         "    }",
-        *wrapped(f"    static inline Values<float, kPrepared> prepare({_floats(component.PARAMETERS)}) {{"),
+        f"    template <class V{'' if component.PARAMETERS else ' = float'}>",
+        *wrapped(f"    static inline Values<V, kPrepared> prepare({_numbers(component.PARAMETERS)}) {{"),
         *wrapped(f"        return {prepare};"),
         "    }",
         "};",
@@ -454,8 +456,8 @@ def _values(call: str, results: int) -> str:
     return call if results > 1 else f"{{{{{call}}}}}"
 
 
-def _floats(names: Sequence[str]) -> str:
-    return ", ".join(f"float {name}".rstrip() for name in names)
+def _numbers(names: Sequence[str]) -> str:
+    return ", ".join(f"V {name}".rstrip() for name in names)
 
 
 def _place(function: Any) -> str:

@@ -507,7 +507,7 @@ def with_gradients() -> Any:
     [
         (lambda: whole("pd", 2), "'hip' has 2 joints: must have 3, one per robot"),
         (implicit, r"is implicit: must be explicit. Call set_effort_mode_explicit\(\)"),
-        (with_gradients, "requires_grad = True of this newton actuator"),
+        (with_gradients, "'hip' has requires_grad = True: must be stepped by itself"),
     ],
 )
 def test_whole_actuators_that_cannot_be_used_are_refused(host: ArraysHost, make: Callable[[], Any], said: str) -> None:

@@ -459,12 +459,6 @@ def test_state_whose_arrays_were_replaced_is_read_anew(rng: np.random.Generator)
     assert (control.joint_f.numpy() != once).any()
 
 
-def test_gradients_are_refused() -> None:
-    """Said plainly until they are there."""
-    with pytest.raises(NotImplementedError, match="requires_grad"):
-        Actuator(indices(range(N)), pd(), requires_grad=True)
-
-
 def test_agrees_with_newton(rng: np.random.Generator) -> None:
     """The same components, indices and signals over 200 steps, resets by mask included."""
     with quiet_warp():

@@ -185,7 +185,7 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
 using L = trial::ClampingHeat;
 static_assert(L::kParameters == 2 && L::kPrepared == 2 && L::kStates == 1 && L::kCurves == 1 && L::kArguments == 8);
 static_assert(L::kPrepares && L::kReads[0] && L::kReads[1] && !L::kReads[2]);
-float heat(float x) { return L::law(x, 0, 0, 1, x, L::prepare(x, 1).at[0], 1, x).at[1]; }
+float heat(float x) { return L::law(x, 0.f, 0.f, 1.f, x, L::prepare(x, 1.f).at[0], 1.f, x).at[1]; }
 """)
     command = [compiler(), f"-I{tmp_path}", *FLAGS, "-DACTUATORS_VARIANT=trial", "-fsyntax-only", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -80,12 +80,12 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     variant = ["-DACTUATORS_VARIANT=baseline", "-DACTUATORS_SYMBOL=kBaseline", '-DACTUATORS_NAME="baseline"']
 
     def build(file: str) -> str:
-        own = variant if file in ("step", "network") else [*includes, apart]
+        own = variant if file in ("step", "network", "gradients") else [*includes, apart]
         run([compiler, *FLAGS, *own, "-c", str(source / f"{file}.cpp"), "-o", str(folder / f"{file}.o")])
         return str(folder / f"{file}.o")
 
     with ThreadPoolExecutor() as pool:
-        objects = list(pool.map(build, ("step", "network", "plan", "module")))
+        objects = list(pool.map(build, ("step", "network", "gradients", "plan", "module")))
     run([compiler, "-shared", *objects, "-o", str(folder / "core.so"), "-lpthread"])
     spec = importlib.util.spec_from_file_location("core", folder / "core.so")
     assert spec is not None and spec.loader is not None

@@ -112,8 +112,6 @@ def parts_of(actuator: Any) -> tuple[Any, list[Any], Any] | None:
         raise ValueError(
             "the effort mode of this newton actuator is implicit: must be explicit. Call set_effort_mode_explicit()."
         )
-    if held.get("requires_grad"):
-        raise ValueError("requires_grad = True of this newton actuator: gradients come later. Make it without.")
     return held["drive"] if "drive" in held else held["controller"], list(held["clamping"]), held["delay"]
 
 

@@ -96,7 +96,7 @@ class Component:
                     array.zero_()
                 else:
                     require_mask(mask, len(array), array.device, name)
-                    wp.launch(clear_kernel, len(array), [mask, 1], [array], device=array.device)
+                    wp.launch(clear_kernel, len(array), [mask, 1], [array], device=array.device, record_tape=False)
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Take one array per parameter, in their order or by name; None means zero."""

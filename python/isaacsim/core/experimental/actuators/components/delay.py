@@ -130,6 +130,7 @@ class Delay(Component):
     """
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ("delay_steps",)
+    _requires_grad = False
 
     @dataclass
     class State(Component.State):
@@ -155,7 +156,9 @@ class Delay(Component):
                 return
             require_mask(mask, len(self.num_pushes), self.num_pushes.device)
             outputs = [*buffers, self.num_pushes]
-            wp.launch(_reset_kernel, self.buffer_pos.shape, [mask], outputs, device=self.num_pushes.device)
+            device, shape = self.num_pushes.device, self.buffer_pos.shape
+            # what was forgotten acts no more, which gradients know without a tape
+            wp.launch(_reset_kernel, shape, [mask], outputs, device=device, record_tape=False)
 
     def __init__(self, delay_steps: wp.array, max_delay: int) -> None:
         if isinstance(max_delay, bool) or not isinstance(max_delay, int | np.integer):
@@ -203,19 +206,15 @@ class Delay(Component):
         return resolved_scalars(DelayConfig, args)
 
     def finalize(self, device: Any, num_actuators: int, requires_grad: bool = False) -> None:
-        """Allocate the delayed commands.
-
-        Raises:
-            NotImplementedError: `requires_grad` is True.
-        """
-        if requires_grad:
-            raise NotImplementedError("requires_grad = True: gradients come later. Leave it out.")
+        """Allocate the delayed commands; with `requires_grad` states that are made have gradients."""
+        self._requires_grad = requires_grad
         self._delayed = [wp.zeros(num_actuators, dtype=wp.float32, device=device) for _ in range(3)]
 
     def state(self, num_actuators: int, device: Any) -> State:
         """Return a state that remembers nothing."""
         depth = self.buf_depth
-        buffers = [wp.zeros((depth, num_actuators), dtype=wp.float32, device=device) for _ in range(3)]
+        shape, grad = (depth, num_actuators), self._requires_grad
+        buffers = [wp.zeros(shape, dtype=wp.float32, device=device, requires_grad=grad) for _ in range(3)]
         pushes = wp.zeros(num_actuators, dtype=wp.int32, device=device)
         return self.State(*buffers, pushes, wp.full(1, depth - 1, dtype=wp.int32, device=device))
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
 from ..pipeline.step.binding import Columns
 from .actuated import Actuated, AnyMotors
 from .foreign import aligned, given_back, is_immutable, library, taken
+
+if TYPE_CHECKING:
+    from .torch_gradients import TorchGradients
 
 _NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
 # how many sets of arrays stay bound
@@ -46,9 +49,15 @@ class ActuatedArrays(Actuated):
             `joint_properties`, for they belong into the simulator.
         num_robots: Number of rows.
         device: Where the arrays are, as Warp names it.
+        requires_grad: Whether efforts of tensors that require gradients have them, by positions, velocities, targets,
+            feedforward and those parameters that `step` is given; on the CPU, with Torch. Gradients go back through
+            integrals and delays to the last `reset` or `detach`.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a network, a law or component of the
+            user's own, a GPU, or a package without its native core.
+        ModuleNotFoundError: `requires_grad` is True, and Torch is not installed.
 
     Example:
         >>> import numpy as np
@@ -67,8 +76,15 @@ class ActuatedArrays(Actuated):
         num_robots: int = 1,
         *,
         device: Any = "cpu",
+        requires_grad: bool = False,
     ) -> None:
         super().__init__(dof_names, motors, num_robots, device)
+        self._gradients: TorchGradients | None = None
+        if requires_grad:
+            # Torch is for those who want gradients of it
+            from .torch_gradients import TorchGradients
+
+            self._gradients = TorchGradients(self._assembly, len(self._names))
         self._shape = self._num_robots, len(self._names)
         self._nothing = self._zeros()
         self._own = self._zeros()
@@ -92,11 +108,13 @@ class ActuatedArrays(Actuated):
         qd_target: Any = None,
         feedforward: Any = None,
         out: Any = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> Any:
         """Compute the efforts of the coming physics step.
 
-        Tensors of Torch that require gradients are taken detached: gradients come later. On a GPU the work is queued on
-        Warp's stream, which waits for the default stream of other libraries and is waited for by it.
+        Tensors of Torch that require gradients are taken detached unless this was made with `requires_grad`. On a GPU
+        the work is queued on Warp's stream, which waits for the default stream of other libraries and is waited for by
+        it.
 
         Args:
             q: Positions [rad or m].
@@ -106,16 +124,23 @@ class ActuatedArrays(Actuated):
             qd_target: Velocity targets [rad/s or m/s]; None means 0.
             feedforward: Efforts that are passed through delay, controller and clamps [N·m or N]; None means 0.
             out: Where efforts go; columns without a motor are left as they are. None means an array of its own.
+            parameters: Tensors of Torch by name of a parameter, `kp` say, that all actuators with one of that name have
+                from now on, of a shape that `(robots, DOFs)` can be made of. For those made with `requires_grad`.
 
         Returns:
             The efforts [N·m or N], of the library and shape of `q`, on `device`, 0 where there is no motor: `out`, or
-            the same array in each step. For JAX, whose arrays nobody may write to, a new one each time.
+            the same array in each step. For JAX, whose arrays nobody may write to, and where there are gradients, a new
+            one each time.
 
         Raises:
-            ValueError: By name: an array has another shape, type, device or layout, `out` is one of JAX, or `dt` is not
-                a finite number > 0.
+            ValueError: By name: an array has another shape, type, device or layout, `out` is one of JAX or given where
+                there are gradients, a parameter does not fit, or `dt` is not a finite number > 0.
             RuntimeError: It was closed.
         """
+        if self._gradients is not None:
+            return self._step_back(self._gradients, (q, qd, q_target, qd_target, feedforward, out), dt, parameters)
+        if parameters is not None:
+            raise ValueError("parameters: must be given to actuators made with requires_grad = True. Make them so.")
         if (
             q is self._q
             and qd is self._qd
@@ -128,11 +153,31 @@ class ActuatedArrays(Actuated):
         ):
             self._assembly.step(dt)
             return self._result
-        self._require_step(dt)
-        bound = self._take((q, qd, q_target, qd_target, feedforward, out))
-        self._assembly.step(dt)
-        # what nobody may write to is made when it is written
-        return self._shaped(bound.efforts, q) if bound.result is None else bound.result
+        return self._step((q, qd, q_target, qd_target, feedforward, out), dt)
+
+    def detach(self) -> None:
+        """Let gradients go back no further than here: between two stretches of a long run, say."""
+        if self._gradients is not None:
+            self._gradients.forget()
+
+    def reset(self, *, indices: Any = None) -> None:
+        """Forget delays, integrals and faults.
+
+        Args:
+            indices: Robot indices or mask; None means all. A mask that is a Warp array on the GPU of the actuators
+                stays there: nothing waits for it.
+
+        Raises:
+            ValueError: An index is out of range.
+        """
+        super().reset(indices=indices)
+        if self._gradients is not None:
+            self._gradients.forget(None if indices is None else self._chosen(indices))
+
+    def restore_state(self, saved: Mapping[str, Any]) -> None:
+        """Take over what `save_state` returned; see `ActuatorSet.restore_state`. Gradients go back no further."""
+        super().restore_state(saved)
+        self.detach()
 
     def close(self) -> None:
         """Let go of the arrays, and of the components that were given: they keep their values."""
@@ -141,6 +186,39 @@ class ActuatedArrays(Actuated):
         super().close()
 
     # inside
+
+    def _step(self, given: tuple[Any, ...], dt: float) -> Any:
+        self._require_step(dt)
+        bound = self._take(given)
+        self._assembly.step(dt)
+        # what nobody may write to is made when it is written
+        return self._shaped(bound.efforts, given[0]) if bound.result is None else bound.result
+
+    def _step_back(
+        self, gradients: TorchGradients, given: tuple[Any, ...], dt: float, parameters: Mapping[str, Any] | None
+    ) -> Any:
+        """A step that Torch can go back through, if there is anything to go back to."""
+        self._require_step(dt)
+        named = gradients.set(parameters or {})
+        if not gradients.wants((*given[:5], *named.values())):
+            gradients.forget()
+            return self._step(given, dt)
+        if given[5] is not None:
+            raise ValueError(
+                "out: must not be given where there are gradients, for each step has its own. Leave it out."
+            )
+        if odd := [
+            name for name, one in zip(_NAMES, given, strict=True) if one is not None and library(one) != "torch"
+        ]:
+            raise ValueError(f"{odd[0]}: must be a tensor of Torch where there are gradients. Convert it.")
+        # looked at before anything is noted
+        bound = self._take(given)
+
+        def run() -> Any:
+            self._assembly.step(dt)
+            return bound.result
+
+        return gradients.step(given[:5], named, dt, run)
 
     def _take(self, given: tuple[Any, ...]) -> _Bound:
         """Read and write these arrays from now on."""

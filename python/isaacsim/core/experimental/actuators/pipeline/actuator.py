@@ -18,6 +18,7 @@ from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from .assign import assign_state
 from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
+from .gradients import OnTape, forget_gradients, tape_now, with_gradients
 from .step.binding import as_warp
 from .step.fault import Fault, fault_of
 
@@ -25,10 +26,11 @@ from .step.fault import Fault, fault_of
 class _Compiled:
     """What an actuator has compiled of its parts: its step, how it is called, and what the parts were."""
 
-    __slots__ = ("calls", "computed", "step", "told")
+    __slots__ = ("calls", "computed", "on_tape", "step", "told")
 
     def __init__(self) -> None:
         self.step: Any = None
+        self.on_tape: OnTape | None = None
         self.calls: Calls | None = None
         self.told: list[Contents] = []
         self.computed: Any = None
@@ -60,7 +62,9 @@ class Actuator:
         control_feedforward_attr: Name of the feedforward efforts [N·m or N]; None, or an absent array, means none.
         control_output_attr: Name of the efforts [N·m or N], which are added to.
         control_computed_output_attr: Name of an array that gets the efforts before the clamps, added to, or None.
-        requires_grad: Kept for compatibility; gradients come later, True is refused.
+        requires_grad: Whether a `wp.Tape` that records while it steps gets gradients of the efforts with respect to
+            positions, velocities, targets, feedforward, the parameters of its components and the state before the step:
+            of those arrays that have `grad`, as the states do that `state()` makes. See `pipeline/gradients.py`.
         label: What to call the actuator in messages; the prim path where there is one.
         dof_names: Names of the driven joints, for information.
         drive: The control law, instead of `controller`.
@@ -68,7 +72,8 @@ class Actuator:
     Raises:
         TypeError: Not exactly one of `controller` and `drive` is given.
         ValueError: Index arrays differ in shape.
-        NotImplementedError: `requires_grad` is True.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a network, a law or component of the
+            user's own, a GPU, or a package without its native core.
     """
 
     @dataclass(init=False)
@@ -107,6 +112,8 @@ class Actuator:
             for part in (self.delay_state, self.controller_state, *self.clamping_states):
                 if part is not None:
                     part.reset(mask)
+            if (tape := tape_now()) is not None:
+                forget_gradients(tape, (self.controller_state, *self.clamping_states), mask)
 
         def assign(self, other: Actuator.State) -> None:
             """Copy another state of the same actuator into this one, whose arrays stay those they are.
@@ -154,8 +161,6 @@ class Actuator:
                 f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
             )
         law: Any = drive if controller is None else controller
-        if requires_grad:
-            raise NotImplementedError("requires_grad = True: gradients come later. Leave it out.")
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
         for name, array in given.items():
             if array is not None and array.shape != indices.shape:
@@ -178,8 +183,8 @@ class Actuator:
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
-        if self.device.is_cuda and self.num_actuators:
-            # now, as the first step may be one that a graph captures
+        if self.num_actuators and (self.device.is_cuda or requires_grad):
+            # now, as the first step may be one that a graph captures, and what has no gradients is refused
             self.compiled()
 
     def __repr__(self) -> str:
@@ -246,13 +251,16 @@ class Actuator:
         if not self.is_stateful():
             return None
         stateful = self.controller.is_stateful()
-        return self.State(
+        state = self.State(
             delay_state=self.delay.state(self.num_actuators, self.device) if self.delay else None,
             controller_state=self.controller.state(self.num_actuators, self.device) if stateful else None,
             clamping_states=tuple(clamp.state(self.num_actuators, self.device) for clamp in self.clamping)
             if any(clamp.is_stateful() for clamp in self.clamping)
             else (),
         )
+        if self.requires_grad:
+            with_gradients(state)
+        return state
 
     def sim_state(self) -> Any:
         """Return an empty object with the attributes that `step` reads of a state, to be set to arrays."""
@@ -305,6 +313,8 @@ class Actuator:
                 step that is no number of seconds >= 0. Nothing has been written then.
         """
         compiled = self._compiled
+        if self.requires_grad and (tape := tape_now()) is not None and self.num_actuators:
+            return self._step_on_tape(tape, sim_state, sim_control, current_act_state, next_act_state, dt)
         if compiled.calls is not None and compiled.calls.again(
             sim_state, sim_control, current_act_state, next_act_state, dt
         ):
@@ -317,11 +327,28 @@ class Actuator:
         ):
             compiled.calls = Calls([self])
 
+    def _step_on_tape(
+        self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None
+    ) -> None:
+        """Step, and let the tape go back through it."""
+        self.require_states(now, after)
+        compiled = self._compiled
+        if compiled.calls is None or not compiled.calls.is_current():
+            compiled.calls = Calls([self])
+        on_tape = compiled.on_tape
+        assert on_tape is not None
+        binding, before, following, seconds = compiled.calls.bound(sim_state, sim_control, now, after, dt)
+        noted = on_tape.note(binding, before, seconds)
+        compiled.calls.step(sim_state, sim_control, now, after, dt)
+        on_tape.record(tape, noted, binding, before, following)
+
     def compiled(self) -> Any:
         """What steps this actuator, made anew when its parts have changed."""
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.told):
-            compiled.step = step_of(self, compiled.computed_of(self), compiled.step)
+            step = step_of(self, compiled.computed_of(self), compiled.step)
+            compiled.on_tape = OnTape(self.label or "actuator", step, self.device) if self.requires_grad else None
+            compiled.step = step
             compiled.told = contents_of(self)
         return compiled.step
 
@@ -353,4 +380,5 @@ def as_ours(actuator: Any) -> Actuator:
     law, clamping, delay = parts
     held = vars(actuator)
     names = [name for name in held if name.endswith(("_attr", "indices")) and not name.startswith("_")]
+    names += [name for name in ("requires_grad",) if name in held]
     return Actuator(controller=law, clamping=clamping, delay=delay, **{name: held[name] for name in names})

@@ -8,6 +8,7 @@ from typing import Any
 
 from .actuator import Actuator, as_ours
 from .calls import Calls, is_native
+from .gradients import tape_now
 from .step.fault import Fault
 
 
@@ -67,6 +68,10 @@ class ActuatorGroup:
         if not self._runs or not all(calls is None or calls.is_current() for _, calls in self._runs):
             self._split()
         now, after = self._states(current_states, next_states)
+        if tape_now() is not None and any(actuator.requires_grad for actuator in self.actuators):
+            for actuator, before, following in zip(self.actuators, now, after, strict=True):
+                actuator.step(sim_state, sim_control, before, following, dt)
+            return
         for mine, calls in self._runs:
             if calls is not None:
                 calls.step(sim_state, sim_control, now[mine], after[mine], dt)

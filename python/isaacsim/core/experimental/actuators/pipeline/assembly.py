@@ -195,6 +195,10 @@ class Assembly:
             actuator.indices.assign((rows + mine).ravel().astype(np.uint32))
             joint += len(actuator.dof_names)
 
+    def pour(self) -> None:
+        """Take in what was written into parameters; a step does so by itself."""
+        self._parameters.pour()
+
     def reset(self, robots: Sequence[int] | wp.array | None = None, *, new_joints: bool = False) -> None:
         """Forget state and faults of `robots`, all by default, and draw anew what is to be drawn at each reset.
 

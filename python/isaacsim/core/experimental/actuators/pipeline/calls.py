@@ -190,6 +190,18 @@ class Calls:
             step.step(seconds)
         return True
 
+    def bound(
+        self, sim_state: Any, sim_control: Any, now: Any, after: Any, dt: float | None
+    ) -> tuple[Indices, Any, Any, float]:
+        """Arrays, state before and after, and physics step of the next call, as the step of one actuator has them.
+
+        Raises:
+            ValueError: As `Actuator.step`.
+        """
+        seconds, bindings = self._seconds(dt), self._bind(sim_state, sim_control)
+        states = self._use(now, after) if self._stateful else ([None], [None])
+        return bindings[0], states[0][0], states[1][0], seconds
+
     def _seconds(self, dt: float | None) -> float:
         if dt is None:
             if self._timed:

@@ -74,6 +74,11 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
     parts: Any = (given.controller, list(given.clamping), given.delay) if own else newton.parts_of(given)
     if parts is None:
         return given
+    if getattr(given, "requires_grad", False):
+        raise ValueError(
+            f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "
+            "Make it without; ActuatedArrays takes requires_grad for all of its own."
+        )
     if len(given.indices) != num_robots:
         raise ValueError(
             f"actuator {dof_name!r} has {len(given.indices)} joints: must have {num_robots}, one per robot. Make one "

@@ -1,0 +1,165 @@
+// Gradients with the Python arrays that they read and add to, looked through at each call.
+#pragma once
+#include "bound_plan.h"
+#include "gradients.h"
+
+namespace actuators {
+
+class BoundGradients;
+
+// What was noted of a step. Its memory goes back to where it came from.
+class BoundNoted {
+  public:
+    BoundNoted(std::unique_ptr<Noted> given, std::shared_ptr<Gradients> owner)
+        : noted(std::move(given)), owner_(std::move(owner)) {}
+    ~BoundNoted() { owner_->let_go(*noted); }
+    BoundNoted(const BoundNoted&) = delete;
+    BoundNoted& operator=(const BoundNoted&) = delete;
+    bool is_of(const Gradients* owner) const { return owner_.get() == owner; }
+    const std::unique_ptr<Noted> noted;
+
+  private:
+    const std::shared_ptr<Gradients> owner_;
+};
+
+// A pipeline of one controller and limits over elements; `back` takes arrays in the order of `note`, None for those
+// that need no gradient.
+class BoundGradients {
+  public:
+    BoundGradients(int64_t elements, const std::string& controller, const std::vector<std::string>& limits,
+                   const std::vector<py::object>& curves, int64_t depth) {
+        std::vector<std::vector<float>> rows;
+        for (const py::object& one : curves) {
+            rows.emplace_back();
+            if (one.is_none()) continue;
+            const auto array = checked<float>("curve", one, {typed<float>("curve", one).shape(0), 3});
+            rows.back().assign(array.data(), array.data() + array.size());
+        }
+        if (depth < 0 || depth > (1 << 16)) refuse("depth", "0 without a delay, and at most 65536");
+        gradients_ = std::make_shared<Gradients>(elements, controller, limits, std::move(rows), depth);
+    }
+
+    std::unique_ptr<BoundNoted> note(const std::vector<py::object>& signals, const std::vector<py::object>& indices,
+                                     const std::vector<py::object>& parameters, const py::object& state,
+                                     const py::object& lag, float dt) const {
+        const Gradients& g = *gradients_;
+        if (signals.size() != kSignals || indices.size() != kSignals) refuse("signals", "five, each with its indices");
+        seen_.clear();
+        Scattered inputs[kSignals];
+        for (int s = 0; s < kSignals; ++s) inputs[s] = scattered("signal", signals[s], indices[s], false);
+        const std::vector<Scattered> given = flat("parameter", parameters, g.parameters(), false);
+        State kept;
+        if (g.states() || g.depth()) {
+            const auto& bound = state.cast<const BoundState&>();
+            if (bound.sizes != std::vector<int64_t>(g.states(), g.elements()))
+                refuse("states", "one number per element");
+            if (g.depth() && (bound.size != g.elements() || bound.state.depth != g.depth()))
+                refuse("ring", "of the depth of the delay");
+            kept = bound.state;
+        }
+        const int32_t* steps = nullptr;
+        int64_t stride = 1;
+        if (g.depth()) {
+            const Strided<int32_t> array("lag", lag);
+            if (array.size != g.elements()) refuse("lag", "one per element");
+            steps = array.data, stride = array.stride;
+        }
+        return std::make_unique<BoundNoted>(gradients_->note(inputs, given, kept, steps, stride, dt), gradients_);
+    }
+
+    // `efforts` are gradients of efforts and computed efforts; `after` and `before` those of three rings and the
+    // states.
+    void back(const BoundNoted& noted, const std::vector<py::object>& efforts, const py::object& effort_index,
+              const std::vector<py::object>& signals, const std::vector<py::object>& indices,
+              const std::vector<py::object>& parameters, const std::vector<py::object>& after,
+              const std::vector<py::object>& before) const {
+        const Gradients& g = *gradients_;
+        if (!noted.is_of(&g)) refuse("noted", "a step of these gradients");
+        if (efforts.size() != 2 || signals.size() != kSignals || indices.size() != kSignals)
+            refuse("gradients", "of efforts, computed efforts and five signals");
+        seen_.clear();
+        GradientArrays arrays;
+        arrays.efforts = scattered("gradient of efforts", efforts[0], effort_index, false);
+        arrays.computed = scattered("gradient of computed efforts", efforts[1], effort_index, false);
+        for (int s = 0; s < kSignals; ++s) arrays.signals[s] = scattered("gradient", signals[s], indices[s], true);
+        arrays.parameters = flat("gradient of a parameter", parameters, g.parameters(), true);
+        const size_t rings = g.depth() ? kCommands : 0;
+        for (const auto* all : {&after, &before}) {
+            if (all->size() != rings + g.states()) refuse("gradients of the state", "one per array of it");
+            const bool is_after = all == &after;
+            for (size_t c = 0; c < rings; ++c) {
+                const py::object& one = (*all)[c];
+                if (one.is_none()) continue;
+                auto array = typed<float>("gradient of a ring", one);
+                if (array.ndim() != 2 || array.shape(0) != g.depth() || array.shape(1) != g.elements() ||
+                    !array.writeable() || (g.elements() > 1 && array.strides(1) != sizeof(float)))
+                    refuse("gradient of a ring", "shaped as the ring, contiguous within a row");
+                (is_after ? arrays.rows_after : arrays.rows_before)[c] = static_cast<float*>(array.mutable_data());
+                (is_after ? arrays.pitch_after : arrays.pitch_before)[c] =
+                    g.depth() > 1 ? array.strides(0) / static_cast<py::ssize_t>(sizeof(float)) : 0;
+            }
+            (is_after ? arrays.states_after : arrays.states_before) =
+                flat("gradient of a state", {all->begin() + static_cast<std::ptrdiff_t>(rings), all->end()}, g.states(),
+                     true);
+        }
+        gradients_->back(*noted.noted, arrays);
+    }
+
+  private:
+    // An array that elements stand in where an index says, or one after the other without one.
+    Scattered scattered(const std::string& name, const py::object& given, const py::object& index, bool output) const {
+        Scattered found;
+        if (given.is_none()) return found;
+        const Strided<float> array(name, given, output);
+        found.data = array.data, found.stride = array.stride;
+        int64_t last = gradients_->elements() - 1;
+        if (!index.is_none()) {
+            const Seen& places = look_through(index);
+            last = places.largest;
+            // as they ascend one by one nothing has to be gathered
+            if (places.consecutive)
+                found.data += places.first * array.stride;
+            else
+                found.index = places.data, found.index_stride = places.stride;
+        }
+        if (last >= array.size)
+            refuse(name + " of " + std::to_string(array.size) + " numbers", "at least " + std::to_string(last + 1));
+        return found;
+    }
+
+    // Most arrays share their indices, which may have changed since the last call.
+    struct Seen {
+        PyObject* object;
+        const uint32_t* data;
+        int64_t stride, first, largest;
+        bool consecutive;
+    };
+    const Seen& look_through(const py::object& index) const {
+        for (const Seen& one : seen_)
+            if (one.object == index.ptr()) return one;
+        const Strided<uint32_t> places("indices", index);
+        if (places.size != gradients_->elements()) refuse("indices", "one per element");
+        uint32_t largest = 0, differ = 0;
+        const uint32_t first = places.data[0];
+        for (int64_t k = 0; k < places.size; ++k) {
+            const uint32_t at = places.data[k * places.stride];
+            largest = std::max(largest, at), differ |= (at - first) ^ static_cast<uint32_t>(k);
+        }
+        seen_.push_back({index.ptr(), places.data, places.stride, first, largest, !differ});
+        return seen_.back();
+    }
+
+    std::vector<Scattered> flat(const std::string& name, const std::vector<py::object>& given, int count,
+                                bool output) const {
+        if (static_cast<int>(given.size()) != count) refuse(name + "s", std::to_string(count));
+        std::vector<Scattered> all;
+        for (const py::object& one : given) all.push_back(scattered(name, one, py::none(), output));
+        return all;
+    }
+
+    std::shared_ptr<Gradients> gradients_;
+    // indices of this call
+    mutable std::vector<Seen> seen_;
+};
+
+}  // namespace actuators

@@ -1,0 +1,219 @@
+// Laws forward and backward over a block of elements, once per instruction set: the generated laws on vectors, and on
+// duals of vectors.
+#include <utility>
+
+#include "dual.h"
+#include "law_in_block.h"
+
+namespace ACTUATORS_VARIANT {
+
+using namespace actuators;
+
+namespace {
+
+// a dual is only as good as what the compiler knows of it
+#if defined(__GNUC__)
+#define EVERYTHING_INLINED __attribute__((flatten))
+#else
+#define EVERYTHING_INLINED
+#endif
+
+#if defined(__AVX512F__)
+constexpr int kLanes = 16;
+#elif defined(__AVX2__)
+constexpr int kLanes = 8;
+#else
+constexpr int kLanes = 4;
+#endif
+
+#if defined(__GNUC__)
+typedef float Lanes __attribute__((vector_size(kLanes * 4)));
+#else
+typedef float Lanes;
+#endif
+constexpr int kWidth = sizeof(Lanes) / sizeof(float);
+
+inline Lanes load(const float* from) {
+    Lanes lanes;
+    std::memcpy(&lanes, from, sizeof lanes);
+    return lanes;
+}
+inline void store(Lanes lanes, float* to) {
+    std::memcpy(to, &lanes, sizeof lanes);
+}
+inline void add(Lanes lanes, float* to) {
+    store(load(to) + lanes, to);
+}
+
+template <class Law, class... Laws>
+constexpr bool among(List<Laws...>) {
+    return (std::is_same_v<Law, Laws> || ...);
+}
+
+// How the arguments of a law lie: signals or effort, position and velocity; states; parameters.
+template <class Law>
+struct Shape {
+    static constexpr bool kController = among<Law>(Controllers{});
+    static constexpr int kGiven = kController ? kSignals : 3, kStates = kGiven, kParameters = kStates + Law::kStates,
+                         kInputs = kParameters + Law::kParameters;
+};
+
+// Value and slope of a curve.
+struct Bend {
+    Lanes value, slope;
+};
+inline Bend bend_at(Lanes position, const LawInBlock& b) {
+    Lanes point = splat<Lanes>(b.curve[0]), value = splat<Lanes>(b.curve[1]), slope{};
+    for (int64_t row = 0; row < b.curve_rows; ++row) {
+        const float* const numbers = b.curve + 3 * row;
+        const auto bend = curve_row<Lanes>(position, point, value, slope, splat<Lanes>(numbers[0]),
+                                           splat<Lanes>(numbers[1]), splat<Lanes>(numbers[2]));
+        point = bend.at[0], value = bend.at[1], slope = bend.at[2];
+    }
+    return {curve_value<Lanes>(position, point, value, slope), slope};
+}
+
+// The value of a law on numbers of any kind: `input` gives them by their place in `Shape`.
+template <class Law, class D, class Input, size_t... S, size_t... P, size_t... Q>
+inline auto value_of(const Input& input, const D& dt, const D& curve, std::index_sequence<S...>,
+                     std::index_sequence<P...>, std::index_sequence<Q...>) {
+    using At = Shape<Law>;
+    const auto prepared = Law::template prepare<D>(input(At::kParameters + static_cast<int>(P))...);
+    if constexpr (At::kController)
+        return Law::template law<D>(input(0), input(1), input(2), input(3), input(4), dt,
+                                    input(At::kStates + static_cast<int>(S))..., prepared.at[Q]...);
+    else if constexpr (Law::kCurves > 0)
+        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kStates + static_cast<int>(S))...,
+                                    prepared.at[Q]..., curve);
+    else
+        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kStates + static_cast<int>(S))...,
+                                    prepared.at[Q]...);
+}
+
+template <class Law, class D, class Input>
+inline auto value_of(const Input& input, const D& dt, const D& curve) {
+    return value_of<Law, D>(input, dt, curve, std::make_index_sequence<Law::kStates>{},
+                            std::make_index_sequence<Law::kParameters>{}, std::make_index_sequence<Law::kPrepared>{});
+}
+
+template <class Law>
+inline const float* input_array(const LawInBlock& b, int k) {
+    using At = Shape<Law>;
+    if (k >= At::kParameters) return b.parameters[k - At::kParameters];
+    if (k >= At::kStates) return b.states[k - At::kStates];
+    if (At::kController) return b.signals[k];
+    return k ? b.signals[k - 1] : b.given;
+}
+// Where a gradient by an input is added to.
+template <class Law>
+inline float* gradient_array(const LawInBlock& b, int k) {
+    using At = Shape<Law>;
+    if (k >= At::kParameters) return b.by_parameters[k - At::kParameters];
+    if (k >= At::kStates) return b.by_states[k - At::kStates];
+    if (At::kController) return b.by_signals[k];
+    return k ? b.by_signals[k - 1] : b.by_effort;
+}
+
+// Whether the inputs of a law are good: of a controller all signals, of a limit the effort.
+template <class Law>
+inline auto good_inputs(const LawInBlock& b, int64_t i) {
+    using At = Shape<Law>;
+    auto good = finite(load(input_array<Law>(b, 0) + i));
+    if constexpr (At::kController)
+        for (int k = 1; k < At::kGiven; ++k) good = good & finite(load(input_array<Law>(b, k) + i));
+    return good;
+}
+
+template <class Law>
+void forward(const LawInBlock& b, int64_t size) {
+    for (int64_t i = 0; i < size; i += kWidth) {
+        const auto input = [&](int k) { return load(input_array<Law>(b, k) + i); };
+        Lanes curve{};
+        if constexpr (Law::kCurves > 0) curve = bend_at(load(b.signals[kPosition] + i), b).value;
+        const auto found = value_of<Law, Lanes>(input, splat<Lanes>(b.dt), curve);
+        auto good = good_inputs<Law>(b, i) & finite(found.at[0]);
+        // of a controller, see `remember` in sweep.h
+        for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
+        store(nan_unless(good, found.at[0]), b.effort + i);
+    }
+}
+
+// What stands in a vector of elements before anything is written.
+template <class Law>
+struct Found {
+    Lanes inputs[Shape<Law>::kInputs], dt;
+    Bend bend{};
+};
+
+// The law with the derivative by its input K.
+template <class Law, int K>
+inline auto derive(const Found<Law>& in) {
+    const auto input = [&](int k) {
+        return k == K ? Dual<Lanes>{in.inputs[k], {splat<Lanes>(1.0f), false}} : Dual<Lanes>{in.inputs[k]};
+    };
+    const Dual<Lanes> curve{in.bend.value, K == 1 ? Derivative<Lanes>{in.bend.slope, false} : Derivative<Lanes>{}};
+    return value_of<Law, Dual<Lanes>>(input, Dual<Lanes>{in.dt}, curve);
+}
+
+template <class Law, size_t... K>
+EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_sequence<K...>) {
+    using At = Shape<Law>;
+    const float* const from[] = {input_array<Law>(b, K)...};
+    float* const to[] = {gradient_array<Law>(b, K)...};
+    for (int64_t i = 0; i < size; i += kWidth) {
+        Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
+        if constexpr (Law::kCurves > 0) in.bend = bend_at(in.inputs[1], b);
+        const auto values = derive<Law, -1>(in);
+        auto good = good_inputs<Law>(b, i) & finite(values.at[0].value);
+        for (int s = 0; s < Law::kStates; ++s) good = good & finite(values.at[1 + s].value);
+        const Lanes by_effort = load(b.by_effort + i);
+        Lanes by_state[Law::kStates + 1];
+        for (int s = 0; s < Law::kStates; ++s) by_state[s] = load(b.by_states[s] + i);
+        const auto gradient = [&](const auto& found) {
+            Derivative<Lanes> sum = found.at[0].d * by_effort;
+            for (int s = 0; s < Law::kStates; ++s) sum = sum + found.at[1 + s].d * by_state[s];
+            return pick(good, sum, Derivative<Lanes>{});
+        };
+        const Derivative<Lanes> found[] = {gradient(derive<Law, static_cast<int>(K)>(in))...};
+        const auto leave = [&](int k) {
+            if (k >= At::kStates && k < At::kParameters)
+                // a state that was not written is the one before
+                store(pick(good, found[k].by, by_state[k - At::kStates]), to[k] + i);
+            else if (!At::kController && k == 0)
+                store(found[k].by, to[k] + i);
+            else if (!found[k].zero)
+                add(found[k].by, to[k] + i);
+        };
+        (leave(static_cast<int>(K)), ...);
+    }
+}
+
+template <class Law>
+void backward(const LawInBlock& b, int64_t size) {
+    backward<Law>(b, size, std::make_index_sequence<Shape<Law>::kInputs>{});
+}
+
+using Run = void (*)(const LawInBlock&, int64_t);
+
+template <class... Laws>
+Run forward_of(List<Laws...>, int law) {
+    static constexpr Run all[] = {forward<Laws>...};
+    return all[law];
+}
+template <class... Laws>
+Run backward_of(List<Laws...>, int law) {
+    static constexpr Run all[] = {backward<Laws>...};
+    return all[law];
+}
+
+}  // namespace
+
+void law_forward(bool controller, int law, const LawInBlock& block, int64_t size) {
+    (controller ? forward_of(Controllers{}, law) : forward_of(Clamps{}, law))(block, size);
+}
+
+void law_backward(bool controller, int law, const LawInBlock& block, int64_t size) {
+    (controller ? backward_of(Controllers{}, law) : backward_of(Clamps{}, law))(block, size);
+}
+
+}  // namespace ACTUATORS_VARIANT

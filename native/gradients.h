@@ -1,0 +1,364 @@
+// Gradients of the efforts of one actuator: what a step read is noted, and the chain rule goes back from the last limit
+// to the controller, the delay and the signals. The laws are those of the step, on duals; see dual.h.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "law_in_block.h"
+#include "plan.h"
+
+namespace actuators {
+
+// An array, null for none, and where elements stand in it: where an index says, or one after the other without one.
+struct Scattered {
+    float* data = nullptr;
+    int64_t stride = 1;
+    const uint32_t* index = nullptr;
+    int64_t index_stride = 1;
+    bool contiguous() const { return !index && stride == 1; }
+    float& operator[](int64_t k) const { return data[(index ? index[k * index_stride] : k) * stride]; }
+
+    void read(int64_t first, int64_t count, float* to) const {
+        if (!data)
+            std::fill_n(to, count, 0.0f);
+        else if (contiguous())
+            std::copy_n(data + first, count, to);
+        else if (stride == 1 && index_stride == 1)
+            for (int64_t k = 0; k < count; ++k) to[k] = data[index[first + k]];
+        else
+            for (int64_t k = 0; k < count; ++k) to[k] = (*this)[first + k];
+    }
+    // element by element where there is an index: it may come twice
+    void add(const float* from, int64_t first, int64_t count) const {
+        if (!data) return;
+        float* const to = data + first;
+        if (contiguous())
+            for (int64_t k = 0; k < count; ++k) to[k] += from[k];
+        else
+            for (int64_t k = 0; k < count; ++k) (*this)[first + k] += from[k];
+    }
+    void clear(int64_t first, int64_t count) const {
+        if (!data) return;
+        if (contiguous())
+            std::fill_n(data + first, count, 0.0f);
+        else
+            for (int64_t k = 0; k < count; ++k) (*this)[first + k] = 0.0f;
+    }
+};
+
+// What the backward pass needs of a step.
+struct Noted {
+    // signals with the commands that acted, NaN for those of a joint whose commands of the step were not finite; states
+    Aligned<float> numbers;
+    // parameters, shared by steps that had the same
+    std::shared_ptr<const std::vector<float>> parameters;
+    float dt = 0;
+    // ---- delay
+    int64_t newest = 0;
+    // row of the ring that each command came from, -1 for that of the step
+    std::vector<int32_t> from;
+    // rows that held a command, kFresh where the first one filled the ring, kEmpty where it was not good
+    std::vector<int32_t> held;
+    bool full = true;
+    // which commands of the step were finite, a bit each; none where all were
+    std::vector<uint8_t> finite;
+};
+constexpr int32_t kFresh = 0, kEmpty = -1;
+
+// Gradients in, which are read, and those that are added to.
+struct GradientArrays {
+    Scattered efforts, computed;
+    // of positions, velocities and the commands of the step
+    Scattered signals[kSignals];
+    std::vector<Scattered> parameters;
+    // of the state after the step, taken and set to zero, and of the one before it
+    std::vector<Scattered> states_after, states_before;
+    float *rows_after[kCommands] = {}, *rows_before[kCommands] = {};
+    int64_t pitch_after[kCommands] = {}, pitch_before[kCommands] = {};
+};
+
+class Gradients {
+  public:
+    struct Law {
+        int number = 0, parameters = 0, states = 0;
+        std::vector<float> curve;
+    };
+
+    // `limits` has a curve, maybe empty, for each law.
+    Gradients(int64_t elements, const std::string& controller, const std::vector<std::string>& limits,
+              std::vector<std::vector<float>> curves, int64_t depth)
+        : elements_(elements), pitch_((elements + 15) / 16 * 16), depth_(depth) {
+        if (elements < 1) refuse("elements", "at least 1");
+        if (limits.size() != curves.size()) refuse("curves", "one per limit");
+        laws_.push_back(law(controller, true, {}));
+        for (size_t k = 0; k < limits.size(); ++k) laws_.push_back(law(limits[k], false, std::move(curves[k])));
+        for (const Law& one : laws_) parameters_ += one.parameters, states_ += one.states;
+    }
+
+    int64_t elements() const { return elements_; }
+    int64_t depth() const { return depth_; }
+    int parameters() const { return parameters_; }
+    int states() const { return states_; }
+
+    // Before a step: note what it is about to read. The ring is that of `state`, if there is a delay.
+    std::unique_ptr<Noted> note(const Scattered (&signals)[kSignals], const std::vector<Scattered>& parameters,
+                                const State& state, const int32_t* lag, int64_t lag_stride, float dt);
+    // Add gradients, given those of efforts and of the state after the step.
+    void back(const Noted& noted, const GradientArrays& arrays);
+    // A note that is no longer needed leaves its memory to the next one.
+    void let_go(Noted& noted) {
+        const std::lock_guard<std::mutex> lock(guard_);
+        if (pool_.size() < kPooled) pool_.push_back(std::move(noted.numbers));
+    }
+
+  private:
+    static constexpr size_t kPooled = 64;
+    Law law(const std::string& name, bool controller, std::vector<float> curve) const;
+    void note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const;
+    void back_delay(const Noted& noted, const GradientArrays& arrays, int64_t first, int64_t count,
+                    float* const* by_command) const;
+    void back_ring(const Noted& noted, const GradientArrays& arrays, int c, int64_t k, float& by_command) const;
+    float* signal(const Noted& noted, int s) const { return noted.numbers.data() + s * pitch_; }
+    float* state(const Noted& noted, int s) const { return noted.numbers.data() + (kSignals + s) * pitch_; }
+    int64_t row_of(int64_t newest, int64_t lag) const { return (newest + 1 - lag + depth_) % depth_; }
+
+    const int64_t elements_, pitch_, depth_;
+    const Variant& variant_ = choose_variant();
+    std::vector<Law> laws_;
+    int parameters_ = 0, states_ = 0;
+    std::mutex guard_;
+    std::vector<Aligned<float>> pool_;
+    std::shared_ptr<const std::vector<float>> last_;
+};
+
+inline Gradients::Law Gradients::law(const std::string& name, bool controller, std::vector<float> curve) const {
+    const std::vector<LawFacts> known = variant_.laws(controller);
+    for (size_t number = 0; number < known.size(); ++number) {
+        if (name != known[number].name) continue;
+        if (curve.size() % 3 || curve.empty() == static_cast<bool>(known[number].curves))
+            refuse("curve of " + name, "rows of point, value and slope where it has a curve");
+        return {static_cast<int>(number), known[number].parameters, known[number].states, std::move(curve)};
+    }
+    refuse("law = " + name, "one of the core's");
+}
+
+// ---- forward
+
+inline std::unique_ptr<Noted> Gradients::note(const Scattered (&signals)[kSignals],
+                                              const std::vector<Scattered>& parameters, const State& state,
+                                              const int32_t* lag, int64_t lag_stride, float dt) {
+    auto noted = std::make_unique<Noted>();
+    noted->dt = dt;
+    {
+        const std::lock_guard<std::mutex> lock(guard_);
+        if (!pool_.empty()) noted->numbers = std::move(pool_.back()), pool_.pop_back();
+    }
+    if (!noted->numbers.size()) noted->numbers = Aligned<float>((kSignals + states_) * pitch_);
+    for (int s = 0; s < kSignals; ++s) signals[s].read(0, elements_, signal(*noted, s));
+    for (int s = 0; s < states_; ++s) std::copy_n(state.laws[s], elements_, this->state(*noted, s));
+    // most steps have the parameters of the one before
+    bool same = last_ != nullptr;
+    for (size_t p = 0; p < parameters.size() && same; ++p) {
+        const float* const before = last_->data() + p * pitch_;
+        if (parameters[p].contiguous())
+            same = !std::memcmp(before, parameters[p].data, elements_ * sizeof(float));
+        else
+            for (int64_t k = 0; k < elements_ && same; ++k) same = before[k] == parameters[p][k];
+    }
+    if (!same) {
+        auto copy = std::make_shared<std::vector<float>>(parameters.size() * pitch_);
+        for (size_t p = 0; p < parameters.size(); ++p) parameters[p].read(0, elements_, copy->data() + p * pitch_);
+        last_ = std::move(copy);
+    }
+    noted->parameters = last_;
+    if (lag) note_delay(*noted, state, lag, lag_stride);
+    return noted;
+}
+
+inline void Gradients::note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const {
+    float* now[kCommands];
+    for (int c = 0; c < kCommands; ++c) now[c] = signal(noted, kPositionTarget + c);
+    noted.newest = (*state.write_idx % depth_ + depth_) % depth_;
+    noted.from.resize(elements_);
+    const int32_t depth = static_cast<int32_t>(depth_);
+    int32_t differ = 0, bad = 0;
+    for (int64_t k = 0; k < elements_; ++k) differ |= state.pushes[k] ^ depth;
+    for (int c = 0; c < kCommands; ++c)
+        for (int64_t k = 0; k < elements_; ++k) bad |= !(std::fabs(now[c][k]) <= std::numeric_limits<float>::max());
+    if (bad) noted.finite.resize(elements_);
+    noted.full = !differ;
+    if (differ) noted.held.resize(elements_);
+    const int32_t newest = static_cast<int32_t>(noted.newest);
+    for (int64_t k = 0; k < elements_; ++k) {
+        const int32_t steps = std::clamp(lag[k * lag_stride], 0, depth), row = newest + 1 - steps;
+        noted.from[k] = !steps ? -1 : row < 0 ? row + depth : row;
+    }
+    if (!bad && !differ) {
+        // the usual case
+        for (int c = 0; c < kCommands; ++c)
+            for (int64_t k = 0; k < elements_; ++k)
+                if (noted.from[k] >= 0) now[c][k] = state.rows[c][noted.from[k] * state.pitch + k];
+        return;
+    }
+    for (int64_t k = 0; k < elements_; ++k) {
+        uint8_t finite = 0;
+        for (int c = 0; c < kCommands; ++c) finite |= std::isfinite(now[c][k]) << c;
+        const int32_t pushes = std::clamp(state.pushes[k], 0, depth);
+        const int32_t held = pushes ? pushes : finite == 7 ? kFresh : kEmpty;
+        if (bad) noted.finite[k] = finite;
+        if (differ) noted.held[k] = held;
+        const int64_t steps = std::min(std::clamp(lag[k * lag_stride], 0, depth), std::max(held, 0));
+        for (int c = 0; c < kCommands; ++c) {
+            if (steps) now[c][k] = state.rows[c][row_of(noted.newest, steps) * state.pitch + k];
+            if (finite != 7) now[c][k] = std::numeric_limits<float>::quiet_NaN();
+        }
+    }
+}
+
+// ---- backward
+
+// A gradient in the ring after the step goes to where its number came from; so does that of the command that acted,
+// which becomes that of the step's command.
+inline void Gradients::back_ring(const Noted& noted, const GradientArrays& arrays, int c, int64_t k,
+                                 float& by_command) const {
+    const auto after = [&](int64_t row) -> float* {
+        return arrays.rows_after[c] ? arrays.rows_after[c] + row * arrays.pitch_after[c] + k : nullptr;
+    };
+    const auto before = [&](int64_t row, float gradient) {
+        if (arrays.rows_before[c]) arrays.rows_before[c][row * arrays.pitch_before[c] + k] += gradient;
+    };
+    const int64_t written = row_of(noted.newest, 0);
+    std::vector<float> rows(depth_);
+    for (int64_t row = 0; row < depth_; ++row)
+        if (float* const gradient = after(row)) rows[row] = *gradient, *gradient = 0.0f;
+    const int32_t held = noted.held[k];
+    const float pushed = rows[written];
+    rows[written] = 0.0f;
+    float now = 0.0f;
+    if (noted.finite.empty() || noted.finite[k] >> c & 1)
+        now += pushed;
+    else if (held != kEmpty)
+        rows[noted.newest] += pushed;
+    (noted.from[k] < 0 ? now : rows[noted.from[k]]) += by_command;
+    by_command = now;
+    // rows older than those that held a command have got the oldest of these, or the step's
+    for (int64_t lag = 1; lag <= depth_; ++lag) {
+        const int64_t row = row_of(noted.newest, lag);
+        if (held == kFresh)
+            by_command += rows[row];
+        else if (held > 0)
+            before(row_of(noted.newest, std::min<int64_t>(lag, held)), rows[row]);
+    }
+}
+
+// All commands of a block, most often with a ring that is full.
+inline void Gradients::back_delay(const Noted& noted, const GradientArrays& arrays, int64_t first, int64_t count,
+                                  float* const* by_commands) const {
+    const int64_t written = row_of(noted.newest, 0);
+    const int32_t* const from = noted.from.data() + first;
+    const uint8_t* const finite = noted.finite.empty() ? nullptr : noted.finite.data() + first;
+    for (int c = 0; c < kCommands; ++c) {
+        float* const by_command = by_commands[c];
+        if (!noted.full) {
+            for (int64_t k = 0; k < count; ++k) back_ring(noted, arrays, c, first + k, by_command[k]);
+            continue;
+        }
+        float* const after = arrays.rows_after[c] ? arrays.rows_after[c] + first : nullptr;
+        float* const before = arrays.rows_before[c] ? arrays.rows_before[c] + first : nullptr;
+        const int64_t pitch_after = arrays.pitch_after[c], pitch_before = arrays.pitch_before[c];
+        float pushed[kGradientBlock] = {};
+        for (int64_t row = 0; row < depth_ && after; ++row) {
+            float* const gradient = after + row * pitch_after;
+            if (row == written)
+                std::copy_n(gradient, count, pushed);
+            else if (after == before)
+                continue;
+            else if (before)
+                for (int64_t k = 0; k < count; ++k) before[row * pitch_before + k] += gradient[k];
+            std::fill_n(gradient, count, 0.0f);
+        }
+        for (int64_t k = 0; k < count; ++k) {
+            float now = pushed[k];
+            if (finite && !(finite[k] >> c & 1)) {
+                // the command before it was held
+                if (before) before[noted.newest * pitch_before + k] += now;
+                now = 0.0f;
+            }
+            if (from[k] < 0)
+                now += by_command[k];
+            else if (before)
+                before[from[k] * pitch_before + k] += by_command[k];
+            by_command[k] = now;
+        }
+    }
+}
+
+inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
+    const size_t stages = laws_.size();
+    constexpr int64_t kSize = kGradientBlock;
+    // efforts after each law; gradients of the effort, the signals, the parameters and the states
+    Aligned<float> memory((stages + 1 + kSignals + parameters_ + states_) * kSize);
+    float* const efforts = memory.data();
+    float* const by_effort = efforts + stages * kSize;
+    float* const by_numbers = by_effort + kSize;
+    const auto number_at = [&](int k) { return by_numbers + k * kSize; };
+    for (int64_t first = 0; first < elements_; first += kSize) {
+        const int64_t count = std::min(kSize, elements_ - first), whole = (count + 15) / 16 * 16;
+        std::fill_n(by_numbers, (kSignals + parameters_ + states_) * kSize, 0.0f);
+        std::vector<LawInBlock> in(stages);
+        int parameter = 0, state = 0;
+        for (size_t n = 0; n < stages; ++n) {
+            LawInBlock& one = in[n];
+            one.dt = noted.dt;
+            one.effort = efforts + n * kSize;
+            one.given = n ? efforts + (n - 1) * kSize : nullptr;
+            one.by_effort = by_effort;
+            one.curve = laws_[n].curve.data();
+            one.curve_rows = static_cast<int64_t>(laws_[n].curve.size() / 3);
+            for (int s = 0; s < kSignals; ++s)
+                one.signals[s] = signal(noted, s) + first, one.by_signals[s] = number_at(s);
+            for (int k = 0; k < laws_[n].parameters; ++k, ++parameter) {
+                one.parameters[k] = noted.parameters->data() + parameter * pitch_ + first;
+                one.by_parameters[k] = number_at(kSignals + parameter);
+            }
+            for (int k = 0; k < laws_[n].states; ++k, ++state) {
+                one.states[k] = this->state(noted, state) + first;
+                one.by_states[k] = number_at(kSignals + parameters_ + state);
+                arrays.states_after[state].read(first, count, one.by_states[k]);
+                arrays.states_after[state].clear(first, count);
+            }
+            variant_.law_forward(n == 0, laws_[n].number, one, whole);
+        }
+        // an effort that is not finite was set to zero
+        const float* const last = efforts + (stages - 1) * kSize;
+        float by_computed[kSize] = {};
+        arrays.efforts.read(first, count, by_effort);
+        arrays.computed.read(first, count, by_computed);
+        for (int64_t k = 0; k < count; ++k) {
+            const bool good = std::fabs(last[k]) <= std::numeric_limits<float>::max();
+            by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
+        }
+        std::fill(by_effort + count, by_effort + whole, 0.0f);
+        for (size_t n = stages; n-- > 0;) {
+            if (!n)
+                for (int64_t k = 0; k < count; ++k) by_effort[k] += by_computed[k];
+            variant_.law_backward(n == 0, laws_[n].number, in[n], whole);
+        }
+        if (!noted.from.empty()) {
+            float* by_commands[kCommands];
+            for (int c = 0; c < kCommands; ++c) by_commands[c] = number_at(kPositionTarget + c);
+            back_delay(noted, arrays, first, count, by_commands);
+        }
+        for (int s = 0; s < kSignals; ++s) arrays.signals[s].add(number_at(s), first, count);
+        for (int k = 0; k < parameters_; ++k) arrays.parameters[k].add(number_at(kSignals + k), first, count);
+        for (int k = 0; k < states_; ++k)
+            arrays.states_before[k].add(number_at(kSignals + parameters_ + k), first, count);
+    }
+}
+
+}  // namespace actuators

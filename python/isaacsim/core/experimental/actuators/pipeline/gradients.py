@@ -1,0 +1,248 @@
+"""Gradients of an `Actuator` on a `wp.Tape`: each step notes what it read, and goes back by the chain rule in the core.
+
+    gradient of            goes to
+    efforts, computed      they are added to, so it stays where it is, and goes through limits and law to all below
+    state after the step   is taken: added to that of the state before, and zero from then on
+    command that acted     the row of the delay's ring it came from, and from there to the target that was set then
+
+What was read is copied at the step, so that arrays may be overwritten before `Tape.backward`. An array without `grad`
+gets none. At a kink the gradient is that of the branch the law takes; a joint with a fault has none for that step. A
+tape that meets a state for the first time finds no gradient in it, whatever a tape before has left there.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .. import native
+from ..components.curve import prepare_curve
+from .plan import Placed, Plan, Row
+from .step.binding import Indices, as_numpy
+from .step.native import NativeStep
+from .step.state import StepState
+
+# how many views of gradients are kept
+_KEPT = 256
+
+
+def tape_now() -> wp.Tape | None:
+    """The tape that records what is launched now."""
+    # Warp has no public name for it
+    internals: Any = wp
+    return internals._src.context.runtime.tape
+
+
+def refuse(what: str, why: str) -> None:
+    """Raise the one error of what has no gradients.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise NotImplementedError(
+        f"{what}: requires_grad = True: {why}. Leave it out, or keep to laws of this package on the CPU."
+    )
+
+
+def require_gradients(label: str, step: Any, device: Any) -> None:
+    """Refuse what has no gradients.
+
+    Args:
+        label: What the error calls it.
+        step: What steps the plan.
+        device: Warp device.
+
+    Raises:
+        NotImplementedError: It is on a GPU, the core was not built, or something computes by code of its own.
+    """
+    if not device.is_cpu:
+        refuse(label, f"gradients must be on the CPU, and it is on {device}")
+    if native.core is None:
+        refuse(label, "gradients must have the native core, which was not built")
+    if not isinstance(step, NativeStep):
+        refuse(label, "a law of one's own, or an array computation, has no gradients")
+    if step.plan.networks:
+        refuse(label, "a network has no gradients")
+
+
+class Pipeline:
+    """The gradients of an actuator: slots with one controller, the same limits and maybe a delay.
+
+    Args:
+        plan: Their plan.
+        slots: Which slots.
+    """
+
+    def __init__(self, plan: Plan, slots: Sequence[int]) -> None:
+        self._plan, self._slots, first = plan, list(slots), slots[0]
+        law = plan.controllers[plan.controller_kind[first]]
+        limits = [limit for limit in plan.limits if limit.used[first]]
+        self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS]
+        self.rows += [pair for limit in limits for pair in limit.rows.items()]
+        """Parameters, those of the controller first."""
+        self.depth = plan.depth if plan.delayed[first] else 0
+        self.count = plan.num_robots * len(slots)
+        curves = [
+            next((prepare_curve(points, values) for points, values, served in limit.curves if served[first]), None)
+            for limit in limits
+        ]
+        names = [limit.clamp.__name__ for limit in limits]
+        self.core = native.core.Gradients(self.count, law.__name__, names, curves, self.depth)
+
+    def values(self) -> list[np.ndarray]:
+        """The parameters as they stand, each `(count,)`."""
+        return [self.values_of(row) for _, row in self.rows]
+
+    def values_of(self, row: Row) -> np.ndarray:
+        """The values of one of them, or of the lag."""
+        if row.live is not None:
+            return as_numpy(row.live).reshape(-1)
+        values = np.tile(row.shared, (self._plan.num_robots, 1)) if row.own is None else row.own
+        return values[:, self._slots].ravel()
+
+    def places(self, having: np.ndarray) -> np.ndarray:
+        """Where robots times slots stand in an array over those slots that have something."""
+        mine = np.searchsorted(np.flatnonzero(having), self._slots)
+        return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
+
+    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, np.ndarray]]:
+        """What its laws remember: number of the law, number in its `STATE`, and places in that array."""
+        limits = {limit for _, limit in placed.limits}
+        for number, one in enumerate(self._plan.stateful):
+            if one.limit in limits or (one.limit is None and one.law is placed.controller):
+                for k in range(len(one.law.STATE)):
+                    yield number, k, self.places(one.used)
+
+
+@dataclass(eq=False)
+class _Bound:
+    """The arrays of a binding: themselves, for their gradients, and as NumPy has them."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    values: list[Any]
+    indices: list[Any]
+
+
+class OnTape:
+    """Steps of one actuator with their gradients.
+
+    Args:
+        label: What errors call it.
+        step: What steps it.
+        device: Warp device.
+
+    Raises:
+        NotImplementedError: It has no gradients.
+    """
+
+    def __init__(self, label: str, step: Any, device: Any) -> None:
+        require_gradients(label, step, device)
+        self._step: NativeStep = step
+        self._pipeline = Pipeline(step.plan, [0])
+        # of gradients by identity, which it keeps alive
+        self._views: dict[int, tuple[Any, np.ndarray]] = {}
+        self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()
+
+    def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
+        """Copy what the step is about to read."""
+        bound, pipeline = self._of(binding), self._pipeline
+        state = None if now is None else self._step.as_bound(now)
+        lag = pipeline.values_of(self._step.plan.lag) if pipeline.depth else None
+        return pipeline.core.note(bound.values[:5], bound.indices[:5], pipeline.values(), state, lag, seconds)
+
+    def record(
+        self, tape: wp.Tape, noted: Any, binding: Indices, now: StepState | None, after: StepState | None
+    ) -> None:
+        """Let the tape go back through the step that was noted."""
+        bound, pipeline = self._of(binding), self._pipeline
+        parameters = [row.live for _, row in pipeline.rows]
+        befores, afters = _remembered(now, pipeline), _remembered(after, pipeline)
+        for array in (*befores, *afters):
+            if _has_gradient(array) and array not in tape.gradients:
+                array.grad.zero_()
+        arrays = (*bound.inputs, *bound.outputs, *parameters, *befores, *afters)
+
+        def back() -> None:
+            pipeline.core.back(
+                noted,
+                self._gradients(bound.outputs),
+                bound.indices[5],
+                self._gradients(bound.inputs),
+                bound.indices[:5],
+                self._gradients(parameters),
+                self._gradients(afters),
+                self._gradients(befores),
+            )
+
+        tape.record_func(back, [array for array in arrays if _has_gradient(array)])
+
+    def _gradients(self, arrays: Sequence[Any]) -> list[Any]:
+        """The gradients of arrays as NumPy has them, None without one."""
+        found = []
+        for array in arrays:
+            gradient = array.grad if isinstance(array, wp.array) else None
+            if gradient is None:
+                found.append(None)
+                continue
+            known = self._views.get(id(gradient))
+            if known is None:
+                if len(self._views) > _KEPT:
+                    self._views.clear()
+                known = self._views[id(gradient)] = gradient, gradient.numpy()
+            found.append(known[1])
+        return found
+
+    def _of(self, binding: Indices) -> _Bound:
+        bound = self._bound.get(binding)
+        if bound is None:
+            values, indices = binding.as_numpy()
+            bound = _Bound(list(binding.inputs), [binding.efforts, binding.computed], values, indices)
+            self._bound[binding] = bound
+        return bound
+
+
+def with_gradients(state: Any) -> None:
+    """Give the arrays of a state, and of the states in it, gradients."""
+    for value in vars(state).values():
+        if isinstance(value, wp.array):
+            value.requires_grad = value.dtype is wp.float32
+        elif isinstance(value, tuple | list):
+            for one in value:
+                if one is not None:
+                    with_gradients(one)
+        elif hasattr(value, "__dict__"):
+            with_gradients(value)
+
+
+def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:
+    """Let the tape go back no further than here in what the laws remember, where the mask is true; of all without one.
+
+    What a delay remembers says itself that it was forgotten.
+    """
+    chosen: Any = slice(None) if mask is None else mask.numpy().copy()
+    arrays = [one for state in states if state is not None for one in vars(state).values() if _has_gradient(one)]
+
+    def back() -> None:
+        for array in arrays:
+            array.grad.numpy()[chosen] = 0.0
+
+    if arrays:
+        tape.record_func(back, arrays)
+
+
+def _remembered(state: StepState | None, pipeline: Pipeline) -> list[Any]:
+    """The arrays of a state that have gradients: the ring's, then those of the laws."""
+    if state is None:
+        return []
+    ring = [state.buffer_pos, state.buffer_vel, state.buffer_act] if pipeline.depth else []
+    return ring + [array for law in state.laws for array in law]
+
+
+def _has_gradient(array: Any) -> bool:
+    return isinstance(array, wp.array) and array.grad is not None

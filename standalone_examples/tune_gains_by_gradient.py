@@ -1,0 +1,81 @@
+"""Find the gains of a joint by gradient descent, through the motor and a pendulum written here as one Warp kernel.
+
+./python.sh standalone_examples/tune_gains_by_gradient.py [--plot out.png]
+"""
+
+import argparse
+
+import isaacsim.core.experimental.actuators as ea
+import matplotlib.pyplot as plt
+import numpy as np
+import warp as wp
+
+wp.config.quiet = True
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--plot", default="tune_gains_by_gradient.png", help="where the picture goes")
+DT, STEPS, ROUNDS, TARGET = 1 / 60, 90, 25, 1.0  # step [s], steps of a try, tries, angle to hold [rad]
+
+
+@wp.kernel
+def swing(
+    q: wp.array[float], qd: wp.array[float], effort: wp.array[float], q_next: wp.array[float], qd_next: wp.array[float]
+):
+    """A pendulum of 1 kg on 0.5 m with a little friction: speed first, then angle."""
+    i = wp.tid()
+    qd_next[i] = qd[i] + DT * (effort[i] - 0.05 * qd[i] - 4.905 * wp.sin(q[i])) / 0.25
+    q_next[i] = q[i] + DT * qd_next[i]
+
+
+@wp.kernel
+def miss(q: wp.array[float], wanted: float, effort: wp.array[float], loss: wp.array[float]):
+    """How far the angle is from where it should be, and a little for the effort."""
+    i = wp.tid()
+    wp.atomic_add(loss, 0, DT * ((q[i] - wanted) * (q[i] - wanted) + 1e-4 * effort[i] * effort[i]))
+
+
+def array(value=0.0):
+    """One number with a gradient."""
+    return wp.full(1, value, dtype=float, device="cpu", requires_grad=True)
+
+
+# docs: begin motor
+gains = {"kp": array(8.0), "ki": array(1.0), "kd": array(0.2)}
+law = ea.ControllerPID(**gains, integral_max=array(10.0), const_effort=array())
+delay = ea.Delay(wp.full(1, 2, dtype=int, device="cpu"), 2)
+here = wp.zeros(1, dtype=wp.uint32, device="cpu")
+motor = ea.Actuator(here, law, delay, [ea.ClampingMaxEffort(array(12.0))], requires_grad=True)
+# docs: end motor
+
+
+def attempt(tape):
+    """Swing up once; return the loss and the angles."""
+    angles, speeds = ([array() for _ in range(STEPS + 1)] for _ in range(2))
+    target, rest, loss, state = array(TARGET), array(), array(), motor.state()
+    with tape:
+        for k in range(STEPS):
+            control = {"joint_target_q": target, "joint_target_qd": rest, "joint_f": (effort := array())}
+            motor.step({"joint_q": angles[k], "joint_qd": speeds[k]}, control, state, state, DT)
+            wp.launch(swing, 1, [angles[k], speeds[k], effort], [angles[k + 1], speeds[k + 1]], device="cpu")
+            wp.launch(miss, 1, [angles[k + 1], TARGET, effort], [loss], device="cpu")
+    return loss, [angle.numpy()[0] for angle in angles]
+
+
+losses, tries = [], []
+for number in range(1, ROUNDS + 1):
+    loss, angles = attempt(tape := wp.Tape())
+    tape.backward(loss)
+    losses, tries = [*losses, float(loss.numpy()[0])], [*tries, angles]
+    for gain in gains.values():  # each downhill, by steps that get shorter
+        gain.fill_(gain.numpy()[0] * np.exp(-0.3 * 0.92**number * np.sign(gain.grad.numpy()[0])))
+    tape.zero()
+    if number % 5 == 1 or number == ROUNDS:
+        print(f"try {number:3}: loss {losses[-1]:.4f}; next", *(f"{n} {g.numpy()[0]:.2f}" for n, g in gains.items()))
+for number in (0, 3, 7, ROUNDS - 1):
+    plt.plot(DT * np.arange(STEPS + 1), tries[number], label=f"try {number + 1}, loss {losses[number]:.3f}")
+plt.axhline(TARGET, color="k", linewidth=0.5)
+plt.gca().set(xlabel="time [s]", ylabel="angle [rad]", title="Gains by gradient descent, through motor and pendulum")
+plt.legend()
+plt.savefig(picture := parser.parse_args().plot, dpi=120)
+good = losses[-1] < 0.5 * losses[0] and abs(tries[-1][-1] - TARGET) < 0.05
+print(f"{'ok' if good else 'FAILED'}: loss {losses[0]:.3f} to {losses[-1]:.3f}, {tries[-1][-1]:.3f} rad; see {picture}")
+raise SystemExit(0 if good else 1)

@@ -1,0 +1,191 @@
+"""Gradients of actuators on tensors: those of Torch's own float64, through integrals, delays and limits."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    native,
+)
+
+pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
+NAMES, ROBOTS, DT, STEPS = ["hip", "free", "knee", "ankle"], 3, 0.02, 6
+MOTORS: dict[str, Any] = {
+    "hip|ankle": [
+        PIDControlConfig(kp=20.0, ki=30.0, kd=1.0, integral_max=0.04),
+        MaxEffortClampingConfig(18.0),
+        DelayConfig(delay_steps=2),
+    ],
+    "knee": [PDControlConfig(kp=10.0, kd=1.0), DCMotorClampingConfig(9.0, 5.0, 9.0)],
+}
+
+
+@pytest.fixture
+def torch() -> Any:
+    """Torch, where it is."""
+    return pytest.importorskip("torch")
+
+
+def leg(**more: Any) -> ActuatedArrays:
+    return ActuatedArrays(NAMES, MOTORS, ROBOTS, requires_grad=True, **more)
+
+
+def restated(torch: Any, signals: list[list[Any]], gains: dict[str, Any]) -> list[Any]:
+    """The same motors in Torch, float64."""
+
+    def within(value: Any, lower: Any, upper: Any) -> Any:
+        return torch.minimum(torch.maximum(value, lower), upper)
+
+    found, integral = [], torch.zeros(ROBOTS, len(NAMES), dtype=torch.float64)
+    pid = torch.tensor([True, False, False, True])
+    for k, (q, qd, _, _, _) in enumerate(signals):
+        commands = [signals[k][2:], signals[max(k - 2, 0)][2:]]
+        target, velocity, feedforward = (torch.where(pid, late, now) for now, late in zip(*commands, strict=True))
+        integral = within(integral + (target - q) * DT, *(torch.full_like(q, sign * 0.04) for sign in (-1, 1)))
+        effort = feedforward + gains["kp"] * (target - q) + gains["kd"] * (velocity - qd)
+        effort = torch.where(pid, effort + gains["ki"] * integral, effort)
+        limited = within(effort, -gains["max_effort"], gains["max_effort"])
+        nine = torch.full_like(q, 9.0)
+        motor = within(effort, torch.maximum(9 * (-1 - qd / 5), -nine), torch.minimum(9 * (1 - qd / 5), nine))
+        driven = torch.tensor([True, False, True, True])
+        found.append(torch.where(driven, torch.where(pid, limited, motor), torch.zeros_like(q)))
+    return found
+
+
+def numbers() -> tuple[list[list[np.ndarray]], dict[str, np.ndarray], np.ndarray]:
+    """Signals of each step, gains, and weights of the efforts."""
+    rng = np.random.default_rng(5)
+
+    def draw() -> np.ndarray:
+        return rng.normal(size=(ROBOTS, len(NAMES))).astype(np.float32)
+
+    signals = [[draw() for _ in range(5)] for _ in range(STEPS)]
+    gains = {"kp": 15 + draw(), "kd": 1 + 0.1 * draw(), "ki": 20 + draw(), "max_effort": 18 + draw()}
+    return signals, gains, rng.normal(size=(STEPS, ROBOTS, len(NAMES))).astype(np.float32)
+
+
+def leaves(torch: Any, dtype: Any) -> tuple[list[list[Any]], dict[str, Any], Any]:
+    signals, gains, weights = numbers()
+
+    def leaf(values: np.ndarray) -> Any:
+        return torch.tensor(values, dtype=dtype, requires_grad=True)
+
+    named = {name: leaf(values) for name, values in gains.items()}
+    return [[leaf(one) for one in step] for step in signals], named, torch.tensor(weights, dtype=dtype)
+
+
+def rolled_out(actuated: ActuatedArrays, signals: list[list[Any]], gains: dict[str, Any]) -> list[Any]:
+    return [
+        actuated.step(q, qd, target, DT, qd_target=velocity, feedforward=forward, parameters=gains)
+        for q, qd, target, velocity, forward in signals
+    ]
+
+
+def test_gradients_are_those_of_torch(torch: Any) -> None:
+    """Over more steps than the delay is long, with limits that act; twice, with a reset in between."""
+    exact, exact_gains, weights = leaves(torch, torch.float64)
+    expected = restated(torch, exact, exact_gains)
+    torch.stack(expected).mul(weights).sum().backward()
+    actuated = leg()
+    for _ in range(2):
+        signals, gains, weights = leaves(torch, torch.float32)
+        efforts = rolled_out(actuated, signals, gains)
+        torch.stack(efforts).mul(weights).sum().backward()
+        for one, right in zip(efforts, expected, strict=True):
+            torch.testing.assert_close(one.double(), right, atol=1e-4, rtol=1e-5)
+        pairs = [(a, b) for mine, his in zip(signals, exact, strict=True) for a, b in zip(mine, his, strict=True)]
+        pairs += [(gains[name], exact_gains[name]) for name in gains]
+        for mine, right in pairs:
+            torch.testing.assert_close(mine.grad.double(), right.grad, atol=1e-3, rtol=1e-4)
+        assert all(one.grad.any() for one in gains.values())
+        actuated.reset()
+
+
+def test_efforts_are_those_of_plain_arrays(torch: Any) -> None:
+    """To the bit, and without gradients where none are asked for."""
+    signals, _, _ = numbers()
+    plain, differentiable = ActuatedArrays(NAMES, MOTORS, ROBOTS), leg()
+    for q, qd, target, velocity, forward in signals:
+        expected = plain.step(q, qd, target, DT, qd_target=velocity, feedforward=forward)
+        given = [torch.from_numpy(one) for one in (q, qd, target)]
+        more = {"qd_target": torch.from_numpy(velocity), "feedforward": torch.from_numpy(forward)}
+        given[2].requires_grad_()
+        efforts = differentiable.step(*given, DT, **more)
+        np.testing.assert_array_equal(efforts.detach().numpy(), expected)
+        assert efforts.requires_grad
+    differentiable.detach()
+    assert not differentiable.step(given[0], given[1], given[2].detach(), DT).requires_grad
+    with torch.no_grad():
+        assert not differentiable.step(*given, DT).requires_grad
+
+
+def test_optimiser_finds_a_gain(torch: Any) -> None:
+    """A number for all joints, of a shape that is spread."""
+    actuated = ActuatedArrays(["hip"], {"hip": [PDControlConfig(1.0, 0.0)]}, 2, requires_grad=True)
+    kp = torch.tensor(1.0, requires_grad=True)
+    optimiser = torch.optim.Adam([kp], lr=0.5)
+    zero, target = torch.zeros(2, 1), torch.ones(2, 1)
+    for _ in range(200):
+        optimiser.zero_grad()
+        (actuated.step(zero, zero, target, DT, parameters={"kp": kp}) - 7).square().sum().backward()
+        optimiser.step()
+    assert abs(kp.item() - 7) < 0.05
+
+
+def test_reset_of_some_robots_ends_theirs(torch: Any) -> None:
+    """What the others remember still has gradients; `detach` and a restored state end all of them."""
+    for ended in (None, [1], "all", "restored"):
+        actuated = leg()
+        q = torch.full((ROBOTS, len(NAMES)), 0.01, requires_grad=True)
+        zero = torch.zeros(ROBOTS, len(NAMES))
+        actuated.step(q, zero, zero, DT)
+        if ended == [1]:
+            actuated.reset(indices=[1])
+        elif ended == "all":
+            actuated.detach()
+        elif ended == "restored":
+            actuated.restore_state(actuated.save_state())
+        other = q.detach().clone().requires_grad_()
+        actuated.step(other, zero, zero, DT)[:, 0].sum().backward()
+        if ended in ("all", "restored"):
+            assert q.grad is None
+        else:
+            assert (q.grad[:, 0] != 0).tolist() == [True, ended is None, True]
+
+
+def test_what_does_not_fit_is_refused(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By name, and nothing is stepped."""
+    actuated, zero = leg(), torch.zeros(ROBOTS, len(NAMES))
+    some = zero.clone().requires_grad_()
+    with pytest.raises(ValueError, match=r"parameter 'kq': must be one of \['kp'"):
+        actuated.step(zero, zero, some, DT, parameters={"kq": zero})
+    with pytest.raises(ValueError, match=r"parameter 'kp' has shape \(5,\): must be one that \(3, 4\)"):
+        actuated.step(zero, zero, some, DT, parameters={"kp": torch.ones(5)})
+    with pytest.raises(ValueError, match=r"parameter 'kp' = .*: must be a tensor of float32"):
+        actuated.step(zero, zero, some, DT, parameters={"kp": np.ones(4)})
+    with pytest.raises(ValueError, match="out: must not be given"):
+        actuated.step(zero, zero, some, DT, out=torch.zeros(ROBOTS, len(NAMES)))
+    with pytest.raises(ValueError, match="qd: must be a tensor of Torch"):
+        actuated.step(zero, zero.numpy(), some, DT)
+    with pytest.raises(ValueError, match="parameters: must be given to actuators made with requires_grad"):
+        ActuatedArrays(NAMES, MOTORS, ROBOTS).step(zero, zero, zero, DT, parameters={"kp": some})
+    monkeypatch.setattr(native, "core", None)
+    with pytest.raises(NotImplementedError, match="native core, which was not built"):
+        leg()
+
+
+def test_without_torch_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only where gradients are asked for."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    ActuatedArrays(NAMES, MOTORS, ROBOTS)
+    with pytest.raises(ModuleNotFoundError, match="torch"):
+        leg()
