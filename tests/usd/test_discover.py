@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
+    MAX_TABLE_ROWS,
     DelayConfig,
     ForeignConfig,
     MaxEffortClampingConfig,
@@ -594,6 +595,14 @@ PRIMS = {
             schemas=(PD, TABLE),
         ),
         "newton:lookupPositions[1] = 2.0 comes after 3.0: must not decrease",
+    ),
+    "table of too many rows": (
+        actuator(
+            f"float[] newton:lookupPositions = {[0] * (MAX_TABLE_ROWS + 1)}",
+            "float[] newton:lookupEfforts = [1]",
+            schemas=(PD, TABLE),
+        ),
+        "must be numbers, each finite in single precision, 100000 of them at most",
     ),
     "table with nan": (
         actuator("float[] newton:lookupPositions = [0]", "float[] newton:lookupEfforts = [nan]", schemas=(PD, TABLE)),

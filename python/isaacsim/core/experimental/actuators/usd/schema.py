@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from pxr import Sdf, Usd
@@ -200,7 +201,8 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
 
 def _shown(value: Any) -> str:
     """The value in one line of bounded length; arrays as lists."""
-    plain = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    # more elements than fit are not looked at
+    plain = list(islice(value, 121)) if isinstance(value, Iterable) and not isinstance(value, str) else value
     text = " ".join(line.strip() for line in repr(plain).splitlines())
     return text if len(text) <= 120 else f"{text[:120]}…"
 
