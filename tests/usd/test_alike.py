@@ -17,6 +17,14 @@ def test_nearest_of_several_is_meant(name: str) -> None:
         assert nearest(near, KNOWN) == name
 
 
+def test_name_in_look_alike_letters_is_known() -> None:
+    """All that can be, of two scripts."""
+    cyrillic = str.maketrans("eoPCAIacpty", "\u0435\u043e\u0420\u0421\u0410\u0406\u0430\u0441\u0440\u0442\u0443")
+    greek = str.maketrans("oNPAIatu", "\u03bf\u039d\u03a1\u0391\u0399\u03b1\u03c4\u03c5")
+    for name in KNOWN:
+        assert nearest(name.translate(cyrillic), KNOWN) == nearest(name.translate(greek), KNOWN) == name
+
+
 @pytest.mark.parametrize("name", ["", "API", "NewtonAPI", "ControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000])
 def test_far_name_means_none(name: str) -> None:
     """Nor does one of another language."""

@@ -7,6 +7,12 @@ from collections.abc import Iterable
 
 # so many letters may differ; the ending `API` may be missing besides
 _MOST = 2.5
+# Cyrillic and Greek letters, and what they are taken for
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u0501\u051d\u04bb\u043a\u043c\u0442\u043d\u0432\u0475"
+    "\u03b1\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+    "aeopcxyijsdwhkmthbv" + "aenikmnoptux",
+)
 # names from strangers may be longer than any
 _LONGEST = 200
 
@@ -39,9 +45,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def _plain(name: str) -> str:
-    """Without case, accents, other widths and invisible signs."""
+    """Without case, accents, other widths, invisible signs and letters that look like Latin ones."""
     signs = unicodedata.normalize("NFKD", name)
-    return "".join(sign for sign in signs if unicodedata.category(sign)[0] not in "CMZ").casefold()
+    return (
+        "".join(sign for sign in signs if unicodedata.category(sign)[0] not in "CMZ").casefold().translate(_LOOK_ALIKES)
+    )
 
 
 def _distance(name: str, known: str) -> float:
