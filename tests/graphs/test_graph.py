@@ -15,6 +15,7 @@ from isaacsim.core.experimental.actuators.graphs import (
     load_graphs,
     register_node_type,
 )
+from isaacsim.core.experimental.actuators.graphs.graph import MAX_RUNS
 from isaacsim.core.experimental.actuators.omnigraph.ogn_types import ExecutionAttributeState
 
 RECORD, PURE = "test.Record", "test.Pure"
@@ -103,6 +104,36 @@ def test_long_chain_runs(runs: Runs) -> None:
     chain = [record("N0", "T.outputs:tick"), *(record(f"N{i}", f"N{i - 1}.outputs:execOut") for i in range(1, 1500))]
     evaluate(node("T", TICK), *chain)
     assert len(runs) == 1500
+
+
+def doubling(count: int) -> str:
+    """Sequences, each of which pulses the next twice."""
+    ends = [wire("uint inputs:execIn", f"S{i}.outputs:a", f"S{i}.outputs:b") for i in range(count - 1)]
+    return "".join(node(f"S{i}", SEQUENCE, end) for i, end in enumerate([pulse("T.outputs:tick"), *ends]))
+
+
+def test_pulses_that_double_end_in_one_error() -> None:
+    """Forty nodes would run 2⁴⁰ times; ten run as often as they double."""
+    loaded(node("T", TICK), doubling(10)).evaluate()
+    made = loaded(node("T", TICK), doubling(40))
+    for _ in range(2):
+        with pytest.raises(GraphError, match=rf"^<{GRAPH}>: nodes run more than {MAX_RUNS} times in one evaluation"):
+            made.evaluate()
+
+
+def test_pure_nodes_count_among_the_runs(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound is that of an evaluation, each of which may go as far."""
+    monkeypatch.setattr("isaacsim.core.experimental.actuators.graphs.graph.MAX_RUNS", 3)
+    value = wire("token inputs:value", "P.outputs:value")
+    made = loaded(node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value))
+    made.evaluate()
+    made.evaluate()
+    assert names(runs) == "PAPA"
+    made = loaded(
+        node("T", TICK), node("P", PURE), record("A", "T.outputs:tick", value), record("B", "A.outputs:execOut")
+    )
+    with pytest.raises(GraphError, match=f"the last <{GRAPH}/B>"):
+        made.evaluate()
 
 
 # data

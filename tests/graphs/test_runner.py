@@ -234,3 +234,23 @@ def test_error_in_automatic_steps_stops_the_run(monkeypatch: pytest.MonkeyPatch)
             runner.run(1)
         runner.run(4)
         assert "stopped stepping on ZeroDivisionError" in runner.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/World/((((.*)*)*)*)*Q", "can take years to try"),
+        ("/World/" + "(" * 4000 + ")" * 4000, "must be a regular expression"),
+        ("/World" * 5000, "has 30000 characters, must have at most 10000"),
+    ],
+)
+def test_hostile_robot_path_is_an_error_of_its_node(path: str, said: str) -> None:
+    """It is neither tried for ever nor too deep for Python, and the graph goes on."""
+    robot = f"custom string inputs:robotPath = '{path}'"
+    with simulation(graph(node("T", TICK) + node("M", ACTUATORS, pulse("T.outputs:tick"), robot))) as sim:
+        with GraphRunner(sim) as runner:
+            sim.play()
+            runner.run(8)
+            (message,) = runner.errors
+    assert message.startswith(f"<{GRAPH}/M>: Articulation Actuators failed with ValueError: articulation path '/World")
+    assert said in message and "RecursionError" not in message

@@ -87,7 +87,7 @@ def test_paths_select_robots(host: ArraysHost, paths: str | list[str], expected:
         ("/Robot_", "matches none"),
         ("/Robot_1/knee", "matches none"),
         (["/Robot_0", "/Nobody"], "'/Nobody' matches none"),
-        ("/Robot_[", "no regular expression"),
+        ("/Robot_[", "must be a regular expression"),
         ([], "articulation paths are empty"),
     ],
 )

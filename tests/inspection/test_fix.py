@@ -70,6 +70,19 @@ def test_overlay_keeps_the_units_of_the_stage(tmp_path: Path) -> None:
     assert math.isclose(stage.GetPrimAtPath(OF_SHOULDER).GetAttribute("newton:maxEffort").Get(), 40.0, rel_tol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "applied", ["newtonActuatorDelayAPI", "NewtonActuatorDelay\u200bAPI", "N\u0435wtonActuatorDelay"]
+)
+def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str) -> None:
+    """By the one that is meant, whatever signs it is written with."""
+    file, overlay = edited(tmp_path, schema(OF_SHOULDER, applied)), tmp_path / "fixed.usda"
+    fixed, left = fix(file, overlay)
+    assert ([finding.rule for finding in fixed], left) == (["without-effect"], [])
+    stage = Usd.Stage.Open(str(overlay))
+    schemas = stage.GetPrimAtPath(OF_SHOULDER).GetPrimTypeInfo().GetAppliedAPISchemas()
+    assert applied not in schemas and "NewtonActuatorDelayAPI" in schemas
+
+
 def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:
     """A file that is in order, or of which all would be a guess."""
     file, overlay = edited(tmp_path, number(OF_SHOULDER, "newton:kd", 0.0)), tmp_path / "fixed.usda"

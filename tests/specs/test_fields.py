@@ -9,14 +9,17 @@ import math
 import re
 from array import array
 from collections import deque
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
+    MAX_TABLE_ROWS,
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
@@ -260,3 +263,14 @@ def test_config_is_mutable():
     config = PDControlConfig(1.0, 2.0)
     config.kp = 7.0
     assert dataclasses.astuple(config) == (7.0, 2.0, 0.0)
+
+
+@pytest.mark.parametrize("kind", [list, np.array, tuple])
+def test_table_has_a_largest_size(kind: Callable[[list[float]], Any]) -> None:
+    """A file must not take memory by the gigabyte; the last size that is allowed is taken."""
+    rows = kind([0.0] * MAX_TABLE_ROWS)
+    assert len(PositionBasedClampingConfig(rows, rows).lookup_efforts) == MAX_TABLE_ROWS
+    more = kind([0.0] * (MAX_TABLE_ROWS + 1))
+    with pytest.raises(ValueError, match="100000 of them at most") as caught:
+        PositionBasedClampingConfig(more, more)
+    assert len(str(caught.value)) < 1000

@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
+    MAX_TABLE_ROWS,
     DelayConfig,
     ForeignConfig,
     MaxEffortClampingConfig,
@@ -222,12 +223,41 @@ def test_strongest_opinion_wins():
     assert spec(stacked(override("float newton:kp = 6"), weak)).controller == PDControlConfig(6.0, 1.0)
 
 
-@pytest.mark.parametrize("strong", ["default", "samples"])
-def test_default_value_beside_time_samples_is_read(strong):
-    """Read the default value where a layer adds time samples."""
-    default, samples = "float newton:kp = 5", "float newton:kp.timeSamples = {\n0: 9,\n}"
-    over, base = (default, samples) if strong == "default" else (samples, default)
-    assert spec(stacked(override(over), layer(world(robot(actuator(base)))))).controller.kp == 5.0
+SAMPLES = "float newton:kp.timeSamples = {\n0: 9,\n}"
+
+
+def test_default_value_over_time_samples_is_read():
+    """Read the default value of a layer that hides time samples of a weaker one, without a word."""
+    weak = layer(world(robot(actuator(SAMPLES))))
+    assert spec(stacked(override("float newton:kp = 5"), weak)).controller.kp == 5.0
+
+
+SPLINE = "double newton:kp.spline = {\n1: 9,\n}"
+
+
+@pytest.mark.parametrize("row", [SAMPLES, SPLINE])
+@pytest.mark.parametrize("stronger", [True, False])
+def test_values_over_time_beside_a_default_value_are_named(row, stronger):
+    """Read the default value where the same or a stronger layer has values over time, and say so."""
+    default = f"{row.split()[0]} newton:kp = 5"
+    weak = layer(world(robot(actuator(default, *([] if stronger else [row])))))
+    stage = stacked(override(row if stronger else ""), weak)
+    with pytest.warns(UserWarning) as caught:
+        assert spec(stage).controller.kp == 5.0
+    (warning,) = (str(each.message) for each in caught)
+    assert warning.startswith(
+        f"<{ACT}>.newton:kp (layer robot.usda) has time samples or a spline beside its default value"
+    )
+    assert warning.endswith("Remove what is over time.")
+
+
+def test_values_over_time_that_nobody_reads_are_named_once():
+    """Say that the property has no effect, and no more."""
+    rows = ["float newton:ki = 5", "float newton:ki.timeSamples = {\n0: 9,\n}"]
+    with pytest.warns(UserWarning) as caught:
+        specs(stage_of(actuator(*rows)))
+    (warning,) = (str(each.message) for each in caught)
+    assert "no schema applied here has it" in warning and "\n" not in warning
 
 
 def test_several_targets_make_one_spec():
@@ -566,6 +596,14 @@ PRIMS = {
         ),
         "newton:lookupPositions[1] = 2.0 comes after 3.0: must not decrease",
     ),
+    "table of too many rows": (
+        actuator(
+            f"float[] newton:lookupPositions = {[0] * (MAX_TABLE_ROWS + 1)}",
+            "float[] newton:lookupEfforts = [1]",
+            schemas=(PD, TABLE),
+        ),
+        "must be numbers, each finite in single precision, 100000 of them at most",
+    ),
     "table with nan": (
         actuator("float[] newton:lookupPositions = [0]", "float[] newton:lookupEfforts = [nan]", schemas=(PD, TABLE)),
         "newton:lookupEfforts = [nan] (layer robot.usda): must be numbers, each finite and >= 0",
@@ -635,7 +673,14 @@ def test_cut_connection_falls_back():
     assert spec(stage).controller.kp == 0.0
 
 
-@pytest.mark.parametrize("schema", ["PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        *("PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"),
+        *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PDControlAPI", "NewtonThing"),
+        *("\u0430\u043a\u0442\u0443\u0430\u0442\u043e\u0440" * 2, "N" * 10_000),
+    ],
+)
 def test_foreign_schema_is_ignored(schema):
     """Ignore applied schemas of other families."""
     assert spec(stage_of(actuator(schemas=(PD, schema)))) == spec(stage_of(actuator(schemas=(PD,))))
@@ -792,6 +837,44 @@ def test_unknown_schema_leaves_the_actuator_usable(schema_name, says):
         found = spec(stage)
     assert says in str(warned[0].message) and "own drives" not in str(warned[0].message) and len(warned) == 1
     assert isinstance(found.controller, PDControlConfig) and not found.clamping
+
+
+ALIKE = {
+    # schema as authored: as the warning shows it, and what is meant
+    "newtonPIDControlAPI": ("newtonPIDControlAPI", "NewtonPIDControlAPI"),
+    "NEWTONPIDCONTROLAPI": ("NEWTONPIDCONTROLAPI", "NewtonPIDControlAPI"),
+    "NewtonPIDControl": ("NewtonPIDControl", "NewtonPIDControlAPI"),
+    "NewtonMaxEffortClampingApi": ("NewtonMaxEffortClampingApi", CLAMP),
+    "NewtonMaxEfortClamping": ("NewtonMaxEfortClamping", CLAMP),
+    "newtonActuatorDelayAPI:left": ("newtonActuatorDelayAPI:left", DELAY),
+    "N\u0435wt\u043en\u0420ID\u0421ontr\u043el\u0410\u0420\u0406": (
+        r"N\u0435wt\u043en\u0420ID\u0421ontr\u043el\u0410\u0420\u0406",
+        "NewtonPIDControlAPI",
+    ),
+    "\uff2eewtonPIDControlAPI": (r"\uff2eewtonPIDControlAPI", "NewtonPIDControlAPI"),
+    "NewtonPIDControl\u200bAPI": (r"NewtonPIDControl\u200bAPI", "NewtonPIDControlAPI"),
+    "\ufeffNewtonPIDControlAPI": (r"\ufeffNewtonPIDControlAPI", "NewtonPIDControlAPI"),
+    "NewtonPIDControlAPI ": (r"NewtonPIDControlAPI\x20", "NewtonPIDControlAPI"),
+    "NewtonPIDControlAPI" + 500 * "\u200b": ("NewtonPIDControlAPI" + 181 * r"\u200b" + "…", "NewtonPIDControlAPI"),
+}
+
+
+@pytest.mark.parametrize(
+    ("schema_name", "shown", "meant"), [(one, *two) for one, two in ALIKE.items()], ids=map(ascii, ALIKE)
+)
+def test_schema_that_looks_like_a_known_one_is_named(schema_name, shown, meant):
+    """Warn of a name that differs by letters, case or signs that nobody sees, beside a good controller."""
+    with pytest.warns(UserWarning) as caught:
+        found = spec(stage_of(actuator(schemas=(PD, schema_name))))
+    (warning,) = (str(each.message) for each in caught)
+    assert warning.startswith(f"<{ACT}> applies {shown}, which has no effect: ") and f"Did you mean {meant}?" in warning
+    assert isinstance(found.controller, PDControlConfig) and not found.clamping
+
+
+def test_misspelt_controller_alone_is_an_error():
+    """It is no schema of a later version: the joint is not left to its drive."""
+    with pytest.warns(UserWarning, match=r"applies newtonPDControlAPI, .* or remove it\.$"):
+        assert "has controller schemas none" in issues(stage_of(actuator(schemas=("newtonPDControlAPI",))))[0]
 
 
 def test_unknown_controller_leaves_the_joint_to_its_drive():

@@ -146,8 +146,39 @@ def test_bad_expression_is_named(segment):
     """Name a pattern that is no regular expression and say what to do."""
     with pytest.raises(ValueError) as caught:
         match_roots(f"/World/{segment}", ROOTS)
-    words = (repr(f"/World/{segment}"), "no regular expression", "Correct the segment or escape it")
+    words = (repr(f"/World/{segment}"), f"segment {segment!r} must be a regular expression", "Correct it")
     assert [word for word in words if word not in str(caught.value)] == []
+
+
+@pytest.mark.parametrize("segment", ["((((.*)*)*)*)*Q", "(a+)+", "(a|a)*Q", ".*.*.*.*Q"])
+def test_expression_that_takes_years_is_refused(segment: str) -> None:
+    """It is told, and not tried: this test would not come back."""
+    with pytest.raises(ValueError, match="can take years to try") as caught:
+        match_roots(f"/World/{segment}", ["/World/" + "a" * 60])
+    assert repr(f"/World/{segment}") in str(caught.value)
+
+
+def test_expression_that_takes_years_on_a_long_name_is_refused() -> None:
+    """Names come from strangers too; on a short one the same expression is tried."""
+    assert Roots(["/World/aaa"]).find("/World/.*.*Q") == []
+    with pytest.raises(ValueError, match="can take years to try"):
+        Roots(["/World/" + "a" * 10_000]).find("/World/.*.*Q")
+
+
+@pytest.mark.parametrize(
+    "path", ["/World" * 2000, "/World/" + "(" * 9000, "/" + "a" * 20_000, "/World/" + "(" * 2000 + ")" * 2000]
+)
+def test_path_that_is_too_long_or_deep_is_one_short_error(path: str) -> None:
+    """No RecursionError, and the message does not repeat it all."""
+    with pytest.raises(ValueError, match=r"^articulation path '/") as caught:
+        match_roots(path, ROOTS)
+    assert len(str(caught.value)) < 1000 and "must" in str(caught.value)
+
+
+def test_path_of_many_alternatives_is_taken() -> None:
+    """A list of environments is long, and costs little."""
+    many = "|".join(f"env_{number}" for number in range(300))
+    assert match_roots(f"/World/envs/({many})/C", ROOTS) == [3, 4]
 
 
 def test_no_pattern_is_refused() -> None:

@@ -163,6 +163,16 @@ ARRAY = "omni.graph.nodes.ConstructArray"
         (["custom int inputs:arraySize = 0"], []),
         (["custom token inputs:input0 = 'a'"], ["a"]),
         (["custom token inputs:arrayType = 'double[3][]'", "custom double3 inputs:input0 = (1, 2, 3)"], [[1, 2, 3]]),
+        (["custom int inputs:arraySize = 3", "custom token inputs:input0 = 'a'"], ["a", "a", "a"]),
+        (["custom int inputs:arraySize = 100000", "custom int inputs:input0 = 7"], [7] * 100_000),
+        (
+            [
+                "custom token inputs:arrayType = 'double[3][]'",
+                "custom int inputs:arraySize = 2",
+                "custom double3 inputs:input0 = (1, 2, 3)",
+            ],
+            [[1, 2, 3], [1, 2, 3]],
+        ),
     ],
 )
 def test_array_is_made_of_its_inputs(runs: Runs, ports: list[str], expected: list[Any]) -> None:
@@ -183,7 +193,12 @@ def test_array_has_its_type(runs: Runs, array_type: str, dtype: type) -> None:
 @pytest.mark.parametrize(
     ("ports", "message"),
     [
-        (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0."),
+        (["custom int inputs:arraySize = -1"], "arraySize = -1: must be >= 0 and <= 100000."),
+        (["custom int inputs:arraySize = 2000000000", "custom int inputs:input0 = 1"], "must be >= 0 and <= 100000."),
+        (
+            ["custom token inputs:arrayType = 'any[]'", "custom int[] inputs:input0 = [1]"],
+            "'any[]': must name an array",
+        ),
         (
             ["custom int inputs:arraySize = 2", "custom int inputs:input0 = 1", "custom int inputs:input1"],
             "input1 has no",

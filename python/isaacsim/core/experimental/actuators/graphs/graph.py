@@ -14,13 +14,17 @@ from .scope import Scope
 
 _log = logging.getLogger(__name__)
 
+# each node that pulses the next twice doubles how often what is behind it runs: forty would take for ever
+MAX_RUNS = 20_000
+
 
 class Graph(Scope):
     """The nodes of one `OmniGraph` prim and the wires between them; `load_graphs` makes it.
 
     An evaluation asks each event whether it happened. An event that did starts a pulse, which follows the wires between
     execution ports depth first. Before a node runs, the pure nodes that its inputs depend on compute, once per pulse,
-    and again only when something they read changed since. What fails stops what is behind it.
+    and again only when something they read changed since. What fails stops what is behind it. An evaluation runs nodes
+    20 000 times at most.
 
     Args:
         path: Prim path.
@@ -36,6 +40,8 @@ class Graph(Scope):
         # distinct messages of nodes that failed, in order
         self.errors: list[str] = []
         self._warned: set[str] = set()
+        # of nodes, in this evaluation
+        self._runs = 0
         self._computed: dict[GraphNode, tuple[tuple[Any, ...], bool]] = {}
 
     @property
@@ -49,9 +55,13 @@ class Graph(Scope):
 
         Args:
             clock: The time that nodes see; None means that of before.
+
+        Raises:
+            GraphError: Nodes run more than 20 000 times; the evaluation ends there.
         """
         self.clock = clock or self.clock
         self.evaluations += 1
+        self._runs = 0
         for event in [node for node in self.nodes.values() if node.is_event]:
             self._computed.clear()
             self.pulses += self._run_from(event)
@@ -111,6 +121,18 @@ class Graph(Scope):
         """Run a node after what it depends on; return whether all of them succeeded."""
         if not all(self._compute_once(pure) for pure in node.upstream):
             return False
+        return self._run_one(node, fired)
+
+    def _run_one(self, node: GraphNode, fired: Iterable[str] = ()) -> bool:
+        """Run a node alone, and say what it said; return whether it succeeded."""
+        self._runs += 1
+        if self._runs > MAX_RUNS:
+            raise GraphError(
+                [
+                    f"<{self.path}>: nodes run more than {MAX_RUNS} times in one evaluation, the last <{node.path}>: "
+                    "must be fewer. Pulse nodes once, not from several outputs of one node."
+                ]
+            )
         done = node.run(*fired)
         self._report(node)
         return done
@@ -119,9 +141,7 @@ class Graph(Scope):
         """Compute a pure node unless nothing it reads changed since it did in this pulse."""
         state = (self.variables.writes, *(source.get_compute_count() for source, _ in pure.wires.values()))
         if pure not in self._computed or self._computed[pure][0] != state:
-            done = pure.run()
-            self._report(pure)
-            self._computed[pure] = (state, done)
+            self._computed[pure] = (state, self._run_one(pure))
         return self._computed[pure][1]
 
     def _report(self, node: GraphNode) -> None:

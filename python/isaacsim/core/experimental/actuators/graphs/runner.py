@@ -80,6 +80,7 @@ class GraphRunner:
             steps: Physics steps.
 
         Raises:
+            GraphError: Nodes of a graph run too often, see `Graph.evaluate`.
             HostError: Called before `play`.
             ValueError: `steps` is negative.
             Exception: What stops the simulation, see `Simulation.step`; errors of nodes do not.

@@ -21,6 +21,9 @@ Kind = Literal["controller", "clamping", "delay"]
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
 
+# a table of so many rows takes tens of megabytes in a plan
+MAX_TABLE_ROWS = 100_000
+
 
 # what several laws have is described once
 _KP: dict[str, Any] = {
@@ -251,17 +254,23 @@ class PositionBasedClampingConfig(ClampingConfig):
     """Symmetric effort limit that depends on the joint position, as a table.
 
     Raises:
-        ValueError: The table is empty, its columns differ in length, positions decrease, or an effort is negative.
+        ValueError: The table is empty or has more than 100 000 rows, its columns differ in length, positions decrease,
+            or an effort is negative.
     """
 
     SCHEMA: ClassVar[str] = "NewtonPositionBasedClampingAPI"
 
     lookup_positions: list[float] = parameter(
-        attribute="newton:lookupPositions", type="float[]", unit="rad or m", fallback=()
+        attribute="newton:lookupPositions", type="float[]", unit="rad or m", fallback=(), most=MAX_TABLE_ROWS
     )
-    """Positions [rad or m], not decreasing."""
+    """Positions [rad or m], not decreasing, 100 000 at most."""
     lookup_efforts: list[float] = parameter(
-        attribute="newton:lookupEfforts", type="float[]", unit="N·m or N", fallback=(), lower=0.0
+        attribute="newton:lookupEfforts",
+        type="float[]",
+        unit="N·m or N",
+        fallback=(),
+        lower=0.0,
+        most=MAX_TABLE_ROWS,
     )
     """Largest effort at each position [N·m or N]."""
 

@@ -10,7 +10,7 @@ import math
 import numbers
 import struct
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -38,6 +38,8 @@ class Parameter:
     """Largest value allowed, inclusive."""
     infinite: bool = False
     """Whether +inf is allowed; it switches the parameter's effect off."""
+    most: int | None = None
+    """Largest number of elements; None means any."""
 
     @property
     def dimension(self) -> tuple[int, int]:
@@ -60,7 +62,8 @@ class Parameter:
             bounds.append(f"<= {self.upper:g}")
         precision = "" if self.type == "int" else " in single precision"
         off = " (inf switches it off)" if self.infinite else ""
-        return f"must be {' and '.join([kind, *bounds])}{precision}{off}"
+        few = "" if self.most is None else f", {self.most} of them at most"
+        return f"must be {' and '.join([kind, *bounds])}{precision}{off}{few}"
 
     def accepts(self, value: Any) -> bool:
         """Whether `value` has the right type and lies in the range; NaN never does."""
@@ -71,6 +74,8 @@ class Parameter:
             if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
                 return False
             try:
+                if self.most is not None and isinstance(value, Sized) and len(value) > self.most:
+                    return False
                 numbers_given: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
             except TypeError:
                 return False

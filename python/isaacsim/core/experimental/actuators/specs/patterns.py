@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from .fields import shown, storable
-from .pattern_cost import ways
+from .pattern_cost import LENGTH, ways
 
 # longer ones are no names
 MAX_PATTERN = 500
@@ -16,18 +16,25 @@ MAX_PATTERN = 500
 MAX_WAYS = 2e6
 
 
-def pattern_problem(pattern: object) -> str | None:
-    """Why something is no pattern, as the end of a message; None where it is one."""
-    if not isinstance(pattern, str) or len(pattern) > MAX_PATTERN or not storable(pattern):
-        return f"must be a regular expression of 1 to {MAX_PATTERN} printable characters. Name joints by it."
+def pattern_problem(pattern: object, longest: int = MAX_PATTERN, name_length: int = LENGTH) -> str | None:
+    """Why something is no pattern, as the end of a message; None where it is one.
+
+    Args:
+        pattern: To be one.
+        longest: Characters that it may have.
+        name_length: Characters of the longest name it is tried on.
+    """
+    if not isinstance(pattern, str) or len(pattern) > longest or not storable(pattern):
+        return f"must be a regular expression of 1 to {longest} printable characters. Give one."
     try:
         with warnings.catch_warnings():
             # Python warns of what a later version will read differently, such as `[[a]`
             warnings.simplefilter("error")
             re.compile(pattern)
+        tries = ways(pattern, name_length)
     except (re.error, RecursionError, OverflowError, Warning) as error:
         return f"must be a regular expression, but {error}. Correct it; a backslash before a sign takes it literally."
-    if ways(pattern) > MAX_WAYS:
+    if tries > MAX_WAYS:
         return "can take years to try: must have at most three of `*` and `+`, none in another. Take some out."
     return None
 

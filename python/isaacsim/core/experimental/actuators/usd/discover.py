@@ -25,10 +25,12 @@ from .schema import (
     applied_schemas,
     foreign_config,
     is_actuator,
+    of_newton,
     opinion_of_other_kind,
     properties_without_effect,
     read_config,
     schema_problem,
+    values_without_effect,
 )
 from .units import from_stage, units_of
 
@@ -229,25 +231,28 @@ def _parse(
     path = str(prim.GetPath())
     configs: dict[str, list] = {"controller": [], "clamping": [], "delay": []}
     unknown = []
+    of_later_version = False
     for schema in applied_schemas(prim):
         if problem := schema_problem(prim, schema):
             unknown.append(problem)
+            of_later_version |= of_newton(schema)
         elif foreign := foreign_config(prim, schema):
             configs[foreign.KIND].append(foreign)
         elif schema in CONFIG_BY_SCHEMA:
             config_type = CONFIG_BY_SCHEMA[schema]
             configs[config_type.KIND].append(read_config(prim, config_type, issues))
     if unknown:
-        drives = "" if configs["controller"] else " Its joints keep their own drives meanwhile."
+        drives = "" if configs["controller"] or not of_later_version else " Its joints keep their own drives meanwhile."
         warnings.warn("\n".join(unknown) + drives, stacklevel=3)
     if len(configs["delay"]) > 1:
         has = [config.SCHEMA for config in configs["delay"]]
         issues.append(f"<{path}> has delay schemas {has}: must have at most one. Apply one of them.")
-    # a schema that is not known may have any property
-    if not unknown and (idle := properties_without_effect(prim)):
+    # a schema of a later version may have any property
+    idle = [] if of_later_version else properties_without_effect(prim)
+    if idle := [*idle, *values_without_effect(prim)]:
         warnings.warn("\n".join(idle), stacklevel=3)
     if len(configs["controller"]) != 1:
-        if configs["controller"] or not unknown:
+        if configs["controller"] or not of_later_version:
             has = [config.SCHEMA for config in configs["controller"]] or "none"
             issues.append(
                 f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..specs.fields import shown
+from ..specs.pattern_cost import LENGTH
+from ..specs.patterns import pattern_problem
 from .words import listed
+
+# longer ones name no prim
+MAX_PATH = 10_000
 
 
 class Roots:
@@ -31,20 +37,26 @@ class Roots:
         A root stands for itself, a prim above roots for all topmost ones below it, and `/` for all topmost ones.
 
         Raises:
-            ValueError: A segment is no regular expression.
+            ValueError: A segment is no regular expression, or one that takes long; or the pattern has more than
+                10 000 characters.
         """
+        if len(pattern) > MAX_PATH:
+            raise ValueError(
+                f"articulation path {shown(pattern)}: has {len(pattern)} characters, must have at most {MAX_PATH}. "
+                "Shorten it; several robots can be given as a list."
+            )
         branches = [self._top]
         for segment in pattern.strip("/").split("/") if pattern != "/" else ():
             if segment.isidentifier():
                 # a plain name matches itself alone
                 branches = [branch.below[segment] for branch in branches if segment in branch.below]
                 continue
-            try:
-                expression = re.compile(segment)
-            except (re.error, OverflowError) as error:
-                raise ValueError(
-                    f"articulation path {pattern!r}: no regular expression ({error}). Correct the segment or escape it."
-                ) from error
+            if not segment:
+                return []
+            longest = max((len(name) for branch in branches for name in branch.below), default=0)
+            if problem := pattern_problem(segment, MAX_PATH, max(longest, LENGTH)):
+                raise ValueError(f"articulation path {shown(pattern)}: segment {shown(segment)} {problem}")
+            expression = re.compile(segment)
             branches = [
                 child for branch in branches for name, child in branch.below.items() if expression.fullmatch(name)
             ]
@@ -122,7 +134,7 @@ def no_pattern() -> ValueError:
 def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = ()) -> ValueError:
     """What to say of a pattern that stands for no articulation, and of payloads that may hold it."""
     return ValueError(
-        f"articulation path {pattern!r} matches none of the articulations here: {roots or 'there are none'}. "
+        f"articulation path {shown(pattern)} matches none of the articulations here: {roots or 'there are none'}. "
         "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
         f"each path segment may be a regular expression.{said_of_unloaded(unloaded)}"
     )

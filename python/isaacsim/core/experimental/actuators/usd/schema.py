@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from pxr import Sdf, Usd
@@ -15,6 +16,7 @@ from pxr import Sdf, Usd
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig, Kind
 from ..specs.fields import Parameter, parameters_of
+from .alike import nearest, visible
 
 TARGETS = "newton:targets"
 # markers that the plugin applies along with a control or clamping schema; they carry nothing
@@ -78,16 +80,43 @@ def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> An
 
 def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     """Why an applied schema has no effect, or None when it has one or does not concern us."""
-    known = sorted(CONFIG_BY_SCHEMA)
-    ours = schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
-    if not ours or schema in CONFIG_BY_SCHEMA or schema in _MARKERS or schema in _foreign:
+    if schema in CONFIG_BY_SCHEMA or schema in _MARKERS or schema in _foreign:
         return None
-    hint = difflib.get_close_matches(schema, known, n=1)
-    meant = f" Did you mean {hint[0]}?" if hint else ""
+    known = sorted(CONFIG_BY_SCHEMA)
+    meant = nearest(schema.partition(":")[0], known)
+    if meant is None:
+        if not of_newton(schema):
+            return None
+        meant = next(iter(difflib.get_close_matches(schema[:200], known, n=1)), None)
+    hint = f" Did you mean {meant}?" if meant else ""
     return (
-        f"<{prim.GetPath()}> applies {schema}, which has no effect: this version knows {', '.join(known)}.{meant} "
-        "Use one of these or remove it."
+        f"<{prim.GetPath()}> applies {visible(schema)}, which has no effect: this version knows {', '.join(known)}."
+        f"{hint} Use one of these or remove it."
     )
+
+
+def of_newton(schema: str) -> bool:
+    """Whether a schema is named as newton's are, so that a version to come may know it."""
+    return schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
+
+
+def values_without_effect(prim: Usd.Prim) -> list[str]:
+    """One message per attribute that is read at its default value, and changes over time beside it."""
+    schemas = applied_schemas(prim)
+    read = {name for name, owners in _SCHEMAS_OF.items() if set(owners).intersection(schemas)}
+    foreign = any(schema in _foreign for schema in schemas)
+    return [
+        f"<{prim.GetPath()}>.{attribute.GetName()} ({_layer_of(attribute)}) has time samples or a spline beside its "
+        "default value, which alone is read: actuator parameters do not change over time. Remove what is over time."
+        for attribute in prim.GetAuthoredAttributes()
+        if (foreign and attribute.GetNamespace() == "newton") or attribute.GetName() in read
+        if _source(attribute, Usd.TimeCode.Default()) == Usd.ResolveInfoSourceDefault
+        if _source(attribute, Usd.TimeCode.EarliestTime()) != Usd.ResolveInfoSourceDefault
+    ]
+
+
+def _source(attribute: Usd.Attribute, time: Usd.TimeCode) -> Usd.ResolveInfoSource:
+    return attribute.GetResolveInfo(time).GetSource()
 
 
 def properties_without_effect(prim: Usd.Prim) -> list[str]:
@@ -149,7 +178,7 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
             issues.append(f"{where} is not authored: {described.rule}. Author it or deactivate the prim.")
         return described.fallback
     # Get would return the plugin's fallback for values over time only
-    if attribute.GetResolveInfo(Usd.TimeCode.Default()).GetSource() != Usd.ResolveInfoSourceDefault:
+    if _source(attribute, Usd.TimeCode.Default()) != Usd.ResolveInfoSourceDefault:
         issues.append(
             f"{where} ({_layer_of(attribute)}) has time samples or a spline, but no default value: actuator parameters "
             "do not change over time. Author a default value."
@@ -172,7 +201,8 @@ def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
 
 def _shown(value: Any) -> str:
     """The value in one line of bounded length; arrays as lists."""
-    plain = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+    # more elements than fit are not looked at
+    plain = list(islice(value, 121)) if isinstance(value, Iterable) and not isinstance(value, str) else value
     text = " ".join(line.strip() for line in repr(plain).splitlines())
     return text if len(text) <= 120 else f"{text[:120]}…"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ...usd.alike import as_written
 from ...usd.edits import SchemaEdit
 from ..findings import Finding, told_apart
 from .rule import Checked
 
-_MEANT = re.compile(r"applies (\w+), which has no effect.* Did you mean (\w+)\?")
+_MEANT = re.compile(r"applies ([!-~]+), which has no effect.* Did you mean (\w+)\?")
 
 
 def unusable_actuator(checked: Checked) -> Iterator[Finding]:
@@ -27,5 +28,5 @@ def without_effect(checked: Checked) -> Iterator[Finding]:
     for line in checked.robot.remarks:
         where, problem, remedy = told_apart(line)
         meant = _MEANT.search(line)
-        edits = (SchemaEdit(where, meant[1], meant[2]),) if meant and where else ()
+        edits = (SchemaEdit(where, as_written(meant[1]), meant[2]),) if meant and where else ()
         yield Finding("without-effect", "warning", where or checked.robot.path, problem, remedy, edits)

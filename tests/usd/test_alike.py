@@ -1,0 +1,53 @@
+"""Names that look like others."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from isaacsim.core.experimental.actuators.usd.alike import as_written, nearest, visible
+
+KNOWN = ["NewtonPDControlAPI", "NewtonPIDControlAPI", "NewtonActuatorDelayAPI"]
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_nearest_of_several_is_meant(name: str) -> None:
+    """The known name itself, and one that has a letter less or more, another case, no suffix."""
+    for near in (name, name[:4] + name[5:], f"{name}s", name.lower(), name.removesuffix("API")):
+        assert nearest(near, KNOWN) == name
+
+
+def test_name_in_look_alike_letters_is_known() -> None:
+    """All that can be, of two scripts."""
+    cyrillic = str.maketrans("eoPCAIacpty", "\u0435\u043e\u0420\u0421\u0410\u0406\u0430\u0441\u0440\u0442\u0443")
+    greek = str.maketrans("oNPAIatu", "\u03bf\u039d\u03a1\u0391\u0399\u03b1\u03c4\u03c5")
+    for name in KNOWN:
+        assert nearest(name.translate(cyrillic), KNOWN) == nearest(name.translate(greek), KNOWN) == name
+
+
+@pytest.mark.parametrize("name", ["", "API", "NewtonAPI", "ControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000])
+def test_far_name_means_none(name: str) -> None:
+    """Nor does one of another language."""
+    assert nearest(name, KNOWN) is None
+
+
+def test_name_of_a_million_signs_takes_no_time() -> None:
+    """Letters, or signs that nobody sees."""
+    start = time.process_time()
+    assert nearest("N" * 1_000_000, KNOWN) is None
+    assert nearest(KNOWN[0] + "\u200b" * 1_000_000, KNOWN) == KNOWN[0]
+    assert time.process_time() - start < 5.0
+
+
+@pytest.mark.parametrize(
+    "name", ["plain", "with blank", "tab\t", "back\\slash", "\u200b", "caf\u00e9", "\U0001f916", "\n"]
+)
+def test_visible_name_is_one_word_and_comes_back(name: str) -> None:
+    """Printable ASCII without blanks."""
+    shown = visible(name)
+    assert shown.isascii() and shown.isprintable() and " " not in shown and as_written(shown) == name
+
+
+def test_long_name_is_cut() -> None:
+    """Messages stay short."""
+    assert visible("N" * 10_000) == "N" * 200 + "\N{HORIZONTAL ELLIPSIS}"
