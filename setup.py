@@ -1,14 +1,22 @@
-"""Build the native core: C++17, one object per instruction set, optional (without a compiler Warp serves)."""
+"""Build the native core: C++17, one object per instruction set.
+
+Without a compiler there is none, Warp serves, and the wheel's name says so: py3-none-any. A compiler that is there and
+fails is an error. ACTUATORS_CORE=required takes nothing less than the core, ACTUATORS_CORE=off leaves it out.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import sys
+import sysconfig
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pybind11.setup_helpers import Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
+from setuptools.errors import CompileError, PlatformError
 
 NATIVE = Path("native")
 # contraction would round differently from one instruction set to the next
@@ -25,6 +33,40 @@ if X86:
         "avx2": ["-mavx2", "-mfma"],
         "avx512": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
     }
+
+
+def missing() -> str | None:
+    """Why nothing can be compiled here: no compiler, or no headers of Python. None where something can."""
+    # setuptools' own, on every Python
+    from distutils.ccompiler import new_compiler
+    from distutils.sysconfig import customize_compiler
+
+    compiler = new_compiler()
+    if compiler.compiler_type == "msvc":
+        return "Microsoft's compiler lacks the vector types of GCC and Clang"
+    customize_compiler(compiler)
+    with TemporaryDirectory() as folder:
+        source = Path(folder) / "probe.cpp"
+        source.write_text("#include <Python.h>\n")
+        headers = [sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
+        try:
+            compiler.compile([str(source)], output_dir=folder, include_dirs=headers)
+        except (CompileError, PlatformError) as error:
+            return f"no C++ compiler, or no headers of Python ({error})"
+    return None
+
+
+def is_core_built() -> bool:
+    """Whether this build compiles the core; a line says what is lost if not."""
+    wish = os.environ.get("ACTUATORS_CORE", "")
+    if wish not in ("", "required", "off"):
+        sys.exit(f"ACTUATORS_CORE = {wish!r}: must be 'required', 'off' or nothing. Correct it.")
+    reason = "ACTUATORS_CORE=off" if wish == "off" else missing()
+    if reason and wish == "required":
+        sys.exit(f"ACTUATORS_CORE=required: {reason}. Install g++ or clang++, and python3-dev on Debian and Ubuntu.")
+    if reason:
+        print(f"without the native core, Warp computes on the CPU, slower: {reason}.", file=sys.stderr)
+    return reason is None
 
 
 class BuildVariants(build_ext):
@@ -55,8 +97,9 @@ setup(
             define_macros=[("ACTUATORS_X86", None)] if X86 else [],
             extra_compile_args=FLAGS,
             extra_link_args=LINK_FLAGS,
-            optional=True,
         )
-    ],
+    ]
+    if is_core_built()
+    else [],
     cmdclass={"build_ext": BuildVariants},
 )
