@@ -16,18 +16,21 @@ from tempfile import TemporaryDirectory
 from pybind11.setup_helpers import Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
-from setuptools.errors import CompileError, PlatformError
+from setuptools.errors import CompileError, LinkError, PlatformError
 
 NATIVE = Path("native")
 # contraction would round differently from one instruction set to the next
 FLAGS = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
 LINK_FLAGS: list[str] = []
+WINDOWS = sys.platform == "win32"
+if WINDOWS:
+    FLAGS = ["/O2", "/fp:precise"]
 if os.environ.get("ACTUATORS_SANITIZE"):
     # see tools/sanitize.sh
     FLAGS += ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     LINK_FLAGS += ["-fsanitize=address,undefined"]
 VARIANTS = {"baseline": []}
-X86 = platform.machine().lower() in ("x86_64", "amd64")
+X86 = platform.machine().lower() in ("x86_64", "amd64") and not WINDOWS
 if X86:
     VARIANTS |= {
         "avx2": ["-mavx2", "-mfma"],
@@ -42,8 +45,6 @@ def missing() -> str | None:
     from distutils.sysconfig import customize_compiler
 
     compiler = new_compiler()
-    if compiler.compiler_type == "msvc":
-        return "Microsoft's compiler lacks the vector types of GCC and Clang"
     customize_compiler(compiler)
     with TemporaryDirectory() as folder:
         source = Path(folder) / "probe.cpp"
@@ -74,6 +75,16 @@ class BuildVariants(build_ext):
 
     def build_extension(self, ext: Pybind11Extension) -> None:
         """Compile and link."""
+        try:
+            self.build_variants(ext)
+        except (CompileError, LinkError) as error:
+            # the compiler has said why
+            raise CompileError(
+                f"{error}: the native core does not compile. ACTUATORS_CORE=off leaves it out."
+            ) from None
+
+    def build_variants(self, ext: Pybind11Extension) -> None:
+        """Compile one object per instruction set, and link them."""
         for name, flags in VARIANTS.items():
             symbol = f"k{name.capitalize()}"
             macros = [("ACTUATORS_VARIANT", name), ("ACTUATORS_SYMBOL", symbol), ("ACTUATORS_NAME", f'"{name}"')]
