@@ -24,4 +24,6 @@ def objections(tag: str, root: Path = ROOT) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(objections(*sys.argv[1:2])))
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    sys.exit("\n".join(objections(sys.argv[1])) or None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,17 @@ def test_version_of_this_tree_is_read() -> None:
     from isaacsim.core.experimental.actuators.version import __version__
 
     assert objections(f"v{__version__}", REPOSITORY) == []
+
+
+@pytest.mark.parametrize(("tags", "code"), [(["v{}"], 0), (["v0.0.1"], 1), ([], 1)])
+def test_exit_code_tells(tags: list[str], code: int) -> None:
+    """Zero is a tag that may be released; what speaks against others is printed."""
+    from isaacsim.core.experimental.actuators.version import __version__
+
+    command = [
+        sys.executable,
+        str(REPOSITORY / "tools" / "check_release.py"),
+        *(tag.format(__version__) for tag in tags),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, bool(done.stderr)) == (code, code == 1)
