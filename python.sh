@@ -2,8 +2,9 @@
 # Runs Python with what the examples and the tests need:  ./python.sh script.py …   or   ./python.sh -m pytest
 #
 # The first run makes a virtual environment in .venv and installs the project into it, editable; later runs start at
-# once and need no network. It is made anew when pyproject.toml or the native code changes. Python is the first of $PYTHON, python3.13,
-# python3.12, python3.11 and python3 that is recent enough.
+# once and need no network. It is made anew when pyproject.toml or the native code changes, or when the native core is
+# missing and a compiler has arrived. Python is the first of $PYTHON, python3.13, python3.12, python3.11 and python3 that
+# is recent enough.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 venv="$root/.venv"
@@ -46,18 +47,32 @@ install() {
         rm -rf "$venv"
         fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
     fi
-    "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[test]" 2>&1 |
-        tee "$log" | show_progress
+    {
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip setuptools &&
+            "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[test]"
+    } 2>&1 | tee "$log" | show_progress
     if [ "${PIPESTATUS[0]}" -ne 0 ]; then
-        grep -E '^(ERROR|error)' "$log" | tail -n 5 >&2
+        grep -E '^ *(ERROR|error)|: (fatal )?error:' "$log" | tail -n 5 >&2
         fail "installing failed; all of pip's output is in .venv/install.log." \
             "Check the network and the message above, then run this again; it continues where it stopped."
     fi
-    printf '%s' "$wanted" >"$stamp"
-    say "ready."
+    if "$venv/bin/python" -c "import isaacsim.core.experimental.actuators.native.core" 2>>"$log"; then
+        printf '%s' "$wanted" >"$stamp"
+        say "ready."
+    else
+        printf '%s' "$wanted without the core: $(list_compilers)" >"$stamp"
+        say "ready, without the native core: Warp computes on the CPU, slower. Install g++ or clang++ (and python3-dev); the next run uses it."
+    fi
 }
 
-is_ready() { [ -x "$venv/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; }
+list_compilers() { command -v "${CXX:-c++}" g++ clang++; printf '%s\n' /usr/include/python3*/Python.h; }
+
+is_ready() {
+    local found
+    found=$(cat "$stamp" 2>/dev/null)
+    [ -x "$venv/bin/python" ] &&
+        { [ "$found" = "$wanted" ] || [ "$found" = "$wanted without the core: $(list_compilers)" ]; }
+}
 
 wanted=$(cat "$root/pyproject.toml" "$root/setup.py" "$root"/native/*.h "$root"/native/*.cpp 2>/dev/null | cksum)
 if ! is_ready; then

@@ -61,16 +61,19 @@ def test_description_disclaims_affiliation(manifest):
 
 
 def test_version_is_the_same_everywhere(manifest):
-    """Agree on one version in manifest, changelog, distribution and package."""
+    """Agree on one version in manifest, changelog and package."""
     versions = {"manifest": manifest["package"]["version"], "changelog": _changelog_entries()[0][0]}
-    if (ROOT / "pyproject.toml").exists():
-        project = _read_toml("pyproject.toml")["project"]
-        if "version" not in project.get("dynamic", []):
-            versions["pyproject"] = project["version"]
     for source in _package_folder().glob("*.py"):
         if found := re.search(r'^__version__\s*(?::[^=]+)?=\s*"([^"]+)"', source.read_text("utf-8"), re.MULTILINE):
             versions[source.name] = found.group(1)
-    assert set(versions.values()) == {versions["manifest"]}, versions
+    assert "version.py" in versions and set(versions.values()) == {versions["manifest"]}, versions
+
+
+def test_distribution_takes_its_version_from_the_package():
+    """Write it down for people in version.py, for Kit in the manifest, and nowhere else."""
+    settings = _read_toml("pyproject.toml")
+    assert settings["project"]["dynamic"] == ["version"] and "version" not in settings["project"]
+    assert settings["tool"]["setuptools"]["dynamic"]["version"] == {"attr": f"{PACKAGE}.version.__version__"}
 
 
 def test_version_is_above_the_bundled_one(manifest):

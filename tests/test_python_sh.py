@@ -19,8 +19,11 @@ case "$*" in
     "-m venv "*)
         [ "${VENV:-works}" = works ] || exit 1
         mkdir -p "$3/bin"; cat "$0" >"$3/bin/python"; chmod +x "$3/bin/python" ;;
+    *"import isaacsim.core.experimental.actuators.native.core") [ "${CORE:-there}" = there ] ;;
+    *"-m pip install --quiet"*"--upgrade pip setuptools") ;;
     *"-m pip install"*)
         echo "Collecting warp-lang"
+        [ "${PIP:-works}" != broken ] || { echo "      native/step.cpp:9:1: error: expected ;"; exit 1; }
         [ "${PIP:-works}" = works ] || { echo "ERROR: no network"; exit 1; } ;;
     *) echo "ran: $*" ;;
 esac
@@ -95,6 +98,35 @@ def test_failed_install_says_what_to_do_and_is_tried_again(project: Path) -> Non
     assert "ERROR: no network" in done.stderr and "install.log" in done.stderr
     assert "ran:" not in done.stdout
     assert run(project, "script.py").returncode == 0
+
+
+def test_error_of_the_compiler_is_shown(project: Path) -> None:
+    """Where the native code is wrong, in the line that says so, and nothing counts as installed."""
+    done = run(project, "script.py", PIP="broken")
+    assert done.returncode == 1 and "native/step.cpp:9:1: error: expected ;" in done.stderr
+    assert not (project / ".venv" / "installed").exists()
+
+
+def test_missing_core_is_one_line_and_installs_nothing_again(project: Path) -> None:
+    """What is lost is said once; the next run starts at once."""
+    done = run(project, "script.py", CORE="missing")
+    assert (done.returncode, done.stdout) == (0, "ran: script.py\n")
+    assert done.stderr.count("without the native core: Warp computes") == 1
+    done = run(project, "script.py", CORE="missing", PIP="fails")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran: script.py\n", "")
+
+
+@pytest.mark.parametrize("name", ["c++", "g++", "clang++", "my-c++"])
+def test_compiler_that_arrives_is_used(project: Path, name: str) -> None:
+    """The core is built at the next run, and then all is as ever, with a compiler or without."""
+    run(project, "script.py", CORE="missing", CXX="my-c++" if name == "my-c++" else "c++")
+    compiler = project / "tools" / name
+    compiler.write_text("#!/usr/bin/env bash\n")
+    compiler.chmod(0o755)
+    done = run(project, "script.py", CXX="my-c++" if name == "my-c++" else "c++")
+    assert "Collecting" in done.stderr and "without" not in done.stderr
+    compiler.unlink()
+    assert run(project, "script.py").stderr == ""
 
 
 def test_missing_venv_module_says_what_to_install(project: Path) -> None:

@@ -2,10 +2,12 @@
 
 Steps the same PD law with a delay and a limit as an `Actuator` in a loop and through the wrapper on plain arrays, and
 compares both with what the law says. Prints the versions it ran with, and what of the extras was loaded: nothing.
+With ACTUATORS_CORE=required the native core has to be there.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -87,6 +89,7 @@ def main() -> None:
     from isaacsim.core.experimental.actuators.pipeline.step.native import is_native_there
 
     engine = "native" if is_native_there() else "warp"
+    assert engine == "native" or os.environ.get("ACTUATORS_CORE") != "required", "the native core is not there"
     print(f"core ok ({engine}): numpy {version('numpy')}, warp-lang {version('warp-lang')}")
 
 

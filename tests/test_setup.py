@@ -1,0 +1,93 @@
+"""What `setup.py` makes of a compiler that works, fails or is missing; with a stand-in compiler and a small package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from places import REPOSITORY
+
+for needed in ("pybind11", "setuptools"):
+    pytest.importorskip(needed, reason=f"{needed}, which builds the core, is not installed: extra ci")
+if sys.platform == "win32":
+    pytest.skip("a script cannot stand in for Microsoft's compiler", allow_module_level=True)
+
+# compiles and links by making the file that -o names; a source that holds an error fails
+COMPILER = """#!/bin/sh
+while [ $# -gt 0 ]; do
+    case "$1" in
+        -o) shift; made=$1 ;;
+        *.cpp) if grep -q broken "$1"; then echo "$1:1:1: error: broken" >&2; exit 1; fi ;;
+    esac
+    shift
+done
+: >"$made"
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A folder with `setup.py`, one module and empty sources of the core."""
+    shutil.copy(REPOSITORY / "setup.py", tmp_path)
+    (tmp_path / "small.py").touch()
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "small"\nversion = "1"\n')
+    (tmp_path / "native").mkdir()
+    for source in ("module", "plan", "step", "network"):
+        (tmp_path / "native" / f"{source}.cpp").touch()
+    compiler = tmp_path / "compiler"
+    compiler.write_text(COMPILER)
+    compiler.chmod(0o755)
+    return tmp_path
+
+
+def build(project: Path, compiler: str = "compiler", core: str = "") -> tuple[int, str, list[str]]:
+    """Exit code, what was printed, and the tags of the wheels, with a stand-in compiler, or one that is not there."""
+    named = str(project / compiler)
+    variables = {"CC": named, "CXX": named, "LDSHARED": named, "LDCXXSHARED": named, "ACTUATORS_CORE": core}
+    done = subprocess.run(
+        [sys.executable, "setup.py", "--quiet", "bdist_wheel"],
+        cwd=project,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    wheels = [path.stem.removeprefix("small-1-") for path in project.glob("dist/*.whl")]
+    return done.returncode, done.stdout + done.stderr, wheels
+
+
+@pytest.mark.parametrize("core", ["", "required"])
+def test_wheel_with_the_core_is_for_one_platform(project: Path, core: str) -> None:
+    """Its name says which Python and which machine."""
+    code, said, (tag,) = build(project, core=core)
+    assert code == 0 and tag.startswith(f"cp{sys.version_info.major}{sys.version_info.minor}-"), said
+    assert "without the native core" not in said
+
+
+@pytest.mark.parametrize("source", ["module", "plan", "step", "network"])
+def test_error_in_a_source_makes_no_wheel(project: Path, source: str) -> None:
+    """A core that does not compile never passes for one that could not be."""
+    (project / "native" / f"{source}.cpp").write_text("broken")
+    code, said, wheels = build(project)
+    assert code != 0 and wheels == [] and f"native/{source}.cpp:1:1: error: broken" in said
+    assert "the native core does not compile. ACTUATORS_CORE=off leaves it out." in said
+
+
+@pytest.mark.parametrize("reason", ["no compiler", "off"])
+def test_wheel_without_the_core_says_so_in_its_name(project: Path, reason: str) -> None:
+    """It is for every platform, and a line says what is lost."""
+    code, said, wheels = build(project, "nowhere") if reason == "no compiler" else build(project, core="off")
+    assert code == 0 and wheels == ["py3-none-any"], said
+    assert "without the native core, Warp computes on the CPU, slower: " in said
+
+
+@pytest.mark.parametrize(("core", "rule"), [("required", "Install g++"), ("on", "must be 'required', 'off'")])
+def test_required_core_is_never_left_out(project: Path, core: str, rule: str) -> None:
+    """Without a compiler a build that asks for the core ends; so does one whose wish is not understood."""
+    code, said, wheels = build(project, "nowhere", core)
+    assert code == 1 and wheels == [] and f"ACTUATORS_CORE{' = ' if core == 'on' else '='}" in said and rule in said

@@ -1,0 +1,63 @@
+"""What may be released as which tag."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from check_release import VERSION_FILE, objections
+from places import REPOSITORY
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A tree of version 1.2.3 with its section of the changelog."""
+    for name, text in ((VERSION_FILE, '__version__ = "1.2.3"\n'), ("docs/CHANGELOG.md", "## [1.2.3] - 2026-01-02\n")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_own_version_may_be_released(root: Path) -> None:
+    """The tag is the version, and the changelog tells of it."""
+    assert objections("v1.2.3", root) == []
+
+
+@pytest.mark.parametrize("tag", ["v1.2.4", "1.2.3", "v1.2.3rc1"])
+def test_other_tags_may_not(root: Path, tag: str) -> None:
+    """The message names both."""
+    (said,) = objections(tag, root)
+    assert f"tag = {tag}: must be v1.2.3" in said
+
+
+@pytest.mark.parametrize(
+    "heading", ["## [Unreleased]", "## [1.2.30] - 2026-01-02", "## [1.2.3]", "## [1x2.3] - 2026-01-02"]
+)
+def test_changelog_must_tell_of_it(root: Path, heading: str) -> None:
+    """A section of that version with a date."""
+    (root / "docs" / "CHANGELOG.md").write_text(f"{heading}\n")
+    (said,) = objections("v1.2.3", root)
+    assert "must have a section '## [1.2.3] - YYYY-MM-DD'" in said
+
+
+def test_version_of_this_tree_is_read() -> None:
+    """Where it is written, in the form it has."""
+    from isaacsim.core.experimental.actuators.version import __version__
+
+    assert objections(f"v{__version__}", REPOSITORY) == []
+
+
+@pytest.mark.parametrize(("tags", "code"), [(["v{}"], 0), (["v0.0.1"], 1), ([], 1)])
+def test_exit_code_tells(tags: list[str], code: int) -> None:
+    """Zero is a tag that may be released; what speaks against others is printed."""
+    from isaacsim.core.experimental.actuators.version import __version__
+
+    command = [
+        sys.executable,
+        str(REPOSITORY / "tools" / "check_release.py"),
+        *(tag.format(__version__) for tag in tags),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, bool(done.stderr)) == (code, code == 1)
