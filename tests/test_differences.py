@@ -53,6 +53,11 @@ TESTED = {
         "attributes that are not authored": (DISCOVER, "falls_back_to_the_schema plugin_changes_nothing"),
         "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),
         "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
+        "values over time beside a default value": (DISCOVER, "values_over_time_beside_a_default_value_are_named"),
+        "schemas that differ from a known one by letters, case or invisible signs": (
+            "usd/test_alike.py",
+            "name_in_look_alike_letters_is_known",
+        ),
         "values over time, wrong types, NaN": (DISCOVER, "problem_names_prim_attribute_layer_and_value"),
         "applied `Newton…API` schemas it does not know": (
             DISCOVER,
