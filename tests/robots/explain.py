@@ -12,7 +12,7 @@ from typing import Any
 
 import mujoco  # noqa: TID253 - only the process of one robot imports this file
 import numpy as np
-from isaacsim.core.experimental.actuators.usd.physics.authored import authored
+from isaacsim.core.experimental.actuators.usd.authored import authored
 from isaacsim.core.experimental.actuators.usd.physics.inertias import SCREW, repaired
 from isaacsim.core.experimental.actuators.usd.physics.masses import NOTHING, Mass
 from isaacsim.core.experimental.actuators.usd.physics.read import read_scene

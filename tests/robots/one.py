@@ -82,7 +82,7 @@ def check(file: Path, origin: Path | None, found: Found) -> None:
     def load_original() -> dict[str, Any]:
         from .original import Original
 
-        original = opened["original"] = Original(origin)
+        original = opened["original"] = Original(origin, is_converted=origin != file)
         return {
             "original_dofs": len(original.joints),
             "original_without": original.without,

@@ -47,6 +47,8 @@ class Original:
 
     Args:
         path: MJCF or URDF.
+        is_converted: Whether a converter read it: then a URDF's limits are those it says, and not what MuJoCo makes of
+            them, which ignores equal ones.
         change: What is done to MuJoCo's spec of it before it is compiled; an original that MuJoCo refuses stays as it
             is.
 
@@ -54,7 +56,7 @@ class Original:
         ValueError: MuJoCo does not open it.
     """
 
-    def __init__(self, path: Path, change: Change | None = None) -> None:
+    def __init__(self, path: Path, change: Change | None = None, *, is_converted: bool = True) -> None:
         self.without = ""
         """What had to go for MuJoCo to open it: "visuals", "meshes", or its "refusal" of inertias no body can have."""
         text = ""
@@ -71,7 +73,7 @@ class Original:
         """In the pose of the file; None where colliders are missing."""
         self.joints = [j for j in range(self.model.njnt) if self.model.jnt_type[j] in (HINGE, SLIDE)]
         """Hinges and slides."""
-        self._urdf_limits = _limits(text)
+        self._urdf_limits = _limits(text) if is_converted else {}
         self.massless = _massless(text)
         """Links that weigh nothing, and something in USD."""
         self.couplings = [*self._equalities(), *self._mimics(text)]
@@ -96,7 +98,7 @@ class Original:
         return self.model.qpos0[self.model.jnt_qposadr[joints]]
 
     def ranges(self, joints: list[int]) -> np.ndarray:
-        """Lower and upper limits, infinite for none, shape `(joints, 2)`; of a URDF as it says, equal ones included."""
+        """Lower and upper limits, infinite for none, shape `(joints, 2)`."""
         limited = self.model.jnt_limited[joints].astype(bool)[:, None]
         ranges = np.where(limited, self.model.jnt_range[joints], [-np.inf, np.inf])
         for i, joint in enumerate(joints):
