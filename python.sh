@@ -4,7 +4,7 @@
 # The first run makes a virtual environment in .venv and installs the project into it, editable; later runs start at
 # once and need no network. It is made anew when pyproject.toml or the native code changes, or when the native core is
 # missing and a compiler has arrived. Python is the first of $PYTHON, python3.13, python3.12, python3.11 and python3 that
-# is recent enough.
+# is recent enough. ACTUATORS_EXTRA names another extra than "test" to install.
 set -u
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 venv="$root/.venv"
@@ -49,7 +49,7 @@ install() {
     fi
     {
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade pip setuptools &&
-            "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[test]"
+            "$venv/bin/python" -m pip install --disable-pip-version-check --editable "$root[${ACTUATORS_EXTRA:-test}]"
     } 2>&1 | tee "$log" | show_progress
     if [ "${PIPESTATUS[0]}" -ne 0 ]; then
         grep -E '^ *(ERROR|error)|: (fatal )?error:' "$log" | tail -n 5 >&2

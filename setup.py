@@ -13,7 +13,7 @@ import sysconfig
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pybind11.setup_helpers import Pybind11Extension
+from pybind11.setup_helpers import ParallelCompile, Pybind11Extension
 from setuptools import setup
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError, PlatformError
@@ -99,6 +99,8 @@ class BuildVariants(build_ext):
         super().build_extension(ext)
 
 
+# one compiler per core
+ParallelCompile().install()
 setup(
     ext_modules=[
         Pybind11Extension(
