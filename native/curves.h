@@ -4,31 +4,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lanes.h"
 #include "sweep.h"
 
 namespace ACTUATORS_VARIANT {
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
-
-#if defined(__GNUC__)
-typedef float Lanes __attribute__((vector_size(kLanes * 4)));
-#else
-typedef float Lanes;
-#endif
-constexpr int kWidth = sizeof(Lanes) / sizeof(float);
 static_assert(kWidth <= kRepeated, "a vector is wider than the numbers are repeated");
-
-inline Lanes load(const float* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
-}
 
 inline Lanes value_at(Lanes position, const Curve& curve) {
     // from the first row on, each row that is passed gives where the curve bends

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dual.h"
+#include "lanes.h"
 #include "law_in_block.h"
 
 namespace ACTUATORS_VARIANT {
@@ -18,26 +19,6 @@ namespace {
 #define EVERYTHING_INLINED
 #endif
 
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
-
-#if defined(__GNUC__)
-typedef float Lanes __attribute__((vector_size(kLanes * 4)));
-#else
-typedef float Lanes;
-#endif
-constexpr int kWidth = sizeof(Lanes) / sizeof(float);
-
-inline Lanes load(const float* from) {
-    Lanes lanes;
-    std::memcpy(&lanes, from, sizeof lanes);
-    return lanes;
-}
 inline void store(Lanes lanes, float* to) {
     std::memcpy(to, &lanes, sizeof lanes);
 }
