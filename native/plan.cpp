@@ -216,7 +216,7 @@ void Plan::choose_layout() {
                   last = *std::max_element(columns_.begin(), columns_.end());
     const bool ascending = std::is_sorted(columns_.begin(), columns_.end());
     const bool neighbours = ascending && last - first + 1 == p_.slots;
-    bool even = true, own = own_lag_ || p_.computed || p_.handover.bad;
+    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.handover.bad;
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
     // gaps would be delayed along, where whole rows could be

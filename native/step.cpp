@@ -108,27 +108,34 @@ void command(const Problem& p, Block& b, float* efforts) {
 bool limit(const Problem& p, Block& b, float* here, float* there) {
     float* const out = b.efforts;
     const int32_t* const driven = b.driven;
+    // by whom each element is limited: one limit at a time then, see `choose_limits`
+    const auto note = [&](const Limits& limits, const float* RESTRICT before, const float* RESTRICT after) {
+        uint8_t* RESTRICT by = p.limited_by + b.first;
+        const uint8_t number = static_cast<uint8_t>(limits.first + 1);
+        for (int64_t i = 0; i < b.size; ++i) by[i] = before[i] != after[i] ? number : by[i];
+    };
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
         if (limits.places) {
             if (p.limited_by) std::copy_n(here, b.size, there);
             limits.places(p, b, p.limits[limits.first], here);
-        } else {
-            b.limit = limits.first;
-            b.given = here;
-            if (k + 1 == p.route.limits.size() && !p.limited_by) return limits.sweep(p, b);
-            b.efforts = there;
-            b.driven = nullptr;
-            limits.sweep(p, b);
-            b.efforts = out;
-            b.driven = driven;
-            std::swap(here, there);
+            if (p.limited_by) note(limits, there, here);
+            continue;
         }
-        if (!p.limited_by) continue;
-        // one limit at a time then, see `choose`
-        uint8_t* RESTRICT by = p.limited_by + b.first;
-        for (int64_t i = 0; i < b.size; ++i)
-            if (here[i] != there[i]) by[i] = static_cast<uint8_t>(limits.first + 1);
+        b.limit = limits.first;
+        b.given = here;
+        if (k + 1 == p.route.limits.size()) {
+            const bool bad = limits.sweep(p, b);
+            if (p.limited_by) note(limits, here, out);
+            return bad;
+        }
+        b.efforts = there;
+        b.driven = nullptr;
+        limits.sweep(p, b);
+        b.efforts = out;
+        b.driven = driven;
+        if (p.limited_by) note(limits, here, there);
+        std::swap(here, there);
     }
     b.given = here;
     return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
@@ -279,7 +286,7 @@ void choose_limits(Problem& p) {
     // the last sweep writes efforts where they belong
     if (MASKED && at && !p.route.limits.back().places) {
         Limits& last = p.route.limits.back();
-        last.sweep = p.limited_by ? last.sweep : find_limits<true>(Clamps{}, &p.limits[last.first], last.count);
+        last.sweep = find_limits<true>(Clamps{}, &p.limits[last.first], last.count);
     }
 }
 
@@ -297,8 +304,7 @@ void choose(Problem& p) {
         if (static_cast<int>(k) != p.route.law_of_all)
             p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
-    p.route.one_sweep =
-        p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places && !p.limited_by);
+    p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);

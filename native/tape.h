@@ -64,7 +64,7 @@ class Tape {
             room_ *= 2;
             make_room();
         }
-        row_ = capacity_ ? count_ % capacity_ : count_;
+        row_ = next_row();
         for (int c = 0; c < 2; ++c) {
             float* to = array(kDelayedPosition + c);
             if (!to) continue;
@@ -105,6 +105,7 @@ class Tape {
         }
         dts_[row_] = p.dt;
         ++count_;
+        fetch(next_row());
     }
 
     // Copies of what was noted, the oldest row first.
@@ -139,8 +140,32 @@ class Tape {
         dts_.resize(room_);
     }
 
+    int64_t next_row() const { return capacity_ ? count_ % capacity_ : count_; }
+
+    // Bring the memory of a short row into the cache, where there is such a row, while others do something else.
+    void fetch(int64_t row) const {
+        constexpr int64_t kLine = 64, kShort = 2048;
+        const auto ask = [](const void* from, int64_t bytes) {
+            for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(static_cast<const char*>(from) + at, 1);
+        };
+        if (row == room_ || width_ > kShort) return;
+        ask(floats_.data() + row * width_, width_ * sizeof(float));
+        ask(bytes_.data() + row * bytes_width_, bytes_width_);
+    }
+
     float* array(int which) { return at_[which] < 0 ? nullptr : floats_.data() + row_ * width_ + at_[which]; }
     uint8_t* bytes(int which) { return at_[which] < 0 ? nullptr : bytes_.data() + row_ * bytes_width_ + at_[which]; }
+
+    // A call costs more than what a few numbers do.
+    template <class T>
+    static void copy(const T* from, size_t count, T* to) {
+        constexpr size_t kFew = 64;
+        if (count > kFew) {
+            std::memcpy(to, from, count * sizeof(T));
+        } else {
+            for (size_t k = 0; k < count; ++k) to[k] = from[k];
+        }
+    }
 
     template <class T>
     void take(const T* from, int64_t pitch, const std::vector<int32_t>& places, bool in_row, T* to) const {
@@ -149,7 +174,7 @@ class Tape {
             if (!from)
                 std::fill_n(to, count, T{});
             else if (in_row)
-                std::memcpy(to, from + robot * pitch + places[0], count * sizeof(T));
+                copy(from + robot * pitch + places[0], count, to);
             else
                 for (size_t k = 0; k < count; ++k) to[k] = from[robot * pitch + places[k]];
             to += count;

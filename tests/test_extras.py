@@ -16,7 +16,7 @@ from places import REPOSITORY
 EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 # distributions whose name is not that of what is imported
 DISTRIBUTIONS = {"pxr": "usd-core", "newton_usd_schemas": "newton-usd-schemas", "ovstage": "ovphysx", "yaml": "pyyaml"}
-DISTRIBUTIONS |= {"tomli_w": "tomli-w"}
+DISTRIBUTIONS |= {"tomli_w": "tomli-w", "rerun": "rerun-sdk"}
 BLOCKED = sorted({name for names in LIBRARIES.values() for name in names})
 # makes an interpreter one without the libraries, however they are installed
 HOOK = f"""import sys

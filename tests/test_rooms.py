@@ -45,6 +45,7 @@ OWNERS = {
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],
     "pyarrow": ["recording.files"],
+    "rerun": ["recording.rerun_stream"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],
     "pxr": ["usd"],

@@ -173,7 +173,7 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.
         (["pendulum.usda", "--targets", "sine", "--frequency", "nan"], "frequency = nan: must be"),
         (["pendulum.usda", "--seconds", "inf"], "--seconds inf: must be"),
         (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
-        (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet."),
+        (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd."),
         (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
         (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
     ],

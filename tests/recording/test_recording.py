@@ -123,7 +123,7 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
 
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     """By name, with what they lack."""
-    with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet"):
+    with pytest.raises(ValueError, match=r"log.txt: must end with .npz or .csv or .parquet or .rrd"):
         recorded().save(tmp_path / "log.txt")
     np.savez(tmp_path / "other.npz", dt=np.zeros(2))
     with pytest.raises(ValueError, match=r"other.npz has no robots, joints, clamps, max_efforts: must be what"):

@@ -15,6 +15,7 @@ LIBRARIES = {
     "nets": ("onnx",),
     "files": ("yaml", "tomli_w"),
     "parquet": ("pyarrow",),
+    "rerun": ("rerun",),
     "examples": ("matplotlib", "rich"),
     "cli": (*_USD, "mujoco", "tyro", "matplotlib", "rich"),
     "view": (*_USD, "mujoco", "viser"),

@@ -18,6 +18,7 @@ from ..errors import HostError
 from ..graphs.load import has_graphs
 from ..hosts.dof_properties import DofType
 from ..networks.trust import trust_checkpoints
+from ..recording.recording import FORMATS
 from ..simulation import Simulation
 from ..trials.targets import KINDS, Targets, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
@@ -26,7 +27,6 @@ from .opened import Opened, columns_of, opened, require_folder
 from .run_graph import run_graph
 
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
-_FORMATS = (".npz", ".csv", ".parquet")
 # default amplitudes [rad], [m]
 _TURN, _SLIDE = 0.2, 0.02
 _JOINT = {
@@ -66,7 +66,7 @@ class Run(Command):
     engine: Literal["mujoco", "physx"] = "mujoco"
     """What computes physics."""
     record: Path | None = None
-    """Write what happened to a file: .npz, .csv or .parquet."""
+    """Write what happened to a file: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
     plot: Path | None = None
     """Draw what happened."""
     view: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
@@ -87,8 +87,8 @@ class Run(Command):
                 raise ValueError(f"--{name} {value}: must be a finite number >= {least}.")
         for path in (self.record, self.plot):
             require_folder(path)
-        if self.record is not None and self.record.suffix.lower() not in _FORMATS:
-            raise ValueError(f"--record {self.record}: must end with {', '.join(_FORMATS)}. Rename the file.")
+        if self.record is not None and self.record.suffix.lower() not in FORMATS:
+            raise ValueError(f"--record {self.record}: must end with {', '.join(FORMATS)}. Rename the file.")
         with trust_checkpoints(self.trust):
             simulation = Simulation(self.file, self.dt, engine=self.engine, strict_inertia=self.strict)
             if simulation.stage is not None and has_graphs(simulation.stage):

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..plots.style import save
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
+from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ KINDS: dict[str, np.dtype] = {
 
 SIGNALS = (*KINDS, "power")
 """What one may ask for; power follows from applied efforts and velocities."""
+
+_WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd}
+_READERS = {".npz": load_npz, ".csv": load_csv}
+
+FORMATS = tuple(_WRITERS)
+"""How files that `Recording.save` writes may end."""
 
 
 @dataclass(frozen=True)
@@ -232,14 +239,29 @@ class Recording:
         return save(figure, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file: `.npz`, `.csv` or `.parquet`; the latter two are tables with a line per step, robot and joint.
+        """Write a file: `.npz`, `.csv` or `.parquet`, or `.rrd` for the viewer Rerun.
+
+        `.csv` and `.parquet` are tables with a line per step, robot and joint; `.rrd` is what `send_to_rerun` sends.
 
         Raises:
             ValueError: The name ends with something else.
-            ModuleNotFoundError: `.parquet`, and pyarrow is missing.
+            ModuleNotFoundError: `.parquet`, and pyarrow is missing; `.rrd`, and rerun-sdk is.
         """
-        write = _by_extension(path, {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet})
+        write = _by_extension(path, _WRITERS)
         write(Path(path), self._read("dt"), self._subject.__dict__, self.arrays())
+
+    def send_to_rerun(self, stream: Any = None) -> None:
+        """Add what was recorded to what else is logged with Rerun, joints as entities `robot/joint`.
+
+        Times are those of `time` on the timeline of that name; the timeline `step` numbers the steps.
+
+        Args:
+            stream: A `rerun.RecordingStream`; None means the current one.
+
+        Raises:
+            ModuleNotFoundError: rerun-sdk is missing.
+        """
+        send(stream, self._read("dt"), self._subject.__dict__, self.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Recording:
@@ -249,7 +271,7 @@ class Recording:
             ValueError: The name ends with something else, or the file holds something else.
             OSError: There is no such file, or it cannot be read.
         """
-        steps, subject, arrays = _by_extension(path, {".npz": load_npz, ".csv": load_csv})(Path(path))
+        steps, subject, arrays = _by_extension(path, _READERS)(Path(path))
         kept = {"dt": steps, **arrays}
         return cls(Subject(**subject), [name for name in SIGNALS if name in arrays], lambda name: kept[name].copy())
 
