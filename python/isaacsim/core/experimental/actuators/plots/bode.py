@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, RED, THICK, THIN, caption, dress, figure, headline, label_ends
+from .style import BLUE, GREY, RED, THICK, THIN, caption, figure, headline, label_ends, stacked
 
 if TYPE_CHECKING:
     from .style import Figure
@@ -47,8 +47,7 @@ def draw_bode(found: FrequencyResponse) -> Figure:
         ModuleNotFoundError: Matplotlib is missing.
     """
     drawn = figure(10, 7)
-    magnitude, phase = drawn.subplots(2, 1, sharex=True)
-    dress((magnitude, phase))
+    magnitude, phase = stacked(drawn, 2)
     headline(drawn, f"{found.joint}: its loop over frequency")
     curves = {"open loop": (found.open_loop, BLUE), "target to position": (found.closed_loop, RED)}
     levels, phases = [], []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, dress, figure, headline, label_ends
+from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, figure, headline, label_ends, stacked
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -105,8 +105,7 @@ def draw_step_response(found: StepResponse) -> Figure:
         ModuleNotFoundError: Matplotlib is missing.
     """
     drawn = figure(10, 7)
-    position, effort = drawn.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    dress((position, effort))
+    position, effort = stacked(drawn, 2, [3, 2])
     headline(drawn, f"{found.joint}: step response")
     actual, ideal = found.actual, found.ideal
     shown = _shown(found)

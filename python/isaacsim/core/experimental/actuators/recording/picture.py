@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, dress, figure, headline, label_ends
+from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, figure, headline, label_ends, stacked
 
 if TYPE_CHECKING:
     from ..plots.style import Axes, Figure
@@ -36,8 +36,7 @@ def draw(
     motion = bool({"power", "velocities"} & set(shown))
     heights = [height for height, there in ((3, position), (3, efforts), (2, motion)) if there] or [3]
     whole = figure(10, sum(heights))
-    panels = list(whole.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
-    dress(panels)
+    panels = stacked(whole, len(heights), heights)
     panels[-1].set_xlabel("time [s]")
     headline(whole, f"{robot}: {joints[0]}" if len(joints) == 1 else robot)
     if position:
