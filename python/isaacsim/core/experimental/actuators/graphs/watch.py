@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plots.style import APART, caption, figure, lines, save, stacked
+from ..plots.style import APART, caption, lines, panels, save
 from .error import GraphError, did_you_mean
 from .runner import GraphRunner
 
@@ -50,9 +50,9 @@ class Watch:
 
     def draw(self, picture: Path) -> None:
         """Draw a panel for each robot and port."""
-        drawn = figure(10, 1 + 2.5 * len(self._samples))
-        panels = stacked(drawn, len(self._samples))
-        for panel, (name, samples) in zip(panels, self._samples.items(), strict=True):
+        count = len(self._samples)
+        drawn, axes = panels(10, 1 + 2.5 * count, rows=count)
+        for panel, (name, samples) in zip(axes, self._samples.items(), strict=True):
             robot = self._robots.get(name)
             # before its first run a port may hold fewer numbers
             width = max((sample.size for sample in samples), default=0)
@@ -61,7 +61,7 @@ class Watch:
             caption(panel, name)
             panel.set_ylabel("position [rad or m]" if robot is not None else name.rpartition(":")[2])
             lines(panel, self._times, curves, names, apart=1.2 * APART)
-        panels[-1].set_xlabel("time [s]")
+        axes[-1].set_xlabel("time [s]")
         save(drawn, picture)
 
     def _numbers(self, port: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, headline, label_ends
+from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, label_ends
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -93,10 +93,9 @@ def draw_envelope(found: Envelope) -> Figure:
         ModuleNotFoundError: Matplotlib is missing.
     """
     wide = len(found.positions) > 0
-    drawn = figure(10, 9 if wide else 5.6)
+    drawn = figure(10, 9 if wide else 5.6, f"{found.joint}: what its motor can give")
     panels = list(drawn.subplots(2 if wide else 1, 1, squeeze=False)[:, 0])
     dress(panels)
-    headline(drawn, f"{found.joint}: what its motor can give")
     caption(panels[0], "; ".join(_words(found)))
     _draw_speed(panels[0], found)
     if wide:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, figure, headline, label_ends, stacked
+from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, label_ends, panels
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -104,9 +104,7 @@ def draw_step_response(found: StepResponse) -> Figure:
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    drawn = figure(10, 7)
-    position, effort = stacked(drawn, 2, [3, 2])
-    headline(drawn, f"{found.joint}: step response")
+    drawn, (position, effort) = panels(10, 7, f"{found.joint}: step response", rows=2, heights=[3, 2])
     actual, ideal = found.actual, found.ideal
     shown = _shown(found)
     time = actual.time[shown]

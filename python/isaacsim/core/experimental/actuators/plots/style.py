@@ -48,11 +48,34 @@ def figure(width: float, height: float) -> Figure:
     return empty
 
 
-def stacked(of: Figure, count: int = 1, heights: Sequence[float] | None = None) -> list[Axes]:
-    """Return so many panels one under the other over one axis, dressed; heights are relative to each other."""
-    panels = list(of.subplots(count, 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
-    dress(panels)
-    return panels
+def panels(
+    width: float,
+    height: float,
+    headline: str | None = None,
+    *,
+    rows: int = 1,
+    columns: int = 1,
+    heights: Sequence[float] | None = None,
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure and its panels, row by row; columns share the axis below, rows the one beside them.
+
+    Args:
+        width: Of the figure [inch].
+        height: Likewise.
+        headline: What the figure shows, written above it.
+        rows: How many panels are one under the other.
+        columns: How many stand side by side.
+        heights: Of the rows, relative to each other.
+
+    Raises:
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    drawn = figure(width, height)
+    grid = drawn.subplots(rows, columns, sharex="col", sharey="row", squeeze=False, height_ratios=heights)
+    dress(grid.flat)
+    if headline is not None:
+        drawn.suptitle(headline, x=0.01, ha="left", fontweight="bold")
+    return drawn, list(grid.flat)
 
 
 def dress(panels: Iterable[Axes]) -> None:
@@ -62,11 +85,6 @@ def dress(panels: Iterable[Axes]) -> None:
         panel.grid(alpha=0.25)
         panel.set_axisbelow(True)
         panel.margins(x=0)
-
-
-def headline(of: Figure, text: str) -> None:
-    """Write what the figure shows above it."""
-    of.suptitle(text, x=0.01, ha="left", fontweight="bold")
 
 
 def caption(panel: Axes, text: str) -> None:
@@ -99,7 +117,7 @@ def lines(
     panel: Axes,
     x: Any,
     curves: np.ndarray,
-    names: Sequence[str],
+    names: Sequence[str] | None = None,
     colors: Sequence[str] = COLORS,
     *,
     apart: float = APART,
@@ -111,15 +129,15 @@ def lines(
         panel: Where; its other curves and its scales are there.
         x: Of the points, shape `(points,)`.
         curves: A column each, shape `(points, curves)`.
-        names: Of the curves.
+        names: Of the curves; None writes none.
         colors: Likewise; they start over when there are fewer.
         apart: Least distance of names, of the height of the panel.
         line: What else Matplotlib is told of the lines.
     """
-    chosen = [colors[number % len(colors)] for number in range(len(names))]
+    chosen = [colors[number % len(colors)] for number in range(curves.shape[-1])]
     for curve, color in zip(curves.T, chosen, strict=True):
         panel.plot(x, curve, **{"color": color, "linewidth": PLAIN, **line})
-    label_ends(panel, list(zip(curves.T, names, chosen, strict=True)), apart)
+    label_ends(panel, list(zip(curves.T, names or [], chosen, strict=names is not None)), apart)
 
 
 def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[int] = (50, 90, 100)) -> None:
