@@ -69,9 +69,11 @@ def main() -> int:
         table.add_row(f"{rate} Hz", *[f"{speed:.3f} ({row[column]:.2f})" for column, speed in enumerate(speeds)])
     Console(width=125).print(table)
     drawn, (panel,) = style.panels(9, 5, "Above 2, dashed, the arm vibrates")
-    panel.loglog(figures.T, measured.T, "o")
     panel.axvline(2.0, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    panel.set(xscale="log", yscale="log", xmargin=0.02)
     panel.set(xlabel="(kd·dt + kp·dt²/2) / inertia", ylabel="speed at rest [rad/s]")
+    names = [f"{rate} Hz" for rate in RATES]
+    style.lines(panel, figures.T[::-1], measured.T[::-1], names, linestyle="", marker="o")
     style.save(drawn, picture)
     told = bool(((figures < 2) == (measured < QUIET)).all() and 0 < (figures < 2).sum() < figures.size)
     print(f"{'ok' if told else 'FAILED'}: the arm stands still exactly where the figure is below 2; see {picture}")

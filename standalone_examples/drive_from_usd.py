@@ -66,7 +66,7 @@ def main() -> int:
     time = np.arange(-WAIT, STEPS) / 240
     shown = style.until_rest(time, positions)
     drawn, (top, bottom) = style.panels(10, 7, "Each joint reaches its target, no effort exceeds its limit", rows=2)
-    style.caption(bottom, "The wrist, joints 5 to 7, begins 25 ms late, and its motors give less the faster they turn")
+    style.caption(bottom, "The wrist, joints 5 to 7, answers 25 ms late, and its motors give less the faster they turn")
     top.set(ylabel="position - target [rad]")
     bottom.set(xlabel="time since the command [s]", ylabel="effort / limit")
     style.lines(top, time[shown], (positions - TARGETS)[shown], JOINTS)

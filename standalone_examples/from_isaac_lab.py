@@ -70,7 +70,7 @@ def main() -> int:
     shown = style.until_rest(time := np.arange(STEPS) / 240, by_file)
     drawn, (panel,) = style.panels(9, 5, "The same motion by groups of Isaac Lab, broad, and by the file, thin")
     panel.set(xlabel="time [s]", ylabel="position [rad]")
-    style.lines(panel, time[shown], by_groups[shown], linewidth=5, alpha=0.35)
+    style.lines(panel, time[shown], by_groups[shown], **style.BROAD)
     style.lines(panel, time[shown], by_file[shown], names, linewidth=style.THIN)
     style.save(drawn, options.plot)
     apart, moved = np.abs(by_groups - by_file).max(), np.abs(by_groups[-1] - by_groups[0]).max()

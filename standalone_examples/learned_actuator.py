@@ -26,7 +26,7 @@ def draw(path: str, driven: dict[str, tuple[list[str], np.ndarray, np.ndarray]])
     q, efforts = (np.stack([one[which][:, knee] for one in driven.values()], axis=1) for which in (1, 2))
     time = DT * np.arange(len(q))
     drawn, panels = style.panels(10, 8, "A knee by the true actuator, broad, and by two models of it", rows=3)
-    style.lines(panels[0], time, efforts[:, :1], colors=[style.GREY], linewidth=5, alpha=0.35)
+    style.lines(panels[0], time, efforts[:, :1], colors=[style.GREY], **style.BROAD)
     for panel, values in zip(panels, (efforts, efforts - efforts[:, :1], 1000 * (q - q[:, :1])), strict=True):
         style.lines(panel, time, values[:, 1:], list(driven)[1:], [style.RED, style.BLUE])
     panels[0].set(ylabel="effort [N·m]")

@@ -54,8 +54,8 @@ def main() -> int:
 
     drawn, (panel,) = style.panels(9, 5, f"{ROBOTS} Panda arms on their way to random poses; dashed: the tolerance")
     panel.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]")
-    panel.axhline(TOLERANCE, color=style.GREY, linestyle="--", linewidth=style.THIN)
     style.bands(panel, (np.arange(STEPS) + 1) / 240, errors.max(axis=2), "robots")
+    panel.axhline(TOLERANCE, color=style.GREY, linestyle="--", linewidth=style.THIN)
     style.save(drawn, picture)
     reached = bool((errors[-1] < TOLERANCE).all())
     print(f"{'ok' if reached else 'FAILED'}: all {errors[-1].size} joints within {TOLERANCE} rad; see {picture}")

@@ -70,6 +70,7 @@ def main() -> int:
     Console().print(table)
     panel.axhline(TARGET, color=style.GREY, linestyle="--", linewidth=style.THIN)
     panel.set(xlabel="stiffness [N·m/rad]", ylabel="angle at rest [rad]")
+    panel.margins(x=0.02)
     style.label_ends(panel, labels)
     style.save(drawn, picture)
     print(f"{digest.hexdigest()[:16]}: digest of all angles, the same for any number of processes")

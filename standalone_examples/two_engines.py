@@ -60,7 +60,7 @@ def main() -> int:
     drawn, (top, bottom) = style.panels(10, 7, "MuJoCo, broad, and PhysX, thin, move the arm alike", rows=2)
     top.set(ylabel="way [rad]")
     bottom.set(xlabel="time [s]", ylabel="PhysX - MuJoCo [mrad]")
-    style.lines(top, time, on_mujoco - on_mujoco[0], linewidth=5, alpha=0.35)
+    style.lines(top, time, on_mujoco - on_mujoco[0], **style.BROAD)
     style.lines(top, time, on_physx - on_physx[0], names, linewidth=style.THIN)
     style.lines(bottom, time, 1000 * (on_physx - on_mujoco), names)
     style.save(drawn, picture)

@@ -33,7 +33,7 @@ time, turned = np.arange(1000) * model.opt.timestep, np.transpose(list(angles.va
 shown = style.until_rest(time, turned)
 drawn, (panel,) = style.panels(9, 5, "One's own MuJoCo model and loop; broad: the model's own servos")
 panel.set(xlabel="time [s]", ylabel="shoulder [rad]")
-style.lines(panel, time[shown], turned[shown, :1], colors=[style.GREY], linewidth=5, alpha=0.35)
+style.lines(panel, time[shown], turned[shown, :1], colors=[style.GREY], **style.BROAD)
 style.lines(panel, time[shown], turned[shown, 1:], list(angles)[1:])
 style.save(drawn, picture := parser.parse_args().plot)
 servo, motor, dc = angles.values()

@@ -22,6 +22,8 @@ GREY = "#555555"
 """Of what was asked for, of limits and of what serves to compare."""
 THICK, PLAIN, THIN = 2.2, 1.6, 1.0
 """Widths of lines: what a plot is about, what it compares, and the rest."""
+BROAD: dict[str, Any] = {"linewidth": 5.0, "alpha": 0.35}
+"""Of a curve on which another one lies."""
 SHADE = 0.12
 """Opacity of areas."""
 APART = 0.075
@@ -34,7 +36,7 @@ _MANY = 14
 _RESTS, _LONGER = 0.02, 1.6
 
 
-def figure(width: float, height: float) -> Figure:
+def figure(width: float, height: float, headline: str | None = None) -> Figure:
     """Return an empty figure of so many inches, that belongs to no window and leaves the caller's figures be.
 
     Raises:
@@ -45,6 +47,8 @@ def figure(width: float, height: float) -> Figure:
         from matplotlib.figure import Figure
     empty = Figure(figsize=(width, height), dpi=_DPI, layout="constrained")
     FigureCanvasAgg(empty)
+    if headline is not None:
+        empty.suptitle(headline, x=0.01, ha="left", fontweight="bold")
     return empty
 
 
@@ -70,11 +74,9 @@ def panels(
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    drawn = figure(width, height)
+    drawn = figure(width, height, headline)
     grid = drawn.subplots(rows, columns, sharex="col", sharey="row", squeeze=False, height_ratios=heights)
     dress(grid.flat)
-    if headline is not None:
-        drawn.suptitle(headline, x=0.01, ha="left", fontweight="bold")
     return drawn, list(grid.flat)
 
 
@@ -127,7 +129,7 @@ def lines(
 
     Args:
         panel: Where; its other curves and its scales are there.
-        x: Of the points, shape `(points,)`.
+        x: Of the points, shape `(points,)`, or a column for each curve.
         curves: A column each, shape `(points, curves)`.
         names: Of the curves; None writes none.
         colors: Likewise; they start over when there are fewer.
@@ -135,8 +137,9 @@ def lines(
         line: What else Matplotlib is told of the lines.
     """
     chosen = [colors[number % len(colors)] for number in range(curves.shape[-1])]
-    for curve, color in zip(curves.T, chosen, strict=True):
-        panel.plot(x, curve, **{"color": color, "linewidth": PLAIN, **line})
+    places = np.broadcast_to(np.transpose(x), curves.T.shape)
+    for place, curve, color in zip(places, curves.T, chosen, strict=True):
+        panel.plot(place, curve, **{"color": color, "linewidth": PLAIN, **line})
     label_ends(panel, list(zip(curves.T, names or [], chosen, strict=names is not None)), apart)
 
 
