@@ -72,8 +72,7 @@ def main() -> int:
     panel.axvline(2.0, color=style.GREY, linestyle="--", linewidth=style.THIN)
     panel.set(xscale="log", yscale="log", xmargin=0.02)
     panel.set(xlabel="(kd·dt + kp·dt²/2) / inertia", ylabel="speed at rest [rad/s]")
-    names = [f"{rate} Hz" for rate in RATES]
-    style.lines(panel, figures.T[::-1], measured.T[::-1], names, linestyle="", marker="o")
+    style.lines(panel, figures.T[::-1], measured.T[::-1], [f"{rate} Hz" for rate in RATES], linestyle="", marker="o")
     style.save(drawn, picture)
     told = bool(((figures < 2) == (measured < QUIET)).all() and 0 < (figures < 2).sum() < figures.size)
     print(f"{'ok' if told else 'FAILED'}: the arm stands still exactly where the figure is below 2; see {picture}")
