@@ -158,7 +158,7 @@ def bands(panel: Axes, x: Any, samples: np.ndarray, of: str, shares: Sequence[in
     for share in shares:
         low, high = np.percentile(samples, [50 - share / 2, 50 + share / 2], axis=1)
         panel.fill_between(x, low, high, color=BLUE, alpha=1.5 * SHADE, linewidth=0)
-        labels.append((high, f"{share} % of {of}" if share < 100 else f"all {of}", BLUE))
+        labels.insert(0, (high, f"{share} % of {of}" if share < 100 else f"all {of}", BLUE))
     panel.plot(x, median, color=BLUE, linewidth=THICK)
     label_ends(panel, labels)
 
@@ -181,7 +181,7 @@ def label_ends(panel: Axes, labels: Sequence[tuple[np.ndarray, str, Any]], apart
         if len(finite):
             place = panel.transAxes.inverted().transform(panel.transData.transform((1.0, float(finite[-1]))))[1]
             place = float(np.clip(place, 0.0, 1.0))
-            ends.append((round(place / apart), -number, place, text, color))
+            ends.append((round(place, 2), -number, place, text, color))
     ends.sort()
     places = spread([place for _, _, place, *_ in ends], min(apart, 1.0 / max(1, len(ends) - 1)))
     size = "small" if len(ends) <= _MANY else "xx-small"
