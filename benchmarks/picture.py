@@ -36,6 +36,10 @@ def draw(cases: Sequence[Case], path: Path) -> None:
         panel.set_ylabel("CPU time per step [µs]" if panel in panels[::columns] else "")
     for panel in panels[len(pipelines) :]:
         panel.set_axis_off()
+    # also above an empty place
+    for panel in panels[len(pipelines) - columns : len(pipelines)]:
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel("robots")
     labels = [_draw_panel(panel, [c for c in chosen if c.pipeline == p]) for panel, p in zip(panels, pipelines)]  # noqa: B905
     # panels of a row share their scale, which is there when all are drawn
     for panel, ends in zip(panels, labels, strict=False):
