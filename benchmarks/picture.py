@@ -7,53 +7,59 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
+
 from .candidates import SECTIONS, STREAM, Known
 from .measure import Case
 from .problem import PIPELINES
 
+_PEERS = (style.BLUE, style.RED, style.GREEN, style.PINK, style.ORANGE, style.SKY)
 _STYLES: dict[str, dict[str, Any]] = {
-    Known.OURS: {"color": "black", "linewidth": 2.8, "zorder": 3},
-    STREAM: {"color": "gray", "linestyle": ":"},
+    Known.OURS: {"color": style.BLACK, "linewidth": style.THICK, "zorder": 3},
+    STREAM: {"color": style.GREY, "linewidth": style.THIN, "linestyle": ":"},
 }
 
 
 def draw(cases: Sequence[Case], path: Path) -> None:
     """Save the picture of the first robot measured, on the engine when that was measured."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     first = cases[0]
     chosen = [c for c in cases if (c.section, c.robot, c.per_robot) == (first.section, first.robot, first.per_robot)]
     pipelines = [name for name in PIPELINES if any(case.pipeline == name for case in chosen)]
-    # the last panel is for the legend
-    columns = min(4, len(pipelines) + 1)
-    rows = math.ceil((len(pipelines) + 1) / columns)
-    size = (4 * columns, 3.4 * rows)
-    figure, grid = pyplot.subplots(rows, columns, figsize=size, sharey=True, squeeze=False, layout="constrained")
-    for axes, pipeline in zip(grid.flat, pipelines, strict=False):
-        _draw_panel(axes, pipeline, [case for case in chosen if case.pipeline == pipeline])
-    for axes in grid.flat[len(pipelines) :]:
-        axes.axis("off")
-    grid.flat[-1].legend(*grid.flat[0].get_legend_handles_labels(), loc="center", frameon=False)
-    figure.supxlabel("robots")
-    figure.supylabel("CPU time per step [µs]")
-    figure.suptitle(f"{SECTIONS[first.section][0]}, robot {first.robot}, shared parameters")
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    columns = min(4, len(pipelines))
+    rows = math.ceil(len(pipelines) / columns)
+    title = f"{SECTIONS[first.section][0]}, robot {first.robot}, shared parameters: CPU time of a step over robots"
+    drawn, panels = style.panels(4.6 * columns, 3.6 * rows, title, rows=rows, columns=columns)
+    for panel, pipeline in zip(panels, pipelines, strict=False):
+        style.caption(panel, pipeline)
+        panel.set(xscale="log", yscale="log")
+        panel.set_ylabel("CPU time per step [µs]" if panel in panels[::columns] else "")
+    for panel in panels[len(pipelines) :]:
+        panel.set_axis_off()
+    # also above an empty place
+    for panel in panels[len(pipelines) - columns : len(pipelines)]:
+        panel.tick_params(labelbottom=True)
+        panel.set_xlabel("robots")
+    labels = [_draw_panel(panel, [c for c in chosen if c.pipeline == p]) for panel, p in zip(panels, pipelines)]  # noqa: B905
+    # panels of a row share their scale, which is there when all are drawn
+    for panel, ends in zip(panels, labels, strict=False):
+        style.label_ends(panel, ends)
+    style.save(drawn, path)
 
 
-def _draw_panel(axes: Any, title: str, cases: Sequence[Case]) -> None:
-    names = list(dict.fromkeys(name for case in cases for name in case.outcomes))
-    for number, name in enumerate(names):
+def _draw_panel(panel: Any, cases: Sequence[Case]) -> list[tuple[np.ndarray, str, str]]:
+    """Draw what was measured; return the names of the curves, and where they end."""
+    names, labels = list(dict.fromkeys(name for case in cases for name in case.outcomes)), []
+    peers = iter(_PEERS)
+    for name in names:
         points = sorted(
             (case.num_robots, seconds * 1e6) for case in cases if (seconds := case.outcomes[name].seconds) is not None
         )
-        style = {"color": f"C{number - 1}", "linewidth": 1.3, **_STYLES.get(name, {})}
-        axes.plot([x for x, _ in points], [y for _, y in points], marker="o", markersize=3.5, label=name, **style)
-    axes.set(xscale="log", yscale="log", title=title)
+        line = _STYLES.get(name) or {"color": next(peers), "linewidth": style.PLAIN}
+        sizes, times = np.array(points).reshape(-1, 2).T
+        panel.plot(sizes, times, marker="o", markersize=3.5, clip_on=False, **line)
+        labels.append((times, name, line["color"]))
     sizes = sorted({case.num_robots for case in cases})
-    axes.set_xticks(sizes, [f"{size // 1024}k" if size >= 1024 else f"{size}" for size in sizes])
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
+    panel.set_xticks(sizes, [f"{size // 1024}k" if size >= 1024 else f"{size}" for size in sizes])
+    panel.minorticks_off()
+    return labels

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 import warp as wp
+from isaacsim.core.experimental.actuators.plots import style
 from pxr import Usd
 from rich.console import Console
 from rich.table import Table
@@ -68,12 +68,12 @@ def main() -> int:
     for rate, speeds, row in zip(RATES, measured, figures, strict=True):
         table.add_row(f"{rate} Hz", *[f"{speed:.3f} ({row[column]:.2f})" for column, speed in enumerate(speeds)])
     Console(width=125).print(table)
-    canvas, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
-    axes.loglog(figures.T, measured.T, "o", label=[f"{rate} Hz" for rate in RATES])
-    axes.axvline(2.0, color="tab:red", linestyle="--", label="2: the limit")
-    axes.set(title="Above 2 the arm vibrates", xlabel="(kd·dt + kp·dt²/2) / inertia", ylabel="speed at rest [rad/s]")
-    axes.legend()
-    canvas.savefig(picture, dpi=120)
+    drawn, (panel,) = style.panels(9, 5, "Above 2, dashed, the arm vibrates")
+    panel.axvline(2.0, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    panel.set(xscale="log", yscale="log", xmargin=0.02)
+    panel.set(xlabel="(kd·dt + kp·dt²/2) / inertia", ylabel="speed at rest [rad/s]")
+    style.lines(panel, figures.T[::-1], measured.T[::-1], [f"{rate} Hz" for rate in RATES], linestyle="", marker="o")
+    style.save(drawn, picture)
     told = bool(((figures < 2) == (measured < QUIET)).all() and 0 < (figures < 2).sum() < figures.size)
     print(f"{'ok' if told else 'FAILED'}: the arm stands still exactly where the figure is below 2; see {picture}")
     return 0 if told else 1

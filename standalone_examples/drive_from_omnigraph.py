@@ -9,8 +9,8 @@ from world import INSIDE, Articulation, World, parse, run  # first of all: start
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 from pxr import Usd
 
 READY_MADE = Path(__file__).parents[1] / "data" / "graphs" / "pd_from_usd.usda"
@@ -59,10 +59,11 @@ def main() -> int:
     with World(FILE, engine=options.engine) as sim:
         times, positions = drive(sim)
         failed = sim.graph_errors()
-    plt.plot(times, positions - TARGETS, label=JOINTS)
-    plt.legend()
-    plt.gca().set(xlabel="time [s]", ylabel="position - target [rad]", title="Each joint reaches its target")
-    plt.savefig(options.plot)
+    errors, shown = positions - TARGETS, style.until_rest(times, positions)
+    drawn, (panel,) = style.panels(9, 5, "Each joint reaches its target")
+    panel.set(xlabel="time [s]", ylabel="position - target [rad]")
+    style.lines(panel, times[shown], errors[shown], JOINTS)
+    style.save(drawn, options.plot)
     reached = not failed and bool((np.abs(positions[-1] - TARGETS) < TOLERANCE).all())
     print(f"{'ok' if reached else 'FAILED'}: errors below {TOLERANCE} rad, no node failed; see {options.plot}", *failed)
     return 0 if reached else 1

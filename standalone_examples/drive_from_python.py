@@ -9,9 +9,9 @@ from world import Articulation, World, parse, run  # first of all: starts Isaac 
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 import warp as wp
+from isaacsim.core.experimental.actuators.plots import style
 
 ROBOT = Path(__file__).parents[1] / "data" / "robots" / "pendulum.usda"
 PENDULUM, TARGET, DT, STEPS, TOLERANCE = "/World/Pendulum", 0.8, 1 / 500, 1000, 0.02
@@ -62,16 +62,17 @@ def main() -> int:
     with World(ROBOT, DT, options.engine) as sim:
         found = {"PD": drive(sim, ea.ControllerPD, 20.0, 2.0), "sliding mode": drive(sim, SlidingMode, 10.0)}
 
-    figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(8, 6), layout="constrained")
-    for name, (angles, efforts) in found.items():
-        top.plot(np.arange(STEPS) * DT, angles, label=name)
-        bottom.plot(np.arange(STEPS) * DT, efforts)
+    for name, (angles, _) in found.items():
         print(f"{name:12} off by {abs(angles[-1] - TARGET):.4f} rad after {STEPS * DT:.0f} s")
-    top.axhline(TARGET, color="gray", linestyle=":", label="target")
-    top.set(ylabel="angle [rad]", title="PD hangs below its target; a law of your own need not")
-    top.legend()
+    time, (angles, efforts) = np.arange(STEPS) * DT, np.transpose(list(found.values()), (1, 2, 0))
+    shown = style.until_rest(time, angles)
+    drawn, (top, bottom) = style.panels(9, 6, "PD hangs below its target, dashed; a law of your own need not", rows=2)
+    top.axhline(TARGET, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    style.lines(top, time[shown], angles[shown], list(found))
+    style.lines(bottom, time[shown], efforts[shown], list(found))
+    top.set(ylabel="angle [rad]")
     bottom.set(xlabel="time [s]", ylabel="effort [N·m]")
-    figure.savefig(options.plot, dpi=120)
+    style.save(drawn, options.plot)
     pd, own = (abs(angles[-1] - TARGET) for angles, _ in found.values())
     good = own < TOLERANCE and own < pd
     print(f"{'ok' if good else 'FAILED'}: the own law is within {TOLERANCE} rad, nearer than PD; see {options.plot}")

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 from isaacsim.core.experimental.actuators.compat import isaac_lab as lab
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -33,8 +33,8 @@ GROUPS = {"shoulder": SHOULDER, "forearm": FOREARM, "hand": HAND}
 # docs: end groups
 
 
-def drive(source: Path, groups: dict | None) -> tuple[np.ndarray, list]:
-    """Return positions of all joints [rad] on the way to the goal, and the rows of the resolution table."""
+def drive(source: Path, groups: dict | None) -> tuple[list[str], np.ndarray, list]:
+    """Return joint names, positions [rad] on the way to the goal, and the rows of the resolution table."""
     with ea.Simulation(source) as sim:
         arm = ea.Articulation(ARM)
         actuators = ea.ArticulationActuators.from_groups(ARM, groups) if groups else ea.ArticulationActuators(ARM)
@@ -44,7 +44,7 @@ def drive(source: Path, groups: dict | None) -> tuple[np.ndarray, list]:
         for positions in path:
             sim.step()
             positions[:] = arm.get_dof_positions().numpy()[0]
-        return path, list(actuators.resolution_table().rows) if groups else []
+        return arm.dof_names, path, list(actuators.resolution_table().rows) if groups else []
 
 
 def main() -> int:
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--usd", default="from_isaac_lab.usda", help="where the robot with its actuators goes")
     parser.add_argument("--plot", default="from_isaac_lab.png", help="where the picture goes")
     options = parser.parse_args()
-    by_groups, rows = drive(ROBOT, GROUPS)
+    names, by_groups, rows = drive(ROBOT, GROUPS)
     table = Table("group", "property", "joint", "robot", "cfg", "applied", title="Where cfgs and robot differ")
     for row in rows:
         said = "not specified" if row.cfg_value is None else f"{row.cfg_value:g}"
@@ -63,16 +63,16 @@ def main() -> int:
     with ea.Simulation(ROBOT) as sim:
         lost = lab.to_usd(GROUPS, sim.stage, ARM, overwrite_existing=True)
         sim.stage.Export(options.usd)
-    by_file, _ = drive(Path(options.usd), None)
+    _, by_file, _ = drive(Path(options.usd), None)
     # docs: end usd
     for line in lost:
         print(f"only in the file's attribute: {line}")
-    time = np.arange(STEPS) / 240
-    plt.plot(time, by_groups, linewidth=3, alpha=0.4)
-    plt.gca().set_prop_cycle(None)
-    plt.plot(time, by_file, "--", linewidth=1)
-    plt.gca().set(xlabel="time [s]", ylabel="joint positions [rad]", title="By groups of Isaac Lab, and by the file")
-    plt.savefig(options.plot, dpi=120)
+    shown = style.until_rest(time := np.arange(STEPS) / 240, by_file)
+    drawn, (panel,) = style.panels(9, 5, "The same motion by groups of Isaac Lab, broad, and by the file, thin")
+    panel.set(xlabel="time [s]", ylabel="position [rad]")
+    style.lines(panel, time[shown], by_groups[shown], **style.BROAD)
+    style.lines(panel, time[shown], by_file[shown], names, linewidth=style.THIN)
+    style.save(drawn, options.plot)
     apart, moved = np.abs(by_groups - by_file).max(), np.abs(by_groups[-1] - by_groups[0]).max()
     good = apart < 1e-5 and moved > 0.3
     print(f"{'ok' if good else 'FAILED'}: within {apart:.1e} rad of each other; see {options.usd}, {options.plot}")

@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -55,19 +55,17 @@ def main() -> int:
         table.add_row(name, *[f"{sag[joint]:.5f}" for sag in sags.values()])
     Console().print(table)
 
-    figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(11, 4.5), layout="constrained")
-    time, colors = (np.arange(STEPS) + 1) / 240, ("tab:red", "tab:blue", "tab:green")
-    for i, (way, (_, deviations)) in enumerate(results.items()):
-        left.plot(time, np.rad2deg(np.abs(deviations)).max(axis=1), color=colors[i], label=way)
-        right.bar(np.arange(7) + 0.28 * (i - 1), sags[way], 0.28, color=colors[i])
-    left.set(xlabel="time [s]", ylabel="deviation [deg]", title="A PD law alone sags …", xlim=(0, 2))
-    left.set(yscale="log", ylim=(1e-6, 20))
-    right.set_title("… on every joint that carries weight (after 2 s)")
+    told = "A PD law alone sags, on every joint that carries weight; with feedforward none does"
+    drawn, (left, right) = style.panels(11, 4.5, told, columns=2)
+    worst = np.stack([np.rad2deg(np.abs(deviations)).max(axis=1) for _, deviations in results.values()], axis=1)
+    shown = style.until_rest(time := (np.arange(STEPS) + 1) / 240, worst[:, :1])
+    for number, sag in enumerate(sags.values()):
+        right.bar(np.arange(7) + 0.28 * (number - 1), sag, 0.28, color=style.COLORS[number])
     right.set_xticks(range(7), [name.removeprefix("panda_") for name in names], rotation=30)
-    left.legend(title="worst joint", loc="center right")
-    for axes in (left, right):
-        axes.grid(axis="y", alpha=0.3)
-    figure.savefig(picture, dpi=120)
+    left.set(xlabel="time [s]", ylabel="deviation of the worst joint [deg]")
+    right.set(ylabel=f"deviation after {STEPS / 240:g} s [deg]")
+    style.lines(left, time[shown], worst[shown], list(results))
+    style.save(drawn, picture)
 
     with_feedforward = np.deg2rad([sags["feedforward alone"].max(), sags["PD + feedforward"].max()])
     held = bool((with_feedforward < TOLERANCE).all() and np.deg2rad(sags["PD alone"].max()) > 10 * TOLERANCE)

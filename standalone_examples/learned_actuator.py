@@ -8,11 +8,11 @@ import argparse
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 import warp as wp
 from bench import DT, KD, KP, known_actuator, record, rms
 from bench.quadruped import ROBOT, author, drive
+from isaacsim.core.experimental.actuators.plots import style
 from isaacsim.core.experimental.actuators.training import train_actuator
 from rich.console import Console
 from rich.table import Table
@@ -22,19 +22,17 @@ FOLDER, TOLERANCE, QUICK_TOLERANCE, APART = Path("learned_actuator"), 0.05, 0.10
 
 
 def draw(path: str, driven: dict[str, tuple[list[str], np.ndarray, np.ndarray]]) -> None:
-    names, positions, efforts = driven["true"]
-    figure, panels = plt.subplots(3, 1, sharex=True, figsize=(9, 7.5), layout="constrained")
-    # colours that everybody can tell apart, those of Okabe and Ito
-    for name, color, width in (("true", "#BBBBBB", 4), ("PD alone", "#D55E00", 1), ("learned", "#0072B2", 1.4)):
-        _, q, effort = driven[name]
-        for panel, values in zip(panels, (effort, effort - efforts, 1000 * (q - positions)), strict=True):
-            curve = values[:, names.index("LF_KFE")]
-            panel.plot(DT * np.arange(len(curve)), curve, color=color, linewidth=width, label=name)
-    panels[0].set(ylabel="effort [N·m]", ylim=(-2, 58), title="A knee by the true actuator and by two models of it")
-    panels[0].legend(ncols=3, loc="upper right")
+    knee = driven["true"][0].index("LF_KFE")
+    q, efforts = (np.stack([one[which][:, knee] for one in driven.values()], axis=1) for which in (1, 2))
+    time = DT * np.arange(len(q))
+    drawn, panels = style.panels(10, 8, "A knee by the true actuator, broad, and by two models of it", rows=3)
+    style.lines(panels[0], time, efforts[:, :1], colors=[style.GREY], **style.BROAD)
+    for panel, values in zip(panels, (efforts, efforts - efforts[:, :1], 1000 * (q - q[:, :1])), strict=True):
+        style.lines(panel, time, values[:, 1:], list(driven)[1:], [style.RED, style.BLUE])
+    panels[0].set(ylabel="effort [N·m]")
     panels[1].set(ylabel="effort off [N·m]")
     panels[2].set(ylabel="position off [mrad]", xlabel="time [s]")
-    figure.savefig(path, dpi=120)
+    style.save(drawn, path)
 
 
 def main() -> int:

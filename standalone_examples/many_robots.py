@@ -8,9 +8,8 @@ import time
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.axes import Axes
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -39,19 +38,6 @@ def drive() -> tuple[list[str], np.ndarray, float]:
         return arms.dof_names, np.array(errors), time.perf_counter() - begin
 
 
-def draw(axes: Axes, seconds: np.ndarray, worst: np.ndarray) -> None:
-    """Show how the worst joint of each robot is distributed, as bands around the median."""
-    for share, shade in ((100, 0.15), (90, 0.25), (50, 0.4)):
-        low, high = np.percentile(worst, [50 - share / 2, 50 + share / 2], axis=1)
-        axes.fill_between(seconds, low, high, color="tab:blue", alpha=shade, linewidth=0, label=f"{share} % of robots")
-    axes.plot(seconds, np.median(worst, axis=1), color="navy", label="median")
-    axes.axhline(TOLERANCE, color="tab:red", linestyle="--", label="tolerance")
-    axes.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]", xlim=(0, seconds[-1]))
-    axes.set_title(f"{ROBOTS} Panda arms on their way to as many random poses")
-    axes.grid(alpha=0.3)
-    axes.legend()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", default="many_robots.png", help="where the picture goes")
@@ -66,9 +52,11 @@ def main() -> int:
     Console().print(table)
     print(f"{STEPS / wall:,.0f} steps/s, {ROBOTS * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
 
-    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    draw(axes, (np.arange(STEPS) + 1) / 240, errors.max(axis=2))
-    figure.savefig(picture, dpi=120)
+    drawn, (panel,) = style.panels(9, 5, f"{ROBOTS} Panda arms on their way to random poses; dashed: the tolerance")
+    panel.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]")
+    style.bands(panel, (np.arange(STEPS) + 1) / 240, errors.max(axis=2), "robots")
+    panel.axhline(TOLERANCE, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    style.save(drawn, picture)
     reached = bool((errors[-1] < TOLERANCE).all())
     print(f"{'ok' if reached else 'FAILED'}: all {errors[-1].size} joints within {TOLERANCE} rad; see {picture}")
     return 0 if reached else 1

@@ -9,9 +9,9 @@ import hashlib
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 from isaacsim.core.experimental.actuators.extras import needs
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -57,17 +57,22 @@ def main() -> int:
     picture, shard = parser.parse_args().plot, ea.Shard.from_environment(ENVS, seed=7)
     if not (found := gather(shard)):
         return 0
-    table, digest, off = Table("rank", "pendulums", "off \\[N·m]"), hashlib.sha256(), []
+    table, digest, off, labels = Table("rank", "pendulums", "off \\[N·m]"), hashlib.sha256(), [], []
+    drawn, (panel,) = style.panels(9, 5, f"{ENVS} pendulums: the stiffer, the nearer to the target, dashed")
     for part, (kp, angles) in found:
         # at rest the motor carries the weight
         off.append(np.abs(kp * (TARGET - angles) - WEIGHT * np.sin(angles)).max())
         table.add_row(f"{part.rank}", f"{part.envs[0]} … {part.envs[-1]}", f"{off[-1]:.1e}")
-        plt.plot(kp, angles, ".", label=f"rank {part.rank}")
         digest.update(angles.tobytes())
+        color, stiffest = style.COLORS[part.rank % len(style.COLORS)], angles[kp.argmax()]
+        panel.plot(kp, angles, ".", color=color)
+        labels.append((stiffest[None], f"rank {part.rank}", color))
     Console().print(table)
-    plt.gca().set(xlabel="stiffness [N·m/rad]", ylabel="angle at rest [rad]", title=f"{ENVS} pendulums")
-    plt.legend()
-    plt.savefig(picture, dpi=120)
+    panel.axhline(TARGET, color=style.GREY, linestyle="--", linewidth=style.THIN)
+    panel.set(xlabel="stiffness [N·m/rad]", ylabel="angle at rest [rad]")
+    panel.margins(x=0.02)
+    style.label_ends(panel, labels)
+    style.save(drawn, picture)
     print(f"{digest.hexdigest()[:16]}: digest of all angles, the same for any number of processes")
     good = sum(part.num_envs for part, _ in found) == ENVS and max(off) < TOLERANCE
     print(f"{'ok' if good else 'FAILED'}: each motor carries its pendulum within {TOLERANCE} N·m; see {picture}")

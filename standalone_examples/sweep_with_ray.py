@@ -1,7 +1,6 @@
 """Sweep stiffness, damping and strength of a pendulum's motor: with Ray on several processes or machines, or without.
 
-./python.sh -m pip install --editable ".[ray]"
-./python.sh standalone_examples/sweep_with_ray.py [--workers 2] [--plot out.png]
+./python.sh standalone_examples/sweep_with_ray.py [--workers 2] [--plot out.png]    # Ray is in the extra `ray`
 """
 
 import argparse
@@ -9,9 +8,9 @@ import os
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 from isaacsim.core.experimental.actuators.extras import needs
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -69,12 +68,13 @@ def main() -> int:
     for row in rows[:10]:
         table.add_row(*[f"{value:.3f}" for value in row])
     Console().print(table)
-    plt.colorbar(plt.scatter(rows[:, 1], rows[:, 3], c=rows[:, 0]), label="stiffness [N·m/rad]")
-    plt.gca().set(xlabel="damping [N·m·s/rad]", ylabel="settled after [s]")
-    plt.savefig(options.plot, dpi=120)
+    drawn, panels = style.panels(12, 4.5, "By stiffness [N·m/rad]; where a line ends, motors never settle", columns=4)
+    for panel, part in zip(panels, rows[np.lexsort(rows[:, :3].T)].reshape(4, 12, 12, -1), strict=True):
+        panel.set(xlabel="damping [N·m·s/rad]", ylabel=f"settled after [s], at {part[0, 0, 2]:g} N·m")
+        style.lines(panel, part[:, 0, 1], part[..., 3], [f"{kp:.0f}" for kp in part[0, :, 0]], style.shades(12))
+    style.save(drawn, options.plot)
     kp, kd, _, _, overshoot, _ = rows[rows[:, 5] == 0].T
-    ratio = np.minimum(kd / np.sqrt(4 * kp * INERTIA), 0.999)
-    off = abs(overshoot - np.exp(-np.pi * ratio / np.sqrt(1 - ratio**2))).max()
+    off = abs(overshoot - np.exp(-np.pi / np.tan(np.arccos(np.minimum(kd / np.sqrt(4 * kp * INERTIA), 0.999))))).max()
     print(f"{'ok' if off < TOLERANCE else 'FAILED'}: overshoot within {off:.4f} of the closed form; see {options.plot}")
     return int(off >= TOLERANCE)
 

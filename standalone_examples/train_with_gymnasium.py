@@ -7,8 +7,8 @@
 import argparse
 import time
 
-import matplotlib.pyplot as plt
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -20,17 +20,11 @@ WHOLE, QUICK = (36, 3.0, 1.5), (16, 2.0, 0.5)
 
 def draw(path: str, tried: np.ndarray, seconds: float) -> None:
     """Show what the policies of each round reached."""
-    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    rounds = np.arange(len(tried)) + 1
-    for share, shade in ((100, 0.15), (50, 0.4)):
-        low, high = np.percentile(tried, [50 - share / 2, 50 + share / 2], axis=1)
-        axes.fill_between(rounds, low, high, color="#0072B2", alpha=shade, linewidth=0, label=f"{share} % of policies")
-    axes.plot(rounds, np.median(tried, axis=1), color="#0072B2", label="median")
-    axes.set(xlabel="round", ylabel="return [m, less 1 for a fall]", xlim=(1, len(tried)))
-    axes.set_title(f"{ROBOTS} quadrupeds learn to walk: {seconds:g} s a try, motors of their own in each")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="upper left")
-    figure.savefig(path, dpi=120)
+    told = f"{ROBOTS} quadrupeds learn to walk: {seconds:g} s a try, motors of their own in each"
+    drawn, (panel,) = style.panels(9, 5, told)
+    panel.set(xlabel="round", ylabel="return [m, less 1 for a fall]")
+    style.bands(panel, np.arange(len(tried)) + 1, tried, "policies", (50, 100))
+    style.save(drawn, path)
 
 
 def main() -> int:

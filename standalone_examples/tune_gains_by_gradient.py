@@ -6,9 +6,9 @@
 import argparse
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 import warp as wp
+from isaacsim.core.experimental.actuators.plots import style
 
 wp.config.quiet = True
 parser = argparse.ArgumentParser(description=__doc__)
@@ -70,12 +70,12 @@ for number in range(1, ROUNDS + 1):
     tape.zero()
     if number % 5 == 1 or number == ROUNDS:
         print(f"try {number:3}: loss {losses[-1]:.4f}; next", *(f"{n} {g.numpy()[0]:.2f}" for n, g in gains.items()))
-for number in (0, 3, 7, ROUNDS - 1):
-    plt.plot(DT * np.arange(STEPS + 1), tries[number], label=f"try {number + 1}, loss {losses[number]:.3f}")
-plt.axhline(TARGET, color="k", linewidth=0.5)
-plt.gca().set(xlabel="time [s]", ylabel="angle [rad]", title="Gains by gradient descent, through motor and pendulum")
-plt.legend()
-plt.savefig(picture := parser.parse_args().plot, dpi=120)
+drawn, (panel,) = style.panels(9, 5, "Gains by gradient descent, through motor and pendulum; dashed: target")
+panel.set(xlabel="time [s]", ylabel="angle [rad]")
+panel.axhline(TARGET, color=style.GREY, linestyle="--", linewidth=style.THIN)
+chosen = {f"try {number + 1}, loss {losses[number]:.3f}": tries[number] for number in (0, 3, 7, ROUNDS - 1)}
+style.lines(panel, DT * np.arange(STEPS + 1), np.transpose(list(chosen.values())), list(chosen))
+style.save(drawn, picture := parser.parse_args().plot)
 good = losses[-1] < 0.5 * losses[0] and abs(tries[-1][-1] - TARGET) < 0.05
 print(f"{'ok' if good else 'FAILED'}: loss {losses[0]:.3f} to {losses[-1]:.3f}, {tries[-1][-1]:.3f} rad; see {picture}")
 raise SystemExit(0 if good else 1)

@@ -8,8 +8,8 @@ import argparse
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.table import Table
 
@@ -56,16 +56,14 @@ def main() -> int:
     for row in zip(names, np.ptp(on_mujoco, axis=0), apart.max(axis=0), first, strict=True):
         table.add_row(row[0], f"{row[1]:.3f}", f"{row[2]:.6f}", f"{row[3]:.1e} of the limit")
     Console().print(table)
-    figure, (top, bottom) = plt.subplots(2, 1, sharex=True, figsize=(9, 6), layout="constrained")
     time = np.arange(1, STEPS + 1) * DT
-    for joint, name in enumerate(names):
-        (line,) = top.plot(time, on_mujoco[:, joint] - on_mujoco[0, joint], linewidth=4, alpha=0.3)
-        top.plot(time, on_physx[:, joint] - on_physx[0, joint], color=line.get_color(), linewidth=1, label=name)
-    top.set(ylabel="way [rad]", title="MuJoCo (broad) and PhysX (thin) move the arm alike …")
-    top.legend(ncols=4, fontsize="small")
-    bottom.plot(time, 1000 * (on_physx - on_mujoco))
-    bottom.set(xlabel="time [s]", ylabel="PhysX - MuJoCo [mrad]", title="… to a fraction of a milliradian")
-    figure.savefig(picture, dpi=120)
+    drawn, (top, bottom) = style.panels(10, 7, "MuJoCo, broad, and PhysX, thin, move the arm alike", rows=2)
+    top.set(ylabel="way [rad]")
+    bottom.set(xlabel="time [s]", ylabel="PhysX - MuJoCo [mrad]")
+    style.lines(top, time, on_mujoco - on_mujoco[0], **style.BROAD)
+    style.lines(top, time, on_physx - on_physx[0], names, linewidth=style.THIN)
+    style.lines(bottom, time, 1000 * (on_physx - on_mujoco), names)
+    style.save(drawn, picture)
     alike = bool((apart < TOLERANCE).all() and (first < 1e-5).all())
     print(f"{'ok' if alike else 'FAILED'}: at most {apart.max():.1e} rad apart, first efforts agree; see {picture}")
     return 0 if alike else 1

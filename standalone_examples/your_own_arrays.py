@@ -6,8 +6,8 @@
 import argparse
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_arrays.png", help="where the picture goes")
@@ -24,10 +24,11 @@ for step in range(len(speeds)):
     speeds[step] = qd[:, 0]
 time = DT * np.arange(1, len(speeds) + 1)[:, None]
 exact = FREE * (1 - np.exp(-time * STALL / FREE / inertia.T))
-plt.plot(time, speeds)
-plt.plot(time[::60], exact[::60], "k.", markersize=2.5)
-plt.gca().set(xlabel="time [s]", ylabel="speed [rad/s]", title="One DC motor, twelve wheels; dots: closed form")
-plt.savefig(picture := parser.parse_args().plot, dpi=120)
+drawn, (panel,) = style.panels(9, 5, "One DC motor on wheels of twelve inertias; dots: closed form")
+panel.plot(time[::60], exact[::60], "k.", markersize=2.5, zorder=3)
+panel.set(xlabel="time [s]", ylabel="speed [rad/s]")
+style.lines(panel, time, speeds, [f"{value:.3f} kg·m²" for value in inertia[:, 0]], style.shades(len(inertia)))
+style.save(drawn, picture := parser.parse_args().plot)
 good = (error := np.abs(speeds - exact).max()) < 0.02 * FREE
 print(f"{'ok' if good else 'FAILED'}: within {error:.3f} rad/s of the closed form; see {picture}")
 raise SystemExit(0 if good else 1)

@@ -7,9 +7,9 @@ import argparse
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import mujoco
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_mujoco.png", help="where the picture goes")
@@ -29,10 +29,13 @@ for name, motors in {"the model's servos": None, "the same as motors": own, "a D
             mujoco.mj_step(model, data)
             angles[name][step] = data.joint("shoulder").qpos[0]
 # docs: end loop
-plt.plot(np.arange(1000) * model.opt.timestep, np.transpose(list(angles.values())), alpha=0.7)
-plt.gca().set(xlabel="time [s]", ylabel="shoulder [rad]", title="One's own MuJoCo model and loop")
-plt.legend(angles)
-plt.savefig(picture := parser.parse_args().plot, dpi=120)
+time, turned = np.arange(1000) * model.opt.timestep, np.transpose(list(angles.values()))
+shown = style.until_rest(time, turned)
+drawn, (panel,) = style.panels(9, 5, "One's own MuJoCo model and loop; broad: the model's own servos")
+panel.set(xlabel="time [s]", ylabel="shoulder [rad]")
+style.lines(panel, time[shown], turned[shown, :1], colors=[style.GREY], **style.BROAD)
+style.lines(panel, time[shown], turned[shown, 1:], list(angles)[1:])
+style.save(drawn, picture := parser.parse_args().plot)
 servo, motor, dc = angles.values()
 good = (error := np.abs(motor - servo).max()) < 1e-5 and np.diff(dc).max() < 0.7 * np.diff(servo).max()
 print(f"{'ok' if good else 'FAILED'}: motors are within {error:.1e} rad of servos, a DC motor slower; see {picture}")

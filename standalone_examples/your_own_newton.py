@@ -6,9 +6,9 @@
 import argparse
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import newton
 import numpy as np
+from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_newton.png", help="where the picture goes")
@@ -30,10 +30,11 @@ for step in range(len(positions)):
     positions[step] = state.joint_q.numpy()
 times, root = DT * np.arange(1, len(positions) + 1)[:, None], rate * (-ratios + 1j * np.sqrt(1 - ratios**2))
 exact = 1 - (np.exp(root * times) * root.conj() / root.conj().imag).imag  # 1 at rest, the rest decays
-plt.plot(times, positions)
-plt.plot(times[::40], exact[::40], "k.", markersize=2.5)
-plt.gca().set(xlabel="time [s]", ylabel="position [rad]", title="One law, twelve dampings; dots: closed form")
-plt.savefig(picture := parser.parse_args().plot, dpi=120)
+drawn, (panel,) = style.panels(9, 5, "One law on wheels of twelve damping ratios; dots: closed form")
+panel.plot(times[::40], exact[::40], "k.", markersize=2.5, zorder=3)
+panel.set(xlabel="time [s]", ylabel="position [rad]")
+style.lines(panel, times, positions, [f"{ratio:.2f}" for ratio in ratios], style.shades(len(ratios)))
+style.save(drawn, picture := parser.parse_args().plot)
 good = (error := np.abs(positions - exact).max()) < 0.01
 print(f"{'ok' if good else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")
 raise SystemExit(0 if good else 1)

@@ -7,9 +7,9 @@ import argparse
 from types import SimpleNamespace
 
 import isaacsim.core.experimental.actuators as ea
-import matplotlib.pyplot as plt
 import numpy as np
 import warp as wp
+from isaacsim.core.experimental.actuators.plots import style
 
 STEPS, DT, TOLERANCE, KP, INERTIA = 2000, 1 / 2000, 0.01, 8.0, 0.05  # -, [s], [rad], [N·m/rad], [kg·m²]
 RATE, RATIOS = np.sqrt(KP / INERTIA), np.linspace(0.1, 1.6, 12)  # natural frequency [rad/s], damping of each robot
@@ -63,13 +63,11 @@ def main() -> int:
     # the damped oscillator in closed form; the root is imaginary below a ratio of 1
     time, decay, root = DT * np.arange(1, STEPS + 1)[:, None], RATE * RATIOS, RATE * np.sqrt(RATIOS**2 - 1 + 0j)
     exact = 1 - (np.exp(-decay * time) * (np.cosh(root * time) + decay / root * np.sinh(root * time))).real
-    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    axes.set_prop_cycle(color=plt.colormaps["viridis"](RATIOS / RATIOS.max()))
-    axes.plot(time, positions, linewidth=2.5, label=[f"{ratio:.2f}" for ratio in RATIOS])
-    axes.plot(time[::40], exact[::40], "k.", markersize=2.5, label=["closed form"] + ["_"] * (len(RATIOS) - 1))
-    axes.set(xlabel="time [s]", ylabel="position [rad]", title="One law on twelve wheels of a simulator of one's own")
-    figure.legend(title="damping ratio", loc="outside right")
-    figure.savefig(picture, dpi=120)
+    drawn, (panel,) = style.panels(9, 5, "Twelve damping ratios in a simulator of one's own; dots: closed form")
+    panel.plot(time[::40], exact[::40], "k.", markersize=2.5, zorder=3)
+    panel.set(xlabel="time [s]", ylabel="position [rad]")
+    style.lines(panel, time, positions, [f"{ratio:.2f}" for ratio in RATIOS], style.shades(len(RATIOS)))
+    style.save(drawn, picture)
     close = (error := np.abs(positions - exact).max()) < TOLERANCE
     print(f"{'ok' if close else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")
     return 0 if close else 1

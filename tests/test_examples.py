@@ -74,8 +74,8 @@ def test_example_check_can_fail(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / FOLDER.name)
     weak = tmp_path / FOLDER.name / "drive_from_usd.py"
     text = weak.read_text()
-    assert "MaxEffortClampingConfig(12.0)" in text
-    weak.write_text(text.replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
+    assert "max_motor_effort=12.0" in text
+    weak.write_text(text.replace("max_motor_effort=12.0", "max_motor_effort=0.01"))
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     done = run(weak)
     assert done.returncode == 1

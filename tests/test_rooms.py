@@ -57,7 +57,7 @@ OWNERS = {
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
-        *("networks", "nodes", "pipeline", "recording", "trials"),
+        *("networks", "nodes", "pipeline", "recording"),
     ],
 }
 

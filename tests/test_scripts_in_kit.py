@@ -142,10 +142,15 @@ def test_drive_from_usd(kind: str, tmp_path: Path) -> None:
     recording = require_good(Done(tmp_path, script, "--plot", "picture.png", kind=kind), kind)
     assert recording["dof_names"].tolist() == ARM[::-1]
     motion = Motion(recording, 0, 1 / 240, ARM)
-    kp, limits = np.array([400.0] * 4 + [120.0] * 3), np.array([87.0] * 4 + [12.0] * 3)
-    np.testing.assert_allclose(motion.targets, [[0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4]] * 720, rtol=1e-6)
-    # the targets do not change, so the delay of the wrist does not show
-    motion.require(kp * motion.errors - kp / 10 * motion.qd, limits)
+    kp, wait, late = np.array([400.0] * 4 + [120.0] * 3), 24, 6
+    np.testing.assert_allclose(motion.targets[wait:], [[0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4]] * 720, rtol=1e-6)
+    # the wrist has its targets late, and motors that are weaker the faster they turn
+    acting = motion.targets.copy()
+    acting[late:, 4:] = motion.targets[:-late, 4:]
+    ends = np.array([np.minimum(1.0, 1.0 - sign * motion.qd / 6.0) for sign in (1.0, -1.0)])
+    motor = np.concatenate([np.full((2, len(acting), 4), 87.0), 12.0 * ends[:, :, 4:]], axis=2)
+    law = np.clip(kp * (acting - motion.q) - kp / 10 * motion.qd, -motor[1], motor[0])
+    motion.require(law, np.array([87.0] * 4 + [12.0] * 3))
     assert np.abs(motion.errors[-1]).max() < 0.01
 
 
@@ -206,8 +211,8 @@ def test_failure_is_told_by_the_exit_code(extension: Path, tmp_path: Path) -> No
     """Also after Kit was closed: actuators too weak to move the arm."""
     weak = script_in(extension, "drive_from_usd")
     text = weak.read_text()
-    assert "MaxEffortClampingConfig(12.0)" in text
-    weak.write_text(text.replace("MaxEffortClampingConfig(12.0)", "MaxEffortClampingConfig(0.01)"))
+    assert "max_motor_effort=12.0" in text
+    weak.write_text(text.replace("max_motor_effort=12.0", "max_motor_effort=0.01"))
     done = Done(tmp_path, weak, kind="isaac-physx")
     assert done.process.returncode == 1, done.output
     assert "FAILED:" in done.process.stdout

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from isaacsim.core.experimental.actuators.plots import style
+
 TARGET = Path(__file__).resolve().parents[1] / "data" / "actuator_groups.png"
-LEGS, ARM, GRIPPER, LINK = "#D55E00", "#0072B2", "#009E73", "#666666"
+LEGS, ARM, GRIPPER = style.RED, style.BLUE, style.GREEN
 # chains of joints, from the body outwards, by group
 CHAINS = {
     LEGS: [[(0.8, 2.2), (0.5, 1.25), (0.85, 0.3)], [(1.5, 2.2), (1.2, 1.25), (1.55, 0.3)],
@@ -25,16 +27,13 @@ WORDS = {
 
 def main() -> None:
     """Draw it."""
-    import matplotlib.pyplot as plt
-    from matplotlib.patches import FancyBboxPatch
-
-    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
-    body = FancyBboxPatch((0.6, 2.2), 3.8, 0.6, boxstyle="round,pad=0.08,rounding_size=0.25", facecolor="#CCCCCC")
-    axes.add_patch(body)
-    axes.axhline(0.22, color="#BBBBBB", linewidth=2, zorder=0)
+    drawn = style.figure(9, 5)
+    axes = drawn.subplots()
+    axes.plot([0.7, 4.3], [2.5, 2.5], color=style.GREY, linewidth=50, alpha=0.3, solid_capstyle="round", zorder=0)
+    axes.axhline(0.22, color=style.GREY, linewidth=style.THICK, alpha=0.5, zorder=0)
     for color, chains in CHAINS.items():
         for chain in chains:
-            axes.plot(*zip(*chain, strict=True), color=LINK, linewidth=6, solid_capstyle="round", zorder=1)
+            axes.plot(*zip(*chain, strict=True), color=style.GREY, linewidth=6, solid_capstyle="round", zorder=1)
             axes.plot(*zip(*chain[: max(len(chain) - 1, 1)], strict=True), "o", color=color, markersize=14, zorder=2)
     for color, (name, words, place, joint) in WORDS.items():
         axes.annotate(
@@ -43,7 +42,7 @@ def main() -> None:
         )  # fmt: skip
     axes.set(xlim=(0, 9.8), ylim=(0, 5.4), aspect="equal")
     axes.axis("off")
-    figure.savefig(TARGET, dpi=100)
+    style.save(drawn, TARGET)
 
 
 if __name__ == "__main__":

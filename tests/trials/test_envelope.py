@@ -95,8 +95,19 @@ def test_picture_names_clamps_and_figures() -> None:
     assert title == (
         "Commands act 3 steps late = 15 ms, 0.13 rad or m at no-load speed; limit of the drive it replaces: 90"
     )
-    several = envelope(leg(MaxEffortClampingConfig(LIMIT)), "hip")
-    assert list(several.clamps) == ["ClampingMaxEffort"]
+
+
+@pytest.mark.parametrize("others", [[], [MaxEffortClampingConfig(2 * PEAK)]])
+def test_clamp_that_is_all_there_is_gives_its_name_to_the_line(others: list[Any]) -> None:
+    """It would lie on the whole, and hide it; what never limits is a line of its own."""
+    found = envelope(leg(DCMotorClampingConfig(STALL, FREE, PEAK), *others), "hip")
+    drawn: Any = draw_envelope(found)
+    (panel,) = drawn.axes
+    said = {text.get_text() for text in panel.texts}
+    assert "can give\n= ClampingDCMotor" in said and "ClampingDCMotor" not in said
+    assert ("ClampingMaxEffort" in said) == bool(others)
+    drawn_lines = [line for line in panel.lines if len(line.get_xdata()) == len(found.velocities)]
+    assert len(drawn_lines) == 2 + 2 * len(others)
 
 
 def test_joint_without_an_actuator_is_an_error() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, PLAIN, caption, dress, figure, label_ends, save
+from ..plots.style import APART, caption, lines, panels, save
 from .error import GraphError, did_you_mean
 from .runner import GraphRunner
 
@@ -50,22 +50,18 @@ class Watch:
 
     def draw(self, picture: Path) -> None:
         """Draw a panel for each robot and port."""
-        drawn = figure(10, 1 + 2.5 * len(self._samples))
-        panels = drawn.subplots(len(self._samples), 1, sharex=True, squeeze=False)[:, 0]
-        dress(panels)
-        for panel, (name, samples) in zip(panels, self._samples.items(), strict=True):
+        count = len(self._samples)
+        drawn, axes = panels(10, 1 + 2.5 * count, rows=count)
+        for panel, (name, samples) in zip(axes, self._samples.items(), strict=True):
             robot = self._robots.get(name)
             # before its first run a port may hold fewer numbers
             width = max((sample.size for sample in samples), default=0)
             curves = np.array([np.pad(sample, (0, width - sample.size), constant_values=np.nan) for sample in samples])
-            names = robot.dof_names if robot is not None else [str(column) for column in range(width)]
-            colors = [COLORS[column % len(COLORS)] for column in range(width)]
-            for column in range(width):
-                panel.plot(self._times, curves[:, column], color=colors[column], linewidth=PLAIN)
+            names = robot.dof_names if robot is not None else [str(number) for number in range(width)]
             caption(panel, name)
             panel.set_ylabel("position [rad or m]" if robot is not None else name.rpartition(":")[2])
-            label_ends(panel, list(zip(curves.T, names, colors, strict=True)) if width else [], 1.2 * APART)
-        panels[-1].set_xlabel("time [s]")
+            lines(panel, self._times, curves, names, apart=1.2 * APART)
+        axes[-1].set_xlabel("time [s]")
         save(drawn, picture)
 
     def _numbers(self, port: str) -> np.ndarray:

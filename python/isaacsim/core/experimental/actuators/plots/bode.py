@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, RED, THICK, THIN, caption, dress, figure, headline, label_ends
+from .style import BLUE, GREY, RED, THICK, THIN, caption, label_ends, panels
 
 if TYPE_CHECKING:
     from .style import Figure
@@ -46,10 +46,7 @@ def draw_bode(found: FrequencyResponse) -> Figure:
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    drawn = figure(10, 7)
-    magnitude, phase = drawn.subplots(2, 1, sharex=True)
-    dress((magnitude, phase))
-    headline(drawn, f"{found.joint}: its loop over frequency")
+    drawn, (magnitude, phase) = panels(10, 7, f"{found.joint}: its loop over frequency", rows=2)
     curves = {"open loop": (found.open_loop, BLUE), "target to position": (found.closed_loop, RED)}
     levels, phases = [], []
     for name, (values, color) in curves.items():

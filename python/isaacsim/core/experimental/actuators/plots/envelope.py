@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, headline, label_ends
+from .style import COLORS, GREY, SHADE, THICK, THIN, caption, dress, figure, label_ends
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -89,14 +89,16 @@ class Envelope:
 def draw_envelope(found: Envelope) -> Figure:
     """Draw effort over speed, with each clamp thin and all of them thick, and over position where that matters.
 
+    A clamp that leaves as much as all of them is no line of its own: its name stands at theirs.
+
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
     wide = len(found.positions) > 0
-    drawn = figure(10, 9 if wide else 5.6)
+    drawn = figure(10, 9 if wide else 5.6, f"{found.joint}: what its motor can give")
+    # over speed and over position: they share no axis
     panels = list(drawn.subplots(2 if wide else 1, 1, squeeze=False)[:, 0])
     dress(panels)
-    headline(drawn, f"{found.joint}: what its motor can give")
     caption(panels[0], "; ".join(_words(found)))
     _draw_speed(panels[0], found)
     if wide:
@@ -113,8 +115,12 @@ def _draw_speed(panel: Axes, found: Envelope) -> None:
     panel.axhline(0.0, color=GREY, linewidth=0.8)
     panel.axvline(0.0, color=GREY, linewidth=0.8)
     _area(panel, found.velocities, found.whole)
-    labels = [(found.whole[1], "can give", COLORS[0])]
+    # a clamp that is all there is would lie on the whole: one line then, which names it
+    alone = [name for name, bounds in found.clamps.items() if np.allclose(bounds, found.whole, equal_nan=True)]
+    labels = [(found.whole[1], "\n= ".join(["can give", *alone]), COLORS[0])]
     for number, (name, bounds) in enumerate(found.clamps.items()):
+        if name in alone:
+            continue
         color = COLORS[1 + number % (len(COLORS) - 1)]
         for bound in bounds:
             panel.plot(found.velocities, bound, color=color, linewidth=THIN, linestyle=(0, (5, 5)), zorder=4)

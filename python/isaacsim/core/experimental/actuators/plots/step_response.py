@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, dress, figure, headline, label_ends
+from .style import BLUE, GREY, RED, SHADE, THICK, THIN, caption, label_ends, panels
 
 if TYPE_CHECKING:
     from .style import Axes, Figure
@@ -104,10 +104,7 @@ def draw_step_response(found: StepResponse) -> Figure:
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
     """
-    drawn = figure(10, 7)
-    position, effort = drawn.subplots(2, 1, sharex=True, height_ratios=[3, 2])
-    dress((position, effort))
-    headline(drawn, f"{found.joint}: step response")
+    drawn, (position, effort) = panels(10, 7, f"{found.joint}: step response", rows=2, heights=[3, 2])
     actual, ideal = found.actual, found.ideal
     shown = _shown(found)
     time = actual.time[shown]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, dress, figure, headline, label_ends
+from ..plots.style import APART, COLORS, GREY, PLAIN, RED, SHADE, THIN, caption, label_ends, panels
 
 if TYPE_CHECKING:
     from ..plots.style import Axes, Figure
@@ -35,17 +35,15 @@ def draw(
     position = bool({"positions", "position_targets"} & set(shown))
     motion = bool({"power", "velocities"} & set(shown))
     heights = [height for height, there in ((3, position), (3, efforts), (2, motion)) if there] or [3]
-    whole = figure(10, sum(heights))
-    panels = list(whole.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0])
-    dress(panels)
-    panels[-1].set_xlabel("time [s]")
-    headline(whole, f"{robot}: {joints[0]}" if len(joints) == 1 else robot)
+    headline = f"{robot}: {joints[0]}" if len(joints) == 1 else robot
+    whole, axes = panels(10, sum(heights), headline, rows=len(heights), heights=heights)
+    axes[-1].set_xlabel("time [s]")
     if position:
-        _draw_position(panels.pop(0), joints, time, shown)
+        _draw_position(axes.pop(0), joints, time, shown)
     if efforts:
-        _draw_effort(panels.pop(0), joints, time, shown, max_efforts)
+        _draw_effort(axes.pop(0), joints, time, shown, max_efforts)
     if motion:
-        _draw_motion(panels.pop(0), joints, time, shown)
+        _draw_motion(axes.pop(0), joints, time, shown)
     return whole
 
 

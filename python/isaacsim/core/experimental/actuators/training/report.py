@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..extras import needs
+from ..plots.style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, dress, figure, label_ends, lines, save
 
-# measured, predicted and error in colours that everybody can tell apart: Okabe and Ito
-MEASURED, PREDICTED, ERROR = "#000000", "#0072B2", "#D55E00"
 # so much of a log is drawn over time [s], and so many points against each other
 _SHOWN, _POINTS = 3.0, 20000
 
@@ -84,8 +83,6 @@ def _page(said: dict[str, Any]) -> str:
 def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
     """Draw effort over time of the joint that is predicted worst, all points, all errors, and how they fell."""
     with needs("The report", "train"):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
         from matplotlib.ticker import LogLocator
     measured, predicted, dt = curves.measured, curves.predicted, said["sample_dt"]
     missed = predicted - measured
@@ -97,43 +94,44 @@ def _draw(said: dict[str, Any], curves: Curves, path: Path) -> None:
     rows = slice(first, first + count)
     time = curves.start + np.arange(first, first + count) * dt
 
-    # a figure of its own: the caller's backend and open figures are let be
-    figure = Figure(figsize=(11, 8), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplot_mosaic(
-        [["time"] * 3, ["error"] * 3, ["points", "errors", "epochs"]], height_ratios=[3, 1.3, 3]
-    )
     which = f"joint {joint} of {measured.shape[1]}, the one predicted worst" if measured.shape[1] > 1 else "the joint"
     where = "another log" if curves.part == "test" else f"the {curves.part} part of its log"
     relative = said["errors"][curves.part]["relative"]
-    figure.suptitle(f"{said['kind'].upper()} on {where}: RMS error {relative:.2%} of effort RMS", fontweight="bold")
-    axes["time"].plot(time, measured[rows, joint], color=MEASURED, linewidth=2.6, alpha=0.45, label="measured")
-    axes["time"].plot(time, predicted[rows, joint], color=PREDICTED, linewidth=1.1, label="predicted")
-    axes["time"].set(ylabel="effort [N·m or N]", xlim=(time[0], time[-1]))
-    axes["time"].set_title(f"{count * dt:.2g} s of {which}, where it is off most", loc="left")
-    axes["time"].legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+    drawn = figure(11, 8, f"{said['kind'].upper()} on {where}: RMS error {relative:.2%} of effort RMS")
+    axes = drawn.subplot_mosaic(
+        [["time"] * 3, ["error"] * 3, ["points", "errors", "epochs"]], height_ratios=[3, 1.3, 3]
+    )
+    dress(axes.values())
+    axes["time"].sharex(axes["error"])
     axes["time"].tick_params(labelbottom=False)
-    axes["error"].plot(time, missed[rows, joint], color=ERROR, linewidth=1)
-    axes["error"].axhline(0, color="gray", linewidth=0.6)
-    axes["error"].set(xlabel="time [s]", ylabel="error [N·m or N]", xlim=(time[0], time[-1]))
+    axes["time"].set(ylabel="effort [N·m or N]")
+    caption(axes["time"], f"{count * dt:.2g} s of {which}, where it is off most")
+    shown = np.stack([measured[rows, joint], predicted[rows, joint]], axis=1)
+    axes["time"].plot(time, shown[:, 0], color=GREY, **BROAD)
+    axes["time"].plot(time, shown[:, 1], color=BLUE, linewidth=PLAIN)
+    label_ends(axes["time"], [(shown[:, 0], "measured", GREY), (shown[:, 1], "predicted", BLUE)])
+    axes["error"].axhline(0, color=GREY, linewidth=THIN)
+    axes["error"].set(xlabel="time [s]", ylabel="error [N·m or N]")
+    axes["error"].plot(time, missed[rows, joint], color=RED, linewidth=PLAIN)
 
     chosen = np.linspace(0, measured.size - 1, min(measured.size, _POINTS)).astype(int)
     ends = [float(np.min(measured)), float(np.max(measured))]
-    axes["points"].plot(ends, ends, color="gray", linewidth=0.8)
-    axes["points"].plot(measured.flat[chosen], predicted.flat[chosen], ".", color=PREDICTED, markersize=1.5, alpha=0.3)
-    axes["points"].set(xlabel="measured [N·m or N]", ylabel="predicted [N·m or N]", title="All joints, each row")
+    axes["points"].plot(ends, ends, color=GREY, linewidth=THIN)
+    axes["points"].plot(measured.flat[chosen], predicted.flat[chosen], ".", color=BLUE, markersize=1.5, alpha=0.3)
+    axes["points"].set(xlabel="measured [N·m or N]", ylabel="predicted [N·m or N]")
     axes["points"].set_aspect("equal", "datalim")
-    axes["errors"].hist(missed.ravel(), bins=80, color=ERROR, log=True)
-    axes["errors"].set(xlabel="predicted - measured [N·m or N]", ylabel="rows, log scale", title="All errors")
-    history, best = np.array(said["history"]), said["best_epoch"]
-    epochs = np.arange(1, len(history) + 1)
-    for column, (name, color) in enumerate({"training": MEASURED, "validation": PREDICTED}.items()):
-        axes["epochs"].semilogy(epochs, 100 * history[:, column], color=color, linewidth=1.2, label=name)
-    axes["epochs"].plot(best, 100 * history[best - 1, 1], "o", color=ERROR, label="kept")
-    axes["epochs"].set(xlabel="epoch", ylabel="RMS error [% of effort RMS]", title="While it was trained")
+    caption(axes["points"], "All joints, each row")
+    axes["errors"].hist(missed.ravel(), bins=80, color=RED, log=True)
+    axes["errors"].set(xlabel="predicted - measured [N·m or N]", ylabel="rows, log scale")
+    caption(axes["errors"], "All errors")
+    history, best = 100 * np.array(said["history"]), said["best_epoch"]
+    panel = axes["epochs"]
+    panel.set(yscale="log", xlabel="epoch", ylabel="RMS error [% of effort RMS]")
+    panel.plot(best, history[best - 1, 1], "o", color=RED, clip_on=False, zorder=3)
+    caption(panel, "While it was trained; the dot was kept")
+    lines(panel, np.arange(1, len(history) + 1), history, ["training", "validation"], [GREY, BLUE])
     # 2, 5, 10, 20, … and not powers of ten
-    axes["epochs"].yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
-    axes["epochs"].yaxis.set_major_formatter("{x:g}")
-    axes["epochs"].yaxis.set_minor_formatter("{x:g}")
-    axes["epochs"].legend()
-    figure.savefig(path, dpi=120)
+    panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter("{x:g}")
+    save(drawn, path)

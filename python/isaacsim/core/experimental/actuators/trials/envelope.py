@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import warp as wp
 
 from ..actuator_set import ActuatorSet
-from ..loops.arrays import ActuatedArrays
 from ..pipeline.actuator import Actuator
-from ..pipeline.entry import ActuatorConfig
+from ..pipeline.bounds import ClampBounds, copied
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
-from ..specs.configs import PDControlConfig
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
 
-# a command beyond any motor; what comes back larger than the other is not bounded
-_COMMAND, _UNBOUNDED = 1e9, 0.9e9
 _POINTS, _PROBES = 1201, 4001
 # where bounds are looked for [rad/s or m/s], and what is shown where they depend on no speed
 _FASTEST, _SHOWN = 1e4, 10.0
@@ -99,9 +93,7 @@ def envelope(
     found = bounds(clamps, places, np.zeros_like(places))
     if _changes(found).any():
         positions, over_position = places, found
-    steps = (
-        0 if actuator.delay is None else int(one_joint(actuator.delay, actuator, robot, column).read("delay_steps")[0])
-    )
+    steps = delay_of(actuator, robot, column)
     names = _told_apart([type(clamp).__name__ for clamp in clamps])
     return Envelope(
         joint,
@@ -143,18 +135,10 @@ def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> An
     Raises:
         ValueError: There is no such robot.
     """
-    other = copy.copy(component)
-    for name in ("parameter_source", "_in_use"):
-        vars(other).pop(name, None)
-    for name in component.PARAMETERS:
-        values = component.read(name).reshape(-1, len(actuator.dof_names))
-        robots = len(actuator.indices) // len(actuator.dof_names)
-        if not 0 <= robot < robots:
-            raise ValueError(f"robot = {robot}: must be below {robots}, and not negative. Correct it.")
-        # what all robots share is there once
-        value = values[robot if len(values) > 1 else 0, column : column + 1]
-        vars(other)[name] = wp.array(value, dtype=wp.dtype_from_numpy(value.dtype), device="cpu")
-    return other
+    robots = len(actuator.indices) // len(actuator.dof_names)
+    if not 0 <= robot < robots:
+        raise ValueError(f"robot = {robot}: must be below {robots}, and not negative. Correct it.")
+    return copied(component, np.array([robot * len(actuator.dof_names) + column]))
 
 
 def bounds(clamps: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
@@ -165,24 +149,7 @@ def bounds(clamps: Sequence[Any], positions: np.ndarray, velocities: np.ndarray)
         positions: [rad or m], shape `(points,)`.
         velocities: [rad/s or m/s], likewise.
     """
-    count = len(positions)
-    config = ActuatorConfig(PDControlConfig(0.0, 0.0), [_repeated(clamp, count) for clamp in clamps])
-    plan = ActuatedArrays(["joint"], [(config, "joint")], num_robots=count)
-    q, qd = (values.astype(np.float32)[:, None] for values in (positions, velocities))
-    found = np.empty((2, count))
-    for row, command in enumerate((-_COMMAND, _COMMAND)):
-        feedforward = np.full_like(q, command)
-        found[row] = plan.step(q, qd, q, 0.001, feedforward=feedforward)[:, 0]
-    return np.where(np.abs(found) > _UNBOUNDED, np.nan, found)
-
-
-def _repeated(clamp: Any, count: int) -> Any:
-    """The same clamp for so many joints."""
-    other = copy.copy(clamp)
-    for name in clamp.PARAMETERS:
-        values = np.repeat(vars(clamp)[name].numpy(), count)
-        vars(other)[name] = wp.array(values, dtype=vars(clamp)[name].dtype, device="cpu")
-    return other
+    return ClampBounds(clamps, np.zeros(len(positions), int))(positions, velocities)
 
 
 def _shown(read: Any, far: float) -> float | None:
@@ -195,7 +162,7 @@ def _shown(read: Any, far: float) -> float | None:
 
 def _changes(found: Bounds) -> np.ndarray:
     """Between which neighbours bounds differ."""
-    known = np.nan_to_num(found, nan=_COMMAND)
+    known = np.nan_to_num(found, nan=np.finfo(np.float32).max)
     return np.any(np.abs(np.diff(known)) > 1e-6 * np.abs(known[:, 1:]), axis=0)
 
 

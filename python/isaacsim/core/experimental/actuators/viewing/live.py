@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..attachment import attached_to
+from ..pipeline.bounds import ClampBounds
+from ..pipeline.plan import has_law
 from ..recording.recording import Recording
-from .envelope import envelope
 
 # what of the past is kept for charts [s]
 HISTORY = 3.0
@@ -68,6 +69,8 @@ class _Watched:
     columns: list[int]
     # actuator, and number of the joint among those of it, by column
     places: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    # what clamps let through, and for which columns
+    bounds: list[tuple[list[int], ClampBounds]] = field(default_factory=list)
 
 
 class Live:
@@ -169,11 +172,13 @@ class Live:
             if not len(one.log):
                 continue
             last = {name: getattr(one.log, name)[-1, 0] for name in _SIGNALS}
-            for at, column in enumerate(one.columns):
-                position, velocity, computed, applied = (float(last[name][at]) for name in _SIGNALS[:4])
-                actuator, place = one.places[column]
-                ends = envelope(actuator.clamping, place, position, velocity)
-                found.append(Effort(column, computed, applied, *ends, str(last["limited_by"][at])))
+            for columns, bounds in one.bounds:
+                here = [one.columns.index(column) for column in columns]
+                ends = bounds(last["positions"][here], last["velocities"][here])
+                ends = np.where(np.isnan(ends), [[-np.inf], [np.inf]], ends)
+                for column, at, lower, upper in zip(columns, here, *ends.tolist(), strict=True):
+                    computed, applied = (float(last[name][at]) for name in _SIGNALS[2:4])
+                    found.append(Effort(column, computed, applied, lower, upper, str(last["limited_by"][at])))
         return sorted(found, key=lambda effort: effort.column)
 
     def history(self, column: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -217,8 +222,11 @@ class Live:
         for actuator in wrapper.actuators:
             count = len(actuator.dof_names)
             columns = actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
-            for joint, column in enumerate(columns.tolist()):
-                found.places[column] = actuator, row * count + joint
+            rows = range(row * count, (row + 1) * count)
+            found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
+            # what clamps that compute arrays, or remember something, let through is not known in advance
+            known = [clamp for clamp in actuator.clamping if has_law(clamp) and not clamp.STATE]
+            found.bounds.append((columns.tolist(), ClampBounds(known, rows)))
         return found
 
     def _place(self, column: int) -> tuple[Any, int]:

@@ -1,0 +1,77 @@
+"""Between which efforts clamps let one through: copies of them run with commands that no motor can follow."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from ..components.controller_pd import ControllerPD
+from .actuator import Actuator
+
+# a command beyond any motor; what comes back larger than the other is not bounded
+_COMMAND, _UNBOUNDED = 1e9, 0.9e9
+
+
+class ClampBounds:
+    """The bounds of some joints of an actuator, or of one joint at several points.
+
+    Each call starts anew: a clamp that remembers something begins at its start.
+
+    Args:
+        clamps: Of the actuator, in their order; they are only read, in each call.
+        rows: Numbers of the joints among those of the actuator, robot by robot, shape `(points,)`.
+    """
+
+    def __init__(self, clamps: Sequence[Any], rows: Sequence[int] | np.ndarray) -> None:
+        self._clamps, self._rows = list(clamps), np.asarray(rows, int)
+        self._copies = [copied(clamp, self._rows) for clamp in clamps]
+
+        def zeros() -> wp.array:
+            return wp.zeros(len(self._rows), dtype=wp.float32, device="cpu")
+
+        self._state = SimpleNamespace(joint_q=zeros(), joint_qd=zeros())
+        self._control = SimpleNamespace(joint_target_q=zeros(), joint_target_qd=zeros(), joint_act=zeros())
+        self._control.joint_f = zeros()
+        indices = wp.array(np.arange(len(self._rows)), dtype=wp.uint32, device="cpu")
+        self._actuator = Actuator(indices, ControllerPD(zeros(), zeros()), None, self._copies)
+
+    def __call__(self, positions: Any, velocities: Any) -> np.ndarray:
+        """Return the lowest and highest effort [N·m or N], shape `(2, points)`; NaN where nothing bounds it.
+
+        Args:
+            positions: [rad or m], shape `(points,)`.
+            velocities: [rad/s or m/s], likewise.
+        """
+        for clamp, mine in zip(self._clamps, self._copies, strict=True):
+            for name in clamp.PARAMETERS:
+                vars(mine)[name].numpy()[:] = _values(clamp, name, self._rows)
+        self._state.joint_q.numpy()[:], self._state.joint_qd.numpy()[:] = positions, velocities
+        found = np.empty((2, len(self._rows)))
+        for row, command in zip(found, (-_COMMAND, _COMMAND), strict=True):
+            self._control.joint_act.fill_(command)
+            self._control.joint_f.zero_()
+            self._actuator.step(self._state, self._control, self._actuator.state(), self._actuator.state(), 0.001)
+            row[:] = self._control.joint_f.numpy()
+        return np.where(np.abs(found) > _UNBOUNDED, np.nan, found)
+
+
+def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:
+    """Those of some joints; what all robots share is there once."""
+    values = component.read(name)
+    return values[rows % len(values)]
+
+
+def copied(component: Any, rows: np.ndarray) -> Any:
+    """Return a copy of a component that serves some joints alone, by number, and nobody else runs."""
+    other = copy.copy(component)
+    for name in ("parameter_source", "_in_use"):
+        vars(other).pop(name, None)
+    for name in component.PARAMETERS:
+        values = _values(component, name, rows)
+        vars(other)[name] = wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device="cpu")
+    return other
