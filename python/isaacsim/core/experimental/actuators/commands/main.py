@@ -30,11 +30,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(error, file=sys.stderr)
         return 1
-    from ..components.quiet_warp import quiet_warp
     from .command import Answer, Command
 
-    with quiet_warp():
-        classes = {name: getattr(importlib.import_module(f"{__package__}.{name}"), name.title()) for name in _COMMANDS}
+    with warnings.catch_warnings(record=True) as early:
+        warnings.simplefilter("always", UserWarning)
+        from ..components.quiet_warp import quiet_warp
+
+        with quiet_warp():
+            modules = {name: importlib.import_module(f"{__package__}.{name}") for name in _COMMANDS}
+    classes = {name: getattr(module, name.title()) for name, module in modules.items()}
     # tyro makes a subcommand of each of them
     command: Command = tyro.extras.subcommand_cli_from_dict(
         classes,
@@ -50,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             answer = command.answer()
         except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
             problem = error
-    for message in dict.fromkeys(str(warning.message) for warning in warned):
+    for message in dict.fromkeys(str(warning.message) for warning in [*early, *warned]):
         print(f"warning: {message}", file=sys.stderr)
     if problem is not None:
         for line in lines(problem):

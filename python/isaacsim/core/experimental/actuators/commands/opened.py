@@ -71,13 +71,3 @@ def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
 def columns_of(columns: dict[str, str], robots: Any) -> dict[str, str]:
     """Columns of a table of joints: which robot's they are is shown where there are several."""
     return {key: heading for key, heading in columns.items() if key != "robot" or len(robots.paths) > 1}
-
-
-def require_folder(path: Path | None) -> None:
-    """Refuse a file that could not be written in the end.
-
-    Raises:
-        FileNotFoundError: Its folder is not there.
-    """
-    if path is not None and not path.absolute().parent.is_dir():
-        raise FileNotFoundError(f"{path}: its folder must be there. Make it, or choose another.")

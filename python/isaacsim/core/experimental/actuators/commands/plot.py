@@ -13,12 +13,13 @@ from ..plots.bode import draw_bode
 from ..plots.envelope import draw_envelope
 from ..plots.step_response import draw_step_response
 from ..plots.style import save
+from ..saving import require_place
 from ..simulation import Simulation
 from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
 from .command import Answer, Command, Table
-from .opened import opened, require_actuators, require_folder
+from .opened import opened, require_actuators
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -77,7 +78,7 @@ class Plot(Command):
         """See the class."""
         if not 0 < self.seconds < float("inf"):
             raise ValueError(f"--seconds {self.seconds}: must be a finite number > 0.")
-        require_folder(self.out)
+        require_place(self.out)
         drawn, table, is_wrong = {"envelope": self._envelope, "step": self._step, "bode": self._bode}[self.what]()
         save(drawn, self.out)
         return Answer([table], [f"The picture is in {self.out}."], is_wrong)

@@ -19,11 +19,12 @@ from ..graphs.load import has_graphs
 from ..hosts.dof_properties import DofType
 from ..networks.trust import trust_checkpoints
 from ..recording.recording import FORMATS
+from ..saving import require_place
 from ..simulation import Simulation
 from ..trials.targets import KINDS, Targets, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
 from .command import Answer, Command, Table
-from .opened import Opened, columns_of, opened, require_folder
+from .opened import Opened, columns_of, opened
 from .run_graph import run_graph
 
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
@@ -85,8 +86,8 @@ class Run(Command):
         for name, value, least in (("steps", self.steps, 0), ("seconds", self.seconds, 0)):
             if value is not None and not least <= value < float("inf"):
                 raise ValueError(f"--{name} {value}: must be a finite number >= {least}.")
-        for path in (self.record, self.plot):
-            require_folder(path)
+        for path in filter(None, (self.record, self.plot)):
+            require_place(path)
         if self.record is not None and self.record.suffix.lower() not in FORMATS:
             raise ValueError(f"--record {self.record}: must end with {', '.join(FORMATS)}. Rename the file.")
         with trust_checkpoints(self.trust):

@@ -25,6 +25,7 @@ from typing import Any
 
 import warp as wp
 
+from . import warp_cache  # noqa: F401
 from .curve import curve_row, curve_value
 
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")

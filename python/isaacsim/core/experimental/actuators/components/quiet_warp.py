@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import warp as wp
 
+from . import warp_cache  # noqa: F401
+
 
 @contextlib.contextmanager
 def quiet_warp() -> Iterator[None]:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..components import warp_cache  # noqa: F401
+
 
 def as_numpy(values: Any) -> np.ndarray:
     """Return scalars, lists, NumPy or Warp arrays as a NumPy array."""

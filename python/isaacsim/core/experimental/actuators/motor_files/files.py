@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..saving import whole_file
 from ..specs.motors import MotorConfig, Motors
 from . import formats, layout
 
@@ -57,7 +58,8 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
     content = formats.render(layout.plain_of(motors, _folder(file)), ending).encode()
     # what would not be read again is not written
     _parsed(content, file, ending)
-    file.write_bytes(content)
+    with whole_file(file) as written:
+        written.write_bytes(content)
 
 
 def _parsed(content: bytes, file: Path, ending: str) -> Any:

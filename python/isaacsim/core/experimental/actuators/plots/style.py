@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import needs
+from ..saving import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,7 +206,13 @@ def spread(places: Sequence[float], apart: float) -> np.ndarray:
 
 
 def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
-    """Write a figure to a file, with an extension that Matplotlib knows; None writes none. Returns the figure."""
+    """Write a figure to a file, with an extension that Matplotlib knows; None writes none. Returns the figure.
+
+    Raises:
+        OSError: The file cannot be written; nothing is left of it.
+        ValueError: Matplotlib does not know the extension.
+    """
     if path is not None:
-        drawn.savefig(path)
+        with whole_file(path) as written:
+            drawn.savefig(written)
     return drawn

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..plots.style import save
+from ..saving import whole_file
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
@@ -245,10 +246,12 @@ class Recording:
 
         Raises:
             ValueError: The name ends with something else.
+            OSError: The file cannot be written; nothing is left of it.
             ModuleNotFoundError: `.parquet`, and pyarrow is missing; `.rrd`, and rerun-sdk is.
         """
         write = _by_extension(path, _WRITERS)
-        write(Path(path), self._read("dt"), self._subject.__dict__, self.arrays())
+        with whole_file(path) as written:
+            write(written, self._read("dt"), self._subject.__dict__, self.arrays())
 
     def send_to_rerun(self, stream: Any = None) -> None:
         """Add what was recorded to what else is logged with Rerun, joints as entities `robot/joint`.

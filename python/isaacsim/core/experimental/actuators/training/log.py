@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..saving import whole_file
+
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1
 
@@ -93,9 +95,10 @@ class ActuatorLog:
             ValueError: The name ends with something else.
         """
         if _extension(path) == ".npz":
-            np.savez_compressed(path, dt=np.float64(self.dt), **{name: getattr(self, name) for name in SIGNALS})
+            with whole_file(path) as written:
+                np.savez_compressed(written, dt=np.float64(self.dt), **{name: getattr(self, name) for name in SIGNALS})
             return
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        with whole_file(path) as written, written.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(["joint", "time", *SIGNALS])
             for joint, step in itertools.product(range(self.joints), range(self.steps)):

@@ -16,6 +16,7 @@ from ..networks.convert import WRITERS
 from ..networks.evaluator import make_evaluator
 from ..networks.metadata import check_metadata
 from ..networks.network import Network
+from ..saving import whole_file
 from .features import features_of
 from .log import ActuatorLog
 from .report import Curves, write_report
@@ -139,7 +140,8 @@ class TrainedActuator:
         write = WRITERS.get(Path(path).suffix.lower())
         if write is None:
             raise ValueError(f"{path}: must end with {' or '.join(WRITERS)}. Rename the file.")
-        Path(path).write_bytes(write(self.network, self.metadata))
+        with whole_file(path) as written:
+            written.write_bytes(write(self.network, self.metadata))
 
     def report(self, folder: str | os.PathLike[str], test: ActuatorLog | None = None) -> Path:
         """Write `training.png`, predicted against measured, and `training.md` and `.json` with the figures.

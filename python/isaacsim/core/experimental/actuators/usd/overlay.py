@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from pxr import Sdf, Usd
 
+from ..saving import whole_file
 from ..specs.fields import parameters_of
 from .axes import is_angular
 from .discover import dofs_driven
@@ -57,8 +58,9 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
     relative = os.path.relpath(os.path.realpath(source), os.path.realpath(overlay.parent))
     text = f"./{relative}" if not relative.startswith("..") else relative
     layer.subLayerPaths[0] = text.replace(os.sep, "/")
-    if not layer.Export(str(overlay)):
-        raise OSError(f"{overlay}: cannot be written. Choose another place.")
+    with whole_file(overlay) as written:
+        if not layer.Export(str(written)):
+            raise OSError(f"{overlay}: cannot be written. Choose another place.")
     if opened := Sdf.Layer.Find(str(overlay)):
         opened.Reload(force=True)
 

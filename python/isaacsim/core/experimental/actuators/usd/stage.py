@@ -8,17 +8,21 @@ from pathlib import Path
 
 # USD learns of newton's schemas only before the first stage of the process is opened
 import newton_usd_schemas  # noqa: F401
-from pxr import Tf, Usd, UsdGeom
+from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
 from .units import units_of
+
+_MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
+# missing parts that are told of by name
+_SHOWN = 5
 
 
 def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     """Return the stage of a USD file, or `source` itself when it is a stage already.
 
     Raises:
-        FileNotFoundError: No file at that path.
+        FileNotFoundError: No file at that path, or one that it is made of is missing; a line for each.
         ValueError: USD cannot read the file.
     """
     if isinstance(source, Usd.Stage):
@@ -26,10 +30,37 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file.")
+    # USD's own words, printed, are for when nobody else says it
+    own_words = UsdUtils.CoalescingDiagnosticDelegate()
     try:
-        return Usd.Stage.Open(str(path))
+        stage = Usd.Stage.Open(str(path))
+        said = own_words.TakeUncoalescedDiagnostics()
     except Tf.ErrorException as error:
         raise ValueError(f"{path}: USD cannot read this file ({error}). Check it with usdchecker.") from error
+    finally:
+        del own_words
+    _require_parts(stage, path)
+    for one in said:
+        Tf.Warn(one.commentary)
+    return stage
+
+
+def _require_parts(stage: Usd.Stage, path: Path) -> None:
+    """Refuse a stage some of which is missing: what is not there does not weigh, collide or drive anything.
+
+    Raises:
+        FileNotFoundError: Naming what, and the prim that wants it.
+    """
+    missing = []
+    for error in stage.GetCompositionErrors():
+        where = error.rootSite.path
+        if isinstance(error, _MISSING) and stage.GetPrimAtPath(where).IsActive():
+            what = str(error).strip().rstrip(".").removesuffix("; skipping")
+            missing.append(f"{path}: <{where}>: {what}: must be there. Put it there, or deactivate the prim.")
+    if len(missing) > _SHOWN:
+        missing[_SHOWN:] = [f"{path}: {len(missing) - _SHOWN} more are missing."]
+    if missing:
+        raise FileNotFoundError("\n".join(missing))
 
 
 def require_meters(stage: Usd.Stage) -> None:

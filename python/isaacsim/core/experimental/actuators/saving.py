@@ -1,0 +1,75 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a `with` block another name to write to, which becomes the wanted one at its end; an error leaves neither.
+
+    A file that was there stays until then. What is no file, such as a device or a pipe, is written as it stands.
+
+    Args:
+        path: Where the file goes, in a folder that is there.
+
+    Raises:
+        OSError: It cannot be written; of the kind that the system says, and naming the file and a remedy.
+    """
+    wanted = Path(path)
+    require_place(wanted)
+    if wanted.exists() and not wanted.is_file():
+        with _told(wanted):
+            yield wanted
+        return
+    # a link stays one
+    final = Path(os.path.realpath(wanted))
+    with _told(wanted):
+        folder = Path(tempfile.mkdtemp(prefix=f".{final.stem}-", dir=final.parent))
+    try:
+        # of the same name, for there are writers that look at it, or note it down
+        written = folder / final.name
+        with _told(wanted):
+            yield written
+            if final.exists():
+                shutil.copymode(final, written)
+            written.replace(final)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_place(path: Path) -> None:
+    """Refuse a file that could not be written in the end.
+
+    Raises:
+        OSError: It is a folder, or its own folder is not there or not to be written.
+    """
+    folder = path.absolute().parent
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: must be a file, and is a folder. Name a file in it.")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{path}: its folder must be there. Make it, or choose another.")
+    if not (path.exists() and not path.is_file()) and not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path}: its folder must be one that you may write. Choose another.")
+
+
+@contextlib.contextmanager
+def _told(wanted: Path) -> Iterator[None]:
+    """Say of which file an error is, where it comes from the system."""
+    try:
+        yield
+    except OSError as error:
+        # libraries that write tell the number in various ways, or not at all
+        number = error.errno or next((one for one in (errno.ENOSPC,) if os.strerror(one) in str(error)), None)
+        said = os.strerror(number) if number else str(error)
+        remedy = "Make room" if number in (errno.ENOSPC, errno.EDQUOT) else "Change that"
+        told = type(OSError(number or 0, said))(f"{wanted}: cannot be written: {said}. {remedy}, or choose another place.")
+        told.errno = number
+        raise told from error
