@@ -66,10 +66,8 @@ def _told(wanted: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # libraries that write tell the number in various ways, or not at all
-        number = error.errno or next((one for one in (errno.ENOSPC,) if os.strerror(one) in str(error)), None)
-        said = os.strerror(number) if number else str(error)
+        number, said = error.errno or 0, os.strerror(error.errno) if error.errno else str(error)
         remedy = "Make room" if number in (errno.ENOSPC, errno.EDQUOT) else "Change that"
-        told = type(OSError(number or 0, said))(f"{wanted}: cannot be written: {said}. {remedy}, or choose another place.")
-        told.errno = number
+        told = type(OSError(number, said))(f"{wanted}: cannot be written: {said}. {remedy}, or choose another place.")
+        told.errno = error.errno
         raise told from error

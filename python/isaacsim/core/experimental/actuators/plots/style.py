@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,6 +215,12 @@ def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
         ValueError: Matplotlib does not know the extension.
     """
     if path is not None:
+        known = drawn.canvas.get_supported_filetypes()
+        if (ending := Path(path).suffix[1:].lower()) not in known:
+            raise ValueError(f"{path}: must end with {', '.join(f'.{one}' for one in known)}. Rename the file.")
+        # on a full disk some formats end in errors of another kind
+        content = io.BytesIO()
+        drawn.savefig(content, format=ending)
         with whole_file(path) as written:
-            drawn.savefig(written)
+            written.write_bytes(content.getvalue())
     return drawn

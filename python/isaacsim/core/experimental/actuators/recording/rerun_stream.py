@@ -40,9 +40,11 @@ def save_rrd(path: Path, steps: np.ndarray, subject: Mapping[str, Any], arrays: 
     """
     rerun = _rerun()
     stream = rerun.RecordingStream(_APPLICATION)
-    stream.save(path, default_blueprint=_tabs(subject, arrays))
+    # rerun would wait for ever for room on a full disk
+    kept = stream.memory_recording()
+    stream.send_blueprint(_tabs(subject, arrays))
     send(stream, steps, subject, arrays)
-    stream.flush()
+    path.write_bytes(kept.drain_as_bytes())
     stream.disconnect()
 
 
