@@ -1,0 +1,277 @@
+"""A long run: memory, open files and threads stay as they are, and a million steps later efforts are still the oracle's.
+
+    ./python.sh tests/hardening/soak.py --quick         # minutes: 10^6 steps on arrays, 2·10^5 on MuJoCo, …
+    ./python.sh tests/hardening/soak.py                 # ten times that
+    ./python.sh tests/hardening/soak.py --times 0.1     # a tenth
+
+The robot on arrays has every law but networks, in every place, with delays and limits; all of its efforts are compared
+with `tests/support/oracle.py` in float64, from signals whose integrals run into their bounds and out again. Midway its
+state is saved and restored into another one, which must go on to the bit. Then a robot on MuJoCo, wrappers made and closed
+on a playing simulation, and stages opened, played and closed. Exits with 1 when something grew, drifted or differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+import oracle
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ArticulationActuators,
+    DCMotorClampingConfig,
+    DelayConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    Simulation,
+)
+from isaacsim.core.experimental.actuators.specs.configs import (
+    DCMotorCutoffClampingConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+)
+
+STEPS, PHYSICS_STEPS, WRAPPERS, STAGES = 1_000_000, 200_000, 2_000, 1_500
+# exact in single precision
+DT = 2.0**-9
+CHUNK, ROBOTS = 2_000, 2
+TABLE = PositionBasedClampingConfig([-1.0, 0.0, 1.0], [2.0, 20.0, 5.0])
+JOINTS: dict[str, list[Any]] = {
+    "hip": [PDControlConfig(40.0, 2.0, 1.0), MaxEffortClampingConfig(25.0)],
+    "knee": [PIDControlConfig(30.0, 200.0, 1.0, 0.05), DelayConfig(2), MaxEffortClampingConfig(30.0)],
+    "ankle": [PDControlConfig(60.0, 1.0), DCMotorClampingConfig(30.0, 1.5, 20.0), MaxEffortClampingConfig(15.0)],
+    "toe": [PIDControlConfig(50.0, 10.0, 0.0, 1.0), TABLE],
+    "finger": [PDControlConfig(50.0, 1.0), DelayConfig(1), DCMotorClampingConfig(30.0, 2.0, 25.0), TABLE],
+    "wheel": [GearedPDControlConfig(2.0, 0.1, gear=5.0), DelayConfig(7), DCMotorCutoffClampingConfig(40.0, 3.0, 30.0)],
+    "track": [GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, gear=4.0), MaxEffortClampingConfig(35.0)],
+}
+COMPONENTS = {
+    PDControlConfig: "ControllerPD",
+    PIDControlConfig: "ControllerPID",
+    GearedPDControlConfig: "ControllerGearedPD",
+    GearedPIDControlConfig: "ControllerGearedPID",
+    MaxEffortClampingConfig: "ClampingMaxEffort",
+    DCMotorClampingConfig: "ClampingDCMotor",
+    DCMotorCutoffClampingConfig: "ClampingDCMotorCutoff",
+}
+# efforts are some tens of N·m: so far may single precision be off, and so much further at the end than at the start
+CLOSE, DRIFT = 5e-3, 2.0
+# what may be added after the first tenth of a part [MiB]; files and threads may not
+GROWTH = 8.0
+
+
+class Part:
+    """Watches memory, open files and threads from the first tenth of a part on, and says so at its end."""
+
+    bad: list[str] = []
+
+    def __init__(self, name: str, count: int) -> None:
+        self.name, self.count, self.began = name, count, time.perf_counter()
+
+    def __iter__(self) -> Iterator[int]:
+        first = None
+        for number in range(self.count):
+            if number == self.count // 10:
+                first = usage()
+            yield number
+        last = usage()
+        assert first is not None, f"{self.count} is too few to tell"
+        seconds = time.perf_counter() - self.began
+        print(f"{self.name}: {self.count} in {seconds:.0f} s")
+        print(f"  after a tenth {words(first)}; at the end {words(last)}", flush=True)
+        if last[0] - first[0] > GROWTH or any(now > then for now, then in zip(last[1:], first[1:], strict=True)):
+            self.bad.append(f"{self.name} grew")
+
+
+def usage() -> tuple[float, int, int]:
+    """Resident memory [MiB], open files and threads."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+
+def words(used: tuple[float, int, int]) -> str:
+    return "{:.1f} MiB, {} files, {} threads".format(*used)
+
+
+class Signals:
+    """Slow and fast waves for each robot and joint, some of them far beyond what motors give."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        shape = 5, 3, ROBOTS, len(JOINTS)
+        # [rad/s] from one turn in minutes to ten in a second
+        self.rates = 2 * np.pi * 10 ** rng.uniform(-2.0, 1.0, shape)
+        self.phases = rng.uniform(0, 2 * np.pi, shape)
+        self.sizes = rng.uniform(0.2, 0.6, shape) * np.array([1.0, 3.0, 1.0, 1.0, 4.0])[:, None, None, None]
+
+    def at(self, start: int, count: int) -> np.ndarray:
+        """Positions, velocities, their targets and feedforward of some steps, `(5, steps, robots, joints)`."""
+        t = DT * np.arange(start, start + count)[:, None, None]
+        waves = [(size * np.sin(rate * t + phase)) for size, rate, phase in self._waves()]
+        return np.array([sum(waves[3 * row : 3 * row + 3]) for row in range(5)]).astype(np.float32)
+
+    def _waves(self) -> Iterator[Any]:
+        flat = (-1, ROBOTS, len(JOINTS))
+        return zip(*(values.reshape(flat) for values in (self.sizes, self.rates, self.phases)), strict=True)
+
+
+class Twin:
+    """A joint in float64, many steps at a time."""
+
+    def __init__(self, configs: list[Any]) -> None:
+        self.law, self.clamps = configs[0], [one for one in configs[1:] if not isinstance(one, DelayConfig)]
+        self.lag = next((one.delay_steps for one in configs if isinstance(one, DelayConfig)), 0)
+        self.integral, self.commands = 0.0, None
+
+    def run(self, signals: np.ndarray) -> np.ndarray:
+        """Efforts of the next steps, from signals `(5, steps)`."""
+        q, qd, *command = signals.astype(np.float64)
+        new = np.array(command)
+        # before there is one that old, the first command acts
+        before = np.repeat(new[:, :1], self.lag, axis=1) if self.commands is None else self.commands
+        line = np.concatenate([before, new], axis=1)
+        self.commands = line[:, line.shape[1] - self.lag :]
+        acting, said = line[:, : new.shape[1]], vars(self.law)
+        law = oracle.LAWS[COMPONENTS[type(self.law)]]
+        if "ki" in said:
+            gear = said.get("gear", 1.0)
+            past = np.empty(len(q))
+            for step, (target, position) in enumerate(zip(acting[0].tolist(), (gear * q).tolist(), strict=True)):
+                past[step] = self.integral
+                self.integral = float(oracle_integral(self.integral, position, target, said["integral_max"]))
+            effort = law(q, qd, *acting, DT, past, **said)[0]
+        else:
+            effort = law(q, qd, *acting, DT, **said)[0]
+        for clamp in self.clamps:
+            if clamp is TABLE:
+                limit = np.array([oracle.table_limit(place, clamp.lookup_positions, clamp.lookup_efforts) for place in q])
+                effort = oracle.max_effort_clamp(effort, limit)
+            else:
+                values = {name: np.full(len(q), value) for name, value in vars(clamp).items()}
+                effort = oracle.LAWS[COMPONENTS[type(clamp)]](effort, q, qd, DT, **values)[0]
+        return effort
+
+
+def oracle_integral(integral: float, position: float, target: float, most: float) -> float:
+    """As `oracle.pid_integral`, for plain numbers, at a tenth of its time."""
+    return min(max(integral + (target - position) * DT, -most), most)
+
+
+def on_arrays(steps: int, rng: np.random.Generator) -> None:
+    """Compare all efforts with the oracle, and those after a restored state with those without."""
+    signals, names = Signals(rng), list(JOINTS)
+    motors = {name: configs for name, configs in JOINTS.items()}
+    robot = ActuatedArrays(names, motors, ROBOTS)
+    twins = [[Twin(configs) for configs in JOINTS.values()] for _ in range(ROBOTS)]
+    worst, second = [], None
+    for number in Part("steps on arrays, chunks of 2000", max(20, steps // CHUNK)):
+        given = signals.at(number * CHUNK, CHUNK)
+        if number == steps // CHUNK // 2:
+            second = ActuatedArrays(names, motors, ROBOTS)
+            second.restore_state(robot.save_state())
+        efforts = run(robot, given)
+        if second is not None:
+            if not np.array_equal(run(second, given), efforts):
+                Part.bad.append(f"a restored state differs in chunk {number}")
+                break
+        expected = np.stack(
+            [[twin.run(given[:, :, row, column]) for column, twin in enumerate(line)] for row, line in enumerate(twins)]
+        ).transpose(2, 0, 1)
+        worst.append(float(np.abs(efforts - expected).max()))
+    tenth = max(1, len(worst) // 10)
+    first, last = max(worst[:tenth]), max(worst[-tenth:])
+    print(f"  from the oracle by {first:.2g} N·m in the first tenth, {last:.2g} in the last, {max(worst):.2g} at most")
+    print(f"  restored midway: {'the same bits' if second is not None and not Part.bad else 'not compared or not the same'}")
+    if max(worst) > CLOSE or last > DRIFT * first:
+        Part.bad.append("efforts drift from the oracle")
+
+
+def run(robot: ActuatedArrays, given: np.ndarray) -> np.ndarray:
+    """Efforts of each step."""
+    q, qd, target, speed, feedforward = (np.empty(given.shape[2:], np.float32) for _ in range(5))
+    out = np.empty(given.shape[1:], np.float32)
+    for step in range(given.shape[1]):
+        q[:], qd[:], target[:], speed[:], feedforward[:] = given[:, step]
+        out[step] = robot.step(q, qd, target, DT, qd_target=speed, feedforward=feedforward)
+    return out
+
+
+def on_physics(steps: int) -> None:
+    """A robot that follows waves, never beyond what its motors give."""
+    hundred = 100
+    with Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
+        (path,) = simulation.articulation("/").paths
+        robot, actuators = simulation.articulation(path), ArticulationActuators(path)
+        simulation.play()
+        rest = robot.get_dof_positions().numpy()
+        for number in Part("hundreds of steps on MuJoCo", max(20, steps // hundred)):
+            robot.set_dof_position_targets(rest + 0.3 * np.sin(0.7 * number))
+            simulation.step(hundred)
+            if not np.isfinite(robot.get_dof_positions().numpy()).all() or actuators.faults:
+                Part.bad.append(f"physics went wrong in chunk {number}: {actuators.faults}")
+                break
+        actuators.close()
+
+
+def wrappers(count: int) -> None:
+    """Actuators made, stepped and closed while physics runs."""
+    with Simulation(ROOT / "data" / "robots" / "franka_panda.usda") as simulation:
+        simulation.play()
+        for _ in Part("wrappers made and closed", max(20, count)):
+            with ArticulationActuators("/World/Panda"):
+                simulation.step()
+
+
+def stages(count: int) -> None:
+    """Files opened, played and closed."""
+    files = [ROOT / "data" / "robots" / name for name in ("pendulum.usda", "arm_2dof.usda", "arm_2dof.xml")]
+    for number in Part("stages opened and closed", max(20, count)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Simulation(files[number % len(files)]) as simulation:
+                path = simulation.articulation("/").paths[0]
+                actuators = ArticulationActuators(path) if simulation.stage is not None else None
+                simulation.play()
+                simulation.step(2)
+                if actuators is not None:
+                    actuators.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="minutes: the same as --times 1")
+    parser.add_argument("--times", type=float, default=10.0, help="how many times the figures of --quick")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=["arrays", "physics", "wrappers", "stages"])
+    arguments = parser.parse_args()
+    times = 1.0 if arguments.quick else arguments.times
+    print(f"seed {arguments.seed}", flush=True)
+    parts: dict[str, Callable[[], None]] = {
+        "arrays": lambda: on_arrays(round(times * STEPS), np.random.default_rng(arguments.seed)),
+        "physics": lambda: on_physics(round(times * PHYSICS_STEPS)),
+        "wrappers": lambda: wrappers(round(times * WRAPPERS)),
+        "stages": lambda: stages(round(times * STAGES)),
+    }
+    for name, part in parts.items():
+        if arguments.only in (None, name):
+            part()
+    for line in Part.bad:
+        print(f"BAD: {line}")
+    return bool(Part.bad)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
