@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,11 @@ def test_robots_that_differ_are_named_one_by_one(tmp_path: Path, capsys: pytest.
         (["pendulum.usda", "--watch", "/World/Graph.outputs:x"], "has no action graphs"),
         (["pendulum.usda", "--record", "out.txt"], "--record out.txt: must end with .npz, .csv, .parquet, .rrd."),
         (["pendulum.usda", "--plot", "no/such/out.png"], "no/such/out.png: its folder must be there."),
+        (["pendulum.usda", "--plot", "out.foo"], "out.foo: must end with .eps, "),
+        (["pendulum.usda", "--plot", "out"], "out: must end with .eps, "),
+        (["pendulum.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
+        (["pendulum.usda", "--record", str(ROBOTS)], "robots: must be a file, and is a folder."),
+        (["../graphs/manual_stepping.usda", "--plot", str(ROBOTS)], "robots: must be a file, and is a folder."),
         (["../graphs/manual_stepping.usda", "--targets", "sine"], "has action graphs, which run instead"),
     ],
 )
@@ -183,6 +189,27 @@ def test_what_cannot_be_run_is_an_error(arguments: list[str], message: str, caps
     assert main(["run", str(ROBOTS / arguments[0]), *arguments[1:]]) == 1
     shown = capsys.readouterr()
     assert message in shown.err and shown.out == ""
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+@pytest.mark.parametrize("option", ["--record", "--plot"])
+def test_full_disk_is_one_line(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """That names the file."""
+    out = tmp_path / ("out.npz" if option == "--record" else "out.png")
+    out.symlink_to("/dev/full")
+    assert main(["run", PENDULUM, "--steps", "3", option, str(out)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"error: {out}: cannot be written: No space left on device. Make room, or choose another place."
+
+
+def test_missing_reference_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """USD adds nothing of its own."""
+    file = tmp_path / "scene.usda"
+    file.write_text('#usda 1.0\ndef "World" (references = @./robot.usda@) {}\n')
+    for command in ("run", "inspect", "lint"):
+        assert main([command, str(file)]) == 1
+        (line,) = capfd.readouterr().err.splitlines()
+        assert line.startswith(f"error: {file}: </World>: Could not open asset @") and "robot.usda@" in line
 
 
 class _View:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import errno
+import os
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from isaacsim.core.experimental.actuators import (
     Saturation,
     SaturationTable,
 )
+from isaacsim.core.experimental.actuators.recording.recording import FORMATS
 
 DT = 0.01
 
@@ -119,6 +122,19 @@ def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(ModuleNotFoundError, match=r"A Parquet file needs pyarrow.*articulation-actuators\[parquet\]"):
         recorded().save(tmp_path / "log.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no such device")
+@pytest.mark.parametrize("extension", ["npz", "csv", "parquet", "rrd", "png", "svg", "pdf"])
+def test_full_disk_is_an_error_that_names_the_file(tmp_path: Path, extension: str) -> None:
+    """In every format, and of one kind."""
+    pytest.importorskip({"parquet": "pyarrow", "rrd": "rerun"}.get(extension, "matplotlib"), exc_type=ImportError)
+    file = tmp_path / f"log.{extension}"
+    file.symlink_to("/dev/full")
+    log = recorded()
+    with pytest.raises(OSError, match=rf"log\.{extension}: cannot be written: No space left on device") as caught:
+        log.save(file) if f".{extension}" in FORMATS else log.plot(path=file)
+    assert caught.value.errno == errno.ENOSPC
 
 
 def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from pathlib import Path
 
@@ -46,6 +47,41 @@ def texts(stage: Usd.Stage) -> list[str]:
 
 
 # open
+
+
+ARCS = {
+    "reference": ('def "World" { def "A" (references = @./b.usda@) {} }', "</World/A>: Could not open asset @"),
+    "payload": ('def "World" { def "A" (payload = @./b.usda@</B>) {} }', "</World/A>: Could not open asset @"),
+    "prim": ('def "World" { def "A" (references = </B>) {} }', "</World/A>: Unresolved reference prim path @"),
+    "address": ('def "World" (references = @https://host.invalid/b.usd@) {}', "</World>: Could not open asset @"),
+    "sublayer": ('( subLayers = [@./b.usda@] )\ndef "World" {}', "</>: Could not load sublayer @"),
+}
+
+
+@pytest.mark.parametrize("arc", ARCS)
+def test_missing_part_is_an_error(arc, file, capfd):
+    """It names file and prim, and USD prints nothing; without the prim the file is as good as any."""
+    text, message = ARCS[arc]
+    file.write_text(f"#usda 1.0\n{text}\n")
+    with pytest.raises(FileNotFoundError, match=re.escape(f"{file}: {message}")) as caught:
+        open_stage(file)
+    assert str(caught.value).endswith("must be there. Put it there, or deactivate the prim.")
+    assert capfd.readouterr() == ("", "")
+    if arc != "sublayer":
+        other = file.with_name("other.usda")
+        inactive = text.replace("(", "(\nactive = false\n", 1).replace(") {}", "\n) {}", 1)
+        other.write_text(f"#usda 1.0\n{inactive}\n")
+        assert open_stage(other)
+
+
+def test_many_missing_parts_are_counted(file):
+    """The first are named."""
+    prims = "\n".join(f'def "P{number}" (references = @./{number}.usda@) {{}}' for number in range(20))
+    file.write_text(f"#usda 1.0\n{prims}\n")
+    with pytest.raises(FileNotFoundError) as caught:
+        open_stage(file)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 6 and lines[-1] == f"{file}: 15 more are missing."
 
 
 @pytest.mark.parametrize("kind", [str, Path])

@@ -12,8 +12,7 @@ from ..hosts.dof_properties import DofType
 from ..plots.bode import draw_bode
 from ..plots.envelope import draw_envelope
 from ..plots.step_response import draw_step_response
-from ..plots.style import save
-from ..saving import require_place
+from ..plots.style import require_picture, save
 from ..simulation import Simulation
 from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
@@ -78,7 +77,7 @@ class Plot(Command):
         """See the class."""
         if not 0 < self.seconds < float("inf"):
             raise ValueError(f"--seconds {self.seconds}: must be a finite number > 0.")
-        require_place(self.out)
+        require_picture(self.out)
         drawn, table, is_wrong = {"envelope": self._envelope, "step": self._step, "bode": self._bode}[self.what]()
         save(drawn, self.out)
         return Answer([table], [f"The picture is in {self.out}."], is_wrong)

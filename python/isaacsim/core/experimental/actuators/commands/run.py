@@ -18,6 +18,7 @@ from ..errors import HostError
 from ..graphs.load import has_graphs
 from ..hosts.dof_properties import DofType
 from ..networks.trust import trust_checkpoints
+from ..plots.style import require_picture
 from ..recording.recording import FORMATS
 from ..saving import require_place
 from ..simulation import Simulation
@@ -86,10 +87,12 @@ class Run(Command):
         for name, value, least in (("steps", self.steps, 0), ("seconds", self.seconds, 0)):
             if value is not None and not least <= value < float("inf"):
                 raise ValueError(f"--{name} {value}: must be a finite number >= {least}.")
-        for path in filter(None, (self.record, self.plot)):
-            require_place(path)
-        if self.record is not None and self.record.suffix.lower() not in FORMATS:
-            raise ValueError(f"--record {self.record}: must end with {', '.join(FORMATS)}. Rename the file.")
+        if self.record is not None:
+            require_place(self.record)
+            if self.record.suffix.lower() not in FORMATS:
+                raise ValueError(f"--record {self.record}: must end with {', '.join(FORMATS)}. Rename the file.")
+        if self.plot is not None:
+            require_picture(self.plot)
         with trust_checkpoints(self.trust):
             simulation = Simulation(self.file, self.dt, engine=self.engine, strict_inertia=self.strict)
             if simulation.stage is not None and has_graphs(simulation.stage):

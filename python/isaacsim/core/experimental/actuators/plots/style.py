@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import needs
-from ..saving import whole_file
+from ..saving import require_place, whole_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -215,12 +215,26 @@ def save(drawn: Figure, path: str | os.PathLike[str] | None) -> Figure:
         ValueError: Matplotlib does not know the extension.
     """
     if path is not None:
-        known = drawn.canvas.get_supported_filetypes()
-        if (ending := Path(path).suffix[1:].lower()) not in known:
-            raise ValueError(f"{path}: must end with {', '.join(f'.{one}' for one in known)}. Rename the file.")
+        require_picture(path)
         # on a full disk some formats end in errors of another kind
         content = io.BytesIO()
-        drawn.savefig(content, format=ending)
+        drawn.savefig(content, format=Path(path).suffix[1:].lower())
         with whole_file(path) as written:
             written.write_bytes(content.getvalue())
     return drawn
+
+
+def require_picture(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no picture could be saved in the end.
+
+    Raises:
+        OSError: No file can be written there.
+        ValueError: Matplotlib does not know the extension.
+        ModuleNotFoundError: Matplotlib is missing.
+    """
+    with needs("A plot", "examples"):
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+    require_place(Path(path))
+    known = [f".{one}" for one in FigureCanvasAgg.get_supported_filetypes()]
+    if Path(path).suffix.lower() not in known:
+        raise ValueError(f"{path}: must end with {', '.join(known)}. Rename the file.")
