@@ -43,7 +43,8 @@ install() {
     local python
     python=$(find_python) || exit 1
     say "setting up .venv with $("$python" --version), once; this takes about a minute."
-    if [ ! -x "$venv/bin/python" ] && ! "$python" -m venv "$venv"; then
+    # without pip where the run before was interrupted
+    if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 && ! "$python" -m venv "$venv"; then
         rm -rf "$venv"
         fail "'$python -m venv' failed." "On Debian and Ubuntu: apt install python3-venv. Then run this again."
     fi
@@ -65,6 +66,15 @@ install() {
     fi
 }
 
+# holds file 9 until this shell is gone; macOS has no flock, and what Python locks stays locked
+lock() {
+    if command -v flock >/dev/null; then
+        flock 9
+    else
+        "$(find_python)" -c "import fcntl; fcntl.flock(9, fcntl.LOCK_EX)" >/dev/null 2>&1
+    fi
+}
+
 list_compilers() { command -v "${CXX:-c++}" g++ clang++; printf '%s\n' /usr/include/python3*/Python.h; }
 
 is_ready() {
@@ -76,11 +86,14 @@ is_ready() {
 
 wanted=$(cat "$root/pyproject.toml" "$root/setup.py" "$root"/native/*.h "$root"/native/*.cpp 2>/dev/null | cksum)
 if ! is_ready; then
-    mkdir -p "$venv"
+    if ! { mkdir -p "$venv" && [ -w "$venv" ] && : >>"$venv/lock"; } 2>/dev/null; then
+        fail "$venv cannot be written, and must be once, to set it up." \
+            "Copy the clone to a folder of yours, and run it there."
+    fi
     # two first runs at once wait for each other
     (
-        command -v flock >/dev/null && flock 9
+        lock
         is_ready || install
-    ) 9>"$venv/lock" || exit 1
+    ) 9>>"$venv/lock" || exit 1
 fi
 exec "$venv/bin/python" "$@"

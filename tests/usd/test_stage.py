@@ -50,9 +50,9 @@ def texts(stage: Usd.Stage) -> list[str]:
 
 
 ARCS = {
-    "reference": ('def "World" { def "A" (references = @./b.usda@) {} }', "</World/A>: Could not open asset @"),
-    "payload": ('def "World" { def "A" (payload = @./b.usda@</B>) {} }', "</World/A>: Could not open asset @"),
-    "prim": ('def "World" { def "A" (references = </B>) {} }', "</World/A>: Unresolved reference prim path @"),
+    "reference": ('def "World" {\ndef "A" (references = @./b.usda@) {}\n}', "</World/A>: Could not open asset @"),
+    "payload": ('def "World" {\ndef "A" (payload = @./b.usda@</B>) {}\n}', "</World/A>: Could not open asset @"),
+    "prim": ('def "World" {\ndef "A" (references = </B>) {}\n}', "</World/A>: Unresolved reference prim path @"),
     "address": ('def "World" (references = @https://host.invalid/b.usd@) {}', "</World>: Could not open asset @"),
     "sublayer": ('( subLayers = [@./b.usda@] )\ndef "World" {}', "</>: Could not load sublayer @"),
 }

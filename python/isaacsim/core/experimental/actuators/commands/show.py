@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -25,6 +27,9 @@ _SHORT = 16
 
 def show(answer: Answer) -> None:
     """Print an answer for people."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a terminal that lacks a sign shows another one
+        sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _FILE_WIDTH
@@ -42,7 +47,9 @@ def show_json(answer: Answer) -> None:
     """Print an answer for programs: an object with a list per table, `notes` and `is_wrong`; no NaN and no infinity."""
     said: dict[str, Any] = {table.name: [_plain(dict(row)) for row in table.rows] for table in answer.tables}
     said |= {"notes": list(answer.notes), "is_wrong": answer.is_wrong}
-    print(json.dumps(said, indent=1, ensure_ascii=False))
+    # what an encoding lacks would be lost
+    everything = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(said, indent=1, ensure_ascii=not everything))
 
 
 def _drawn(table: Table) -> RichTable:
