@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,14 @@ case "$*" in
     --version) echo "Python 3.11.0" ;;
     "-m venv "*)
         [ "${VENV:-works}" = works ] || exit 1
-        mkdir -p "$3/bin"; cat "$0" >"$3/bin/python"; chmod +x "$3/bin/python" ;;
+        mkdir -p "$3/bin"; cat "$0" >"$3/bin/python"; chmod +x "$3/bin/python"; : >"$3/pip" ;;
+    "-m pip --version") [ -e "${0%/bin/python}/pip" ] ;;
+    "-c import fcntl; "*) exec "$LOCKS" "$@" ;;
     *"import isaacsim.core.experimental.actuators.native.core") [ "${CORE:-there}" = there ] ;;
     *"-m pip install --quiet"*"--upgrade pip setuptools") ;;
     *"-m pip install"*)
         echo "Collecting warp-lang"
+        [ -z "${SLOW:-}" ] || "$SLOW" 1
         [ "${PIP:-works}" != broken ] || { echo "      native/step.cpp:9:1: error: expected ;"; exit 1; }
         [ "${PIP:-works}" = works ] || { echo "ERROR: no network"; exit 1; } ;;
     *) echo "ran: $*" ;;
@@ -127,6 +131,38 @@ def test_compiler_that_arrives_is_used(project: Path, name: str) -> None:
     assert "Collecting" in done.stderr and "without" not in done.stderr
     compiler.unlink()
     assert run(project, "script.py").stderr == ""
+
+
+def test_environment_without_pip_is_made_again(project: Path) -> None:
+    """The run that made it was interrupted before pip was there."""
+    run(project, "script.py")
+    (project / ".venv" / "pip").unlink()
+    (project / ".venv" / "installed").unlink()
+    done = run(project, "script.py")
+    assert (done.returncode, done.stdout) == (0, "ran: script.py\n"), done.stderr
+    assert (project / ".venv" / "pip").exists()
+
+
+@pytest.mark.parametrize("flock", [True, False])
+def test_two_first_runs_install_once(project: Path, flock: bool) -> None:
+    """The second one waits, also where there is no flock, as on macOS."""
+    if not flock:
+        (project / "tools" / "flock").unlink(missing_ok=True)
+    variables = {"PATH": str(project / "tools"), "LOCKS": sys.executable, "SLOW": shutil.which("sleep") or ""}
+    command = [str(project / "tools" / "bash"), str(project / "python.sh"), "script.py"]
+    both = [subprocess.Popen(command, env=variables, stdout=-1, stderr=-1, text=True) for _ in range(2)]
+    said = [process.communicate(timeout=60) for process in both]
+    assert [out for out, _ in said] == ["ran: script.py\n"] * 2, said
+    assert sum("Collecting" in err for _, err in said) == 1
+
+
+def test_folder_that_cannot_be_written_is_one_message(project: Path) -> None:
+    """Before anything is tried."""
+    (project / ".venv").touch()
+    done = run(project, "script.py")
+    assert done.returncode == 1 and done.stdout == ""
+    first, second = done.stderr.splitlines()
+    assert first.endswith(".venv cannot be written, and must be once, to set it up.") and "Copy the clone" in second
 
 
 def test_missing_venv_module_says_what_to_install(project: Path) -> None:

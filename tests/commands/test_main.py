@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -81,6 +82,18 @@ def test_wrong_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None
         main.main(["doctor", "--jsn"])
     assert stopped.value.code == 2
     assert "--jsn" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_output_that_lacks_signs_is_no_error(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables show others; what programs read loses nothing."""
+    for put in (show, show_json):
+        shown = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(shown, encoding=encoding))
+        put(Answer([_TABLE], ["→ 1 N·m"]))
+        sys.stdout.flush()
+        text = shown.getvalue().decode(encoding)
+        assert "1.235" in text if put is show else json.loads(text)["notes"] == ["→ 1 N·m"]
 
 
 def test_module_and_script_are_the_command() -> None:
