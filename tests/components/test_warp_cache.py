@@ -52,7 +52,9 @@ def test_home_that_is_a_file_is_one_warning(tmp_path: Path, use: str) -> None:
     temporary.mkdir()
     # Warp reads the sources of kernels
     script.write_text(USES[use] + (KERNEL if use == "a user's array" else ""))
-    environment = {name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "WARP_CACHE_PATH")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "WARP_CACHE_PATH")
+    }
     done = subprocess.run(
         [sys.executable, script],
         capture_output=True,

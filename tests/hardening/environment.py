@@ -131,7 +131,7 @@ class Installs:
     """What `python.sh` does in a clone of its own, one after the other, in a folder with blanks and umlauts."""
 
     def __init__(self, folder: Path) -> None:
-        self.clone = folder / ODD
+        self.clone = folder / ODD / "clone"
         subprocess.run(["git", "clone", "-q", str(ROOT), str(self.clone)], check=True)
         self.script = [str(self.clone / "python.sh")]
         self.engine = "from isaacsim.core.experimental.actuators import native; print(native.core is not None)"
@@ -173,12 +173,18 @@ class Installs:
         variables = {name: value for name, value in (os.environ | self.without).items() if value}
         both = [
             subprocess.Popen(
-                [*self.script, "-c", self.engine], env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                [*self.script, "-c", self.engine],
+                env=variables,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
             )
             for _ in range(2)
         ]
         said = [process.communicate(timeout=LIMIT) for process in both]
-        assert [(process.returncode, out) for process, (out, _) in zip(both, said, strict=True)] == [(0, "False\n")] * 2, said
+        assert [(process.returncode, out) for process, (out, _) in zip(both, said, strict=True)] == [
+            (0, "False\n")
+        ] * 2, said
         (told,) = [line for _, err in said for line in err.splitlines() if "without the native core" in line]
         return told
 
@@ -226,7 +232,10 @@ def main() -> int:
                 except (AssertionError, subprocess.TimeoutExpired, ValueError) as error:
                     said, state, bad = str(error), "BAD", bad + 1
                 seconds = time.perf_counter() - began
-                print(f"{state:4}  {seconds:4.0f} s  {title}\n              {said[: SHOWN if state == 'good' else None]}", flush=True)
+                print(
+                    f"{state:4}  {seconds:4.0f} s  {title}\n              {said[: SHOWN if state == 'good' else None]}",
+                    flush=True,
+                )
     return bool(bad)
 
 
