@@ -3,9 +3,9 @@
     ./python.sh tests/hardening/environment.py              # seconds each, with what is installed
     ./python.sh tests/hardening/environment.py --installs   # and first runs of python.sh in a clone: minutes, network
 
-Read-only folders are mounts in a namespace of their own, and so is a machine without network: that takes Linux and root,
-and is left out elsewhere. The table of what happens is in `docs/Troubleshooting.md`. Exits with 1 when one of them ends
-otherwise than it should.
+Read-only folders are mounts in a namespace of their own, and so is a machine without network: that takes Linux and
+root, and is left out elsewhere. The table of what happens is in `docs/Troubleshooting.md`. Exits with 1 when one of
+them ends otherwise than it should.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A place for Warp's compiled kernels, also where there is no home that can be written.
 
-Warp keeps them in a folder of the user's, which it makes when it starts; a home that is read-only, missing or a file would
-be an error from inside Warp. Whoever imports this has a place that can be written, before Warp starts.
+Warp keeps them in a folder of the user's, which it makes when it starts; a home that is read-only, missing or a file
+would be an error from inside Warp. Whoever imports this has a place that can be written, before Warp starts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def prepare_cache() -> None:
         return
     wp.config.kernel_cache_dir = other
     warnings.warn(
-        f"{folder}: Warp would keep compiled kernels there and cannot write there; they are in {other}. Set {_CHOSEN} to "
-        "a folder of yours.",
+        f"{folder}: Warp would keep compiled kernels there and cannot write there; they are in {other}. Set {_CHOSEN} "
+        "to a folder of yours.",
         stacklevel=2,
     )
 
