@@ -52,7 +52,8 @@ def _require_parts(stage: Usd.Stage, path: Path) -> None:
         FileNotFoundError: Naming what, and the prim that wants it.
     """
     missing = []
-    for error in stage.GetCompositionErrors():
+    # the stubs of USD lack it
+    for error in stage.GetCompositionErrors():  # pyright: ignore[reportAttributeAccessIssue]
         where = error.rootSite.path
         if isinstance(error, _MISSING) and stage.GetPrimAtPath(where).IsActive():
             what = str(error).strip().rstrip(".").removesuffix("; skipping")
