@@ -51,9 +51,9 @@ def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
         assert short.margin(dt) == 0.0 and short.lacking(dt) == np.inf
         assert short.largest_step(dt) == pytest.approx(0.999 * dt, rel=2e-4)
     beyond = loop(np.array([[1 / inertia]]), kp, most * 1.1, weight=weight)
-    assert loop(1 / (inertia + beyond.lacking(dt)[:, None]), kp, most * 1.1, weight=weight).margin(
-        dt
-    ) == pytest.approx(1, rel=1e-3)
+    assert loop(1 / (inertia + beyond.lacking(dt)[:, None]), kp, most * 1.1, weight=weight).margin(dt) == pytest.approx(
+        1, rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])

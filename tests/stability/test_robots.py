@@ -261,9 +261,9 @@ def test_warning_comes_with_play_and_once() -> None:
 def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
     """It, and not an armature, would help; friction does."""
     stage = weightless("pendulum")
-    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute(
-        "newton:damping", Sdf.ValueTypeNames.Float
-    ).Set(np.radians(viscous))
+    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
+        np.radians(viscous)
+    )
     sim = Simulation(stage, 1 / 240, engine=installed("physx"))
     motor = {"hinge": [PDControlConfig(400.0, 0.5), MaxEffortClampingConfig(10.0)]}
     actuators = ArticulationActuators.from_configs("/World/Pendulum", motor)

@@ -43,7 +43,7 @@ def stage(name: str, root: str, settings: dict[str, Any], *, with_schemas: bool 
 
 
 def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-    """From rest, by efforts of one step: velocities told by the mass matrix, velocities and travel found; the weight."""
+    """From rest, by efforts of a step: velocities told by the mass matrix, velocities and travel found; the weight."""
     dt = 1 / 240
     with Simulation(made, dt, engine="physx") as sim:
         sim.play()
@@ -60,7 +60,7 @@ def stepped(made: Usd.Stage, root: str, rest: list[float]) -> tuple[np.ndarray, 
         return gained, robot.get_dof_velocities().numpy()[0], travel, float(weight)
 
 
-@pytest.mark.parametrize(("settings", "weight"), CASES, ids=lambda value: str(value))
+@pytest.mark.parametrize(("settings", "weight"), CASES, ids=str)
 def test_settings_of_the_solver_are_those_in_force(settings: dict[str, Any], weight: float) -> None:
     """A step takes the whole effort into the velocity, and this share of it into the position."""
     root = "/World/Pendulum"

@@ -8,8 +8,8 @@ is stable where all eigenvalues of this map are inside the unit circle or on it.
 
     kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I    and    kd >= (1 − w)·kp·dt
 
-Gravity, friction, contacts and joints that no actuator drives take no part. Nor do delays and clamps: a delay holds back
-targets and feedforward, which are no feedback, and a clamp turns what would grow into a buzz of constant strength.
+Gravity, friction, contacts and joints that no actuator drives take no part. Nor do delays and clamps: a delay holds
+back targets and feedforward, which are no feedback, and a clamp turns what would grow into a buzz of constant strength.
 """
 
 from __future__ import annotations
