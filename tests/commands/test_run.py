@@ -13,6 +13,7 @@ from isaacsim.core.experimental.actuators.commands.main import main
 from isaacsim.core.experimental.actuators.errors import SimulationDivergedError
 from isaacsim.core.experimental.actuators.pipeline.step.fault import Fault
 from places import REPOSITORY
+from small_stages import pendulum
 from stages import stage_of
 
 ROBOTS = REPOSITORY / "data" / "robots"
@@ -125,6 +126,17 @@ def test_robot_that_buzzes_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "extension of </World/Arm> buzzes: 24.9 Hz, amplitude 0.009" in shown.out
     said = ran(capsys, arm, "--targets", "sine", "--frequency", "6", "--seconds", "8", "--amplitude", "0.05")
     assert said["notes"] == []
+
+
+def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For nothing moves it."""
+    made = pendulum()
+    made.state("/World/Robot/hinge", position=30.0)
+    file = tmp_path / "pendulum.usda"
+    made.stage.Export(str(file))
+    said = ran(capsys, str(file), "--dt", "0.01", "--seconds", "60")
+    assert said["joints"][0]["largest_error"] > 0.5
+    assert said["notes"] == ["Nothing moves hinge: neither an actuator nor a drive is there."]
 
 
 def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,6 +141,10 @@ class PhysicsBackend(DofBackend, Protocol):
         """Square, of the robot's coordinates."""
         ...
 
+    def velocity_weight(self, robot: Robot) -> np.ndarray:
+        """Of the velocity after a step, in the step of positions; no axes."""
+        ...
+
     def jacobian(self, robot: Robot) -> np.ndarray:
         """Linear, then angular velocity of each link by the robot's coordinates, `(links, 6, coordinates)`.
 

@@ -316,6 +316,10 @@ class MujocoHost:
         """Of the robot's coordinates, armature included."""
         return self._equations(robot.env).mass_matrix(self._layout(robot))
 
+    def velocity_weight(self, robot: Robot) -> np.ndarray:
+        """Positions move with the velocity after the step."""
+        return np.ones(())
+
     def jacobian(self, robot: Robot) -> np.ndarray:
         """Of each link that can move, by the robot's coordinates."""
         return self._equations(robot.env).jacobian(self._layout(robot))
