@@ -2,7 +2,7 @@
 
 Velocities grow by `dt/n·M⁻¹·τ` in each of n parts, and positions move with them: `q⁺ = q + dt·((1 − w)·v + w·v⁺)` with
 `w = (n + 1)/(2·n)`, while v⁺ is that of one whole step. PGS, and TGS that takes efforts in once in a step, have w = 1.
-Measured on one step of the shipped robots in the air, to 1e-3; in contact with others, whose n may be another, it was not.
+Measured on one step of the shipped robots in the air, to 1e-3; not in contact with others, whose n may differ.
 """
 
 from __future__ import annotations
