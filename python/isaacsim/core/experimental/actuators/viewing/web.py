@@ -116,15 +116,15 @@ class Page:
         self._nodes.append(scene.add_grid("/ground", **grid, **place, shadow_opacity=0.25))
         for number, piece in enumerate(self._drawing.pieces):
             red, green, blue, opacity = piece.color
-            shape: dict[str, Any] = {"vertices": piece.vertices, "faces": piece.faces, "side": "double"}
+            shape: dict[str, Any] = {"faces": piece.faces, "side": "double"}
             color = tuple(round(255 * part) for part in (red, green, blue))
             frame = self._frame(self._bodies, f"/body/{piece.body}", piece.body)
             seen = None if opacity >= 1 else opacity
-            scene.add_mesh_simple(f"{frame}/{number}", **shape, color=color, opacity=seen)
+            scene.add_mesh_simple(f"{frame}/{number}", piece.vertices, **shape, color=color, opacity=seen)
             if piece.robot:
                 frame = self._frame(self._ghosts, f"/target/{piece.body}", piece.body)
-                alone: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
-                scene.add_mesh_simple(f"{frame}/{number}", **shape, **alone, color=_GHOST, opacity=0.35)
+                shape |= {"cast_shadow": False, "receive_shadow": False}
+                scene.add_mesh_simple(f"{frame}/{number}", piece.ghost, **shape, color=_GHOST, opacity=0.35)
         middle, away = (low + high) / 2, np.array([1.0, -1.0, 0.55])
         self._camera = middle + 1.15 * size * away / np.linalg.norm(away), middle
         for client in self._server.get_clients().values():

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _AROUND, _ACROSS = 32, 9
 # edges [rad] sharper than that are drawn as such
 _SHARP = math.radians(35)
+# a ghost is that much smaller than the robot, about the middle of each geometry: it is hidden where both are, and the
+# corners of what is round do not come through by turns
+GHOST_SCALE = 0.96
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Piece:
         color: Red, green, blue and opacity, 0 … 1.
         vertices: In the frame of the body [m], `(points, 3)`; two for one point where its normals differ.
         faces: Numbers of the vertices of triangles, `(faces, 3)`.
+        ghost: The same vertices of the ghost.
     """
 
     body: int
@@ -41,6 +45,7 @@ class Piece:
     color: tuple[float, float, float, float]
     vertices: np.ndarray
     faces: np.ndarray
+    ghost: np.ndarray
 
 
 class Drawing:
@@ -90,20 +95,21 @@ class Drawing:
 
 def _pieces(model: mujoco.MjModel, robots: np.ndarray) -> Iterator[Piece]:
     """What is drawn of each body, by colour."""
-    found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, np.ndarray]]] = {}
+    found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, ...]]] = {}
     for geom in np.flatnonzero(is_shown(model)).tolist():
         triangles = _triangles(model, geom)
         if triangles is not None:
             vertices, faces = triangles
             turn = np.empty(9)
             mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-            placed = vertices @ turn.reshape(3, 3).T + model.geom_pos[geom]
-            found.setdefault((int(model.geom_bodyid[geom]), _color(model, geom)), []).append((placed, faces))
+            turned, middle = vertices @ turn.reshape(3, 3).T, model.geom_pos[geom]
+            part = turned + middle, faces, GHOST_SCALE * turned + middle
+            found.setdefault((int(model.geom_bodyid[geom]), _color(model, geom)), []).append(part)
     for (body, color), parts in found.items():
-        starts = np.cumsum([0, *(len(vertices) for vertices, _ in parts)])
-        faces = np.concatenate([faces + start for (_, faces), start in zip(parts, starts, strict=False)])
-        vertices = np.concatenate([vertices for vertices, _ in parts])
-        yield Piece(body, body in robots, color, vertices.astype(np.float32), faces.astype(np.uint32))  # pyright: ignore[reportArgumentType]
+        starts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts)])
+        faces = np.concatenate([faces + start for (_, faces, _), start in zip(parts, starts, strict=False)])
+        vertices, ghost = (np.concatenate([part[at] for part in parts]).astype(np.float32) for at in (0, 2))
+        yield Piece(body, body in robots, color, vertices, faces.astype(np.uint32), ghost)  # pyright: ignore[reportArgumentType]
 
 
 def _color(model: mujoco.MjModel, geom: int) -> tuple[float, ...]:

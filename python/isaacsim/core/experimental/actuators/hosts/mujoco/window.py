@@ -11,9 +11,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from .drawing import Drawing
+from .drawing import GHOST_SCALE, Drawing
 
 _GHOST = np.array([0.94, 0.59, 0.16, 0.3], np.float32)
+# how far right of the middle robots are drawn, in their sizes
+_ASIDE = 0.3
 _ROBOTS = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
 
 
@@ -38,14 +40,17 @@ class DrawingWindow:
             camera = self._viewer.cam
             camera.lookat[:], camera.distance = (low + high) / 2, 1.5 * np.linalg.norm(high - low)
             camera.azimuth, camera.elevation = 135.0, -20.0
+            # text covers the left
+            turn = np.radians(camera.azimuth)
+            camera.lookat[:] -= _ASIDE * np.linalg.norm(high - low) * np.array([np.sin(turn), -np.cos(turn), 0.0])
 
     @property
     def is_open(self) -> bool:
         """Whether nobody closed it."""
         return self._viewer.is_running()
 
-    def show(self, lines: Sequence[tuple[str, str]]) -> None:
-        """Show the drawing as it is, and lines of two columns."""
+    def show(self) -> None:
+        """Show the drawing as it is."""
         drawing, viewer = self._drawing, self._viewer
         with viewer.lock():
             self._data.qpos[:] = drawing.data.qpos
@@ -58,9 +63,14 @@ class DrawingWindow:
             mujoco.mjv_addGeoms(drawing.model, self._ghost, viewer.opt, mujoco.MjvPerturb(), _ROBOTS, scene)
             for geom in scene.geoms[: scene.ngeom]:
                 geom.rgba, geom.matid = _GHOST, -1
-        left, right = ("\n".join(column) for column in zip(*lines, strict=True)) if lines else ("", "")
-        viewer.set_texts((None, None, left, right))
+                # what is transparent has no shadow
+                geom.transparent, geom.mat = True, GHOST_SCALE * geom.mat
         viewer.sync()
+
+    def write(self, lines: Sequence[tuple[str, str]]) -> None:
+        """Show lines of two columns; it takes until the viewer has drawn what it draws."""
+        left, right = ("\n".join(column) for column in zip(*lines, strict=True))
+        self._viewer.set_texts((None, None, left, right))
 
     def close(self) -> None:
         """Close it."""
