@@ -22,8 +22,6 @@ Ask = Callable[..., None]
 _PANEL_PERIOD = 1 / 10
 # a slider that somebody moves is left alone that long [s of wall clock]
 _HANDS_OFF = 0.5
-# a body this close [m] to its target has no ghost, nor one turned as little
-_THERE = 1e-2
 _GHOST = (240, 150, 40)
 _BLUE, _RED, _GRAY, _BAND = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec"
 _POINTS = 200
@@ -145,12 +143,12 @@ class Page:
         poses = live.poses()
         for body, frame in self._bodies.items():
             _place(frame, poses[body])
-        targets = live.target_poses()
+        targets, away = live.target_poses(), live.drawing.away()
         for body, frame in self._ghosts.items():
-            is_away = self._ghost_wanted and not np.allclose(poses[body], targets[body], rtol=0, atol=_THERE)
-            if frame.visible != is_away:
-                frame.visible = is_away
-            if is_away:
+            is_seen = self._ghost_wanted and bool(away[body])
+            if frame.visible != is_seen:
+                frame.visible = is_seen
+            if is_seen:
                 _place(frame, targets[body])
 
     # the panel

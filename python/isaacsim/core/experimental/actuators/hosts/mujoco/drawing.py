@@ -25,6 +25,8 @@ _SHARP = math.radians(35)
 # a ghost is that much smaller than the robot, about the middle of each geometry: it is hidden where both are, and the
 # corners of what is round do not come through by turns
 GHOST_SCALE = 0.96
+# what is not as far from its target has no ghost, in the robots' sizes
+_AWAY = 0.04
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ class Drawing:
         mujoco.mj_kinematics(self.model, self.data)
         self.box = box_of(points_of(self.model, self.data, robots))
         """Lower and upper corner of the robots in the world at first [m]."""
+        self._corners = np.zeros((self.model.nbody, 8, 3))
+        for body in {piece.body for piece in self.pieces}:
+            box = box_of(np.concatenate([piece.vertices for piece in self.pieces if piece.body == body]))
+            self._corners[body] = box[np.array([*np.ndindex(2, 2, 2)]), np.arange(3)]
         lay_ground(self.model, self.box)
         planes = self.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
         heights = self.model.geom_pos[planes & (self.model.geom_bodyid == 0), 2]
@@ -87,6 +93,15 @@ class Drawing:
         there = np.isfinite(targets)
         self.shadow.qpos[self._host.position_columns[there]] = targets[there]
         return self._forward(self.shadow)
+
+    def away(self) -> np.ndarray:
+        """Whether each body is visibly elsewhere than its target, `(bodies,)`, as of the last poses of both."""
+        here, there = (
+            np.einsum("bij,bkj->bki", data.xmat.reshape(-1, 3, 3), self._corners) + data.xpos[:, None]
+            for data in (self.data, self.shadow)
+        )
+        far = np.linalg.norm(here - there, axis=2).max(axis=1)
+        return far > _AWAY * np.linalg.norm(self.box[1] - self.box[0])
 
     def _forward(self, data: mujoco.MjData) -> np.ndarray:
         mujoco.mj_kinematics(self.model, data)

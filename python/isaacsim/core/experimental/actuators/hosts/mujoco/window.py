@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +33,8 @@ class DrawingWindow:
 
         self._drawing = drawing
         self._data, self._ghost = mujoco.MjData(drawing.model), mujoco.MjData(drawing.model)
+        self._ghosts = copy.copy(drawing.model)
+        self._ghosts.geom_matid[:] = -1
         self._viewer = mujoco.viewer.launch_passive(
             drawing.model, self._data, key_callback=on_key, show_left_ui=False, show_right_ui=False
         )
@@ -58,11 +61,12 @@ class DrawingWindow:
             mujoco.mj_forward(drawing.model, self._data)
             self._ghost.qpos[:] = drawing.shadow.qpos
             mujoco.mj_forward(drawing.model, self._ghost)
+            # what has no opacity is not added
+            self._ghosts.geom_rgba[:] = _GHOST * drawing.away()[drawing.model.geom_bodyid, None]
             scene: Any = viewer.user_scn
             scene.ngeom = 0
-            mujoco.mjv_addGeoms(drawing.model, self._ghost, viewer.opt, mujoco.MjvPerturb(), _ROBOTS, scene)
+            mujoco.mjv_addGeoms(self._ghosts, self._ghost, viewer.opt, mujoco.MjvPerturb(), _ROBOTS, scene)
             for geom in scene.geoms[: scene.ngeom]:
-                geom.rgba, geom.matid = _GHOST, -1
                 # what is transparent has no shadow
                 geom.transparent, geom.mat = True, GHOST_SCALE * geom.mat
         viewer.sync()
