@@ -218,14 +218,14 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             told("paused")
 
             # the other robot, while nothing moves
-            page.get_by_role("textbox", name="robot").click()
-            page.get_by_role("option", name="Right").click()
+            page.locator(".mantine-Select-input[value$=Left]").click()
+            page.get_by_role("option").filter(has_text="Right").click()
             wait_for(lambda: view._live.robot == 1, page)
             page.wait_for_timeout(300)
             drag_and_see(1, 0, -20.0)
 
             # an environment of two digits, typed one after the other, with the same robot
-            number = page.get_by_role("textbox", name="environment")
+            number = page.locator(".mantine-NumberInput-input").first
             number.click()
             page.keyboard.press("End")
             page.keyboard.press("Backspace")

@@ -72,6 +72,6 @@ def _lines(live: Live, paused: bool) -> list[tuple[str, str]]:
     if efforts:
         lines.append(("effort", "within its limits [N m or N]"))
     for effort in efforts:
-        numbers = f"{effort.applied:.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
+        numbers = f"{effort.applied:z.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
         lines.append((live.joints[effort.column].name, numbers))
     return lines

@@ -120,15 +120,17 @@ class Page:
         self._nodes.append(scene.add_grid("/ground", **grid, **place, shadow_opacity=0.25))
         for number, piece in enumerate(self._drawing.pieces):
             red, green, blue, opacity = piece.color
-            shape: dict[str, Any] = {"faces": piece.faces, "side": "double"}
+            # shadows of its own would be speckled on what is seen from both sides
+            shape: dict[str, Any] = {"faces": piece.faces, "side": "double", "receive_shadow": False}
             color = tuple(round(255 * part) for part in (red, green, blue))
             frame = self._frame(self._bodies, f"/body/{piece.body}", piece.body)
             seen = None if opacity >= 1 else opacity
             scene.add_mesh_simple(f"{frame}/{number}", piece.vertices, **shape, color=color, opacity=seen)
             if piece.robot:
                 frame = self._frame(self._ghosts, f"/target/{piece.body}", piece.body)
-                shape |= {"cast_shadow": False, "receive_shadow": False}
-                scene.add_mesh_simple(f"{frame}/{number}", piece.ghost, **shape, color=_GHOST, opacity=0.35)
+                scene.add_mesh_simple(
+                    f"{frame}/{number}", piece.ghost, **shape, color=_GHOST, opacity=0.35, cast_shadow=False
+                )
         middle, away = (low + high) / 2, np.array([1.0, -1.0, 0.55])
         self._camera = middle + 1.15 * size * away / np.linalg.norm(away), middle
         for client in self._server.get_clients().values():
@@ -309,7 +311,7 @@ class Page:
             f"<i style='position:absolute;left:{low:.1f}%;width:{high - low:.1f}%;height:100%;background:{_BAND}'></i>"
             f"<i style='position:absolute;left:{left:.1f}%;width:{width:.1f}%;height:100%;background:{color}'></i>"
             "<i style='position:absolute;left:50%;width:1px;height:100%;background:#777'></i></span>"
-            f"<span style='width:20%;text-align:right;color:{color}'>{effort.applied:.{digits}f}</span></div>"
+            f"<span style='width:20%;text-align:right;color:{color}'>{effort.applied:z.{digits}f}</span></div>"
         )
 
     # from the page; other threads run these
