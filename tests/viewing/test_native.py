@@ -124,7 +124,11 @@ def test_window_draws_robot_and_ghost_and_takes_keys(display: str, tmp_path: Pat
 
 def window(display: str, *command: Any) -> Any:
     """What a program says that opens a window."""
-    environment = os.environ | {"DISPLAY": display, "LIBGL_ALWAYS_SOFTWARE": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = os.environ | {
+        "DISPLAY": display,
+        "LIBGL_ALWAYS_SOFTWARE": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
     environment.pop("WAYLAND_DISPLAY", None)
     ran = subprocess.run(
         [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=180, check=False

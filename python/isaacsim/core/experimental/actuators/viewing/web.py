@@ -179,9 +179,7 @@ class Page:
                 self._listen(self._env, lambda env: self._ask("select", min(max(int(env), 0), last), live.robot))
             if len(live.robots) > 1:
                 self._robot = gui.add_dropdown("robot", live.robots, initial_value=live.robots[live.robot])
-                self._listen(
-                    self._robot, lambda path: self._ask("select", live.env, self._robot.options.index(path))
-                )
+                self._listen(self._robot, lambda path: self._ask("select", live.env, self._robot.options.index(path)))
             self._listen(gui.add_checkbox("show targets", self._ghost_wanted), self._want_ghost)
 
     def _build_panel(self, live: Live) -> None:
