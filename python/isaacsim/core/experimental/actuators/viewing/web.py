@@ -58,6 +58,8 @@ class Page:
         server.gui.set_panel_label("live view")
         self._nodes: list[Any] = []
         self._all: Any = None
+        self._env: Any = None
+        self._robot: Any = None
         self._panel: Any = None
         self._drawing: Any = None
         self._choices: Any = None
