@@ -32,6 +32,8 @@ _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
 _FORMATS = (".npz", ".csv", ".parquet")
 # default amplitudes [rad], [m]
 _TURN, _SLIDE = 0.2, 0.02
+# what of a delay of a view is made up for [s of wall clock]
+_CATCH_UP = 0.1
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
@@ -192,13 +194,13 @@ def _while_open(view: Any) -> Iterator[int]:
 
 
 def _in_real_time(sync: Callable[[], None], dt: float) -> Callable[[], None]:
-    """Show a step, and wait until the clock is where simulated time is; delays are not made up for."""
+    """Show a step, and wait until the clock is where simulated time is; short delays are made up for."""
     due = time.perf_counter()
 
     def after_step() -> None:
         nonlocal due
         sync()
-        due = max(due + dt, time.perf_counter())
+        due = max(due + dt, time.perf_counter() - _CATCH_UP)
         time.sleep(max(0.0, due - time.perf_counter()))
 
     return after_step
