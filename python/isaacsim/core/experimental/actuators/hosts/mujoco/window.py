@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +19,8 @@ from .drawing import GHOST_SCALE, Drawing
 _GHOST = np.array([0.94, 0.59, 0.16, 0.3], np.float32)
 # how far right of the middle robots are drawn, in their sizes
 _ASIDE = 0.3
+# how long the last frame may take [s of wall clock]
+_LAST_FRAME = 10.0
 _ROBOTS = mujoco.mjtCatBit.mjCAT_DYNAMIC.value
 
 
@@ -35,9 +39,13 @@ class DrawingWindow:
         self._data, self._ghost = mujoco.MjData(drawing.model), mujoco.MjData(drawing.model)
         self._ghosts = copy.copy(drawing.model)
         self._ghosts.geom_matid[:] = -1
+        others = set(threading.enumerate())
         self._viewer = mujoco.viewer.launch_passive(
             drawing.model, self._data, key_callback=on_key, show_left_ui=False, show_right_ui=False
         )
+        self._threads = set(threading.enumerate()) - others
+        # before GLFW ends
+        atexit.register(self.close)
         low, high = drawing.box
         with self._viewer.lock():
             camera = self._viewer.cam
@@ -77,5 +85,8 @@ class DrawingWindow:
         self._viewer.set_texts((None, None, left, right))
 
     def close(self) -> None:
-        """Close it."""
+        """Close it, and wait until nothing draws any more, for then GLFW would end the process."""
+        atexit.unregister(self.close)
         self._viewer.close()
+        for thread in self._threads:
+            thread.join(_LAST_FRAME)
