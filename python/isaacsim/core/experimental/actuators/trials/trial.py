@@ -102,12 +102,15 @@ def follow(
         steps: Counts physics steps.
         after_step: Called after each of them.
     """
-    room, rows, diverged = room_of(robots), [], None
+    room, rows, diverged, last = room_of(robots), [], None, None
     with contextlib.nullcontext() if actuators is None else actuators.record() as log:
         for count in steps:
             target = targets(count * simulation.dt)
-            robots.set_dof_position_targets(target)
-            rows.append([*_state(robots), target])
+            if last is None or not np.array_equal(target, last):
+                # between changes somebody else may set them, in a live view
+                robots.set_dof_position_targets(target)
+                last = target
+            rows.append([*_state(robots), robots.get_dof_position_targets().numpy().copy()])
             try:
                 simulation.step()
             except SimulationDivergedError as error:
