@@ -8,13 +8,14 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pxr import Sdf, Tf, Usd
+from pxr import Sdf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
+from .authored import targets
 from .axes import axis_in, is_angular
 from .joint_order import dof_names
 from .joint_properties import axis_of
@@ -128,10 +129,7 @@ def targets_of(prim: Usd.Prim) -> list[tuple[str, str]]:
 
     None when `newton:targets` is no relationship.
     """
-    try:
-        found = prim.GetRelationship(TARGETS).GetForwardedTargets()
-    except Tf.ErrorException:
-        return []
+    found = targets(prim, TARGETS)
     return [(str(path.GetPrimPath()), path.name if path.IsPropertyPath() else "") for path in found]
 
 

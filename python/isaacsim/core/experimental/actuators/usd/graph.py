@@ -137,7 +137,8 @@ def _plain(value: Any) -> Any:
         return value.GetValue()
     if isinstance(value, Sdf.PathExpression):
         return value.GetText()
-    if value is None or isinstance(value, bool | int | float | str):
+    # of an unregistered type there is no value but its text, which nodes refuse
+    if value is None or isinstance(value, bool | int | float | str | Sdf.UnregisteredValue):
         return value
     # vectors, matrices and arrays; text stays as it is
     plain = list(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pxr import Usd
 
 from .articulation import every_prim
+from .authored import targets
 from .schema import applied_schemas
 
 _COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
@@ -22,10 +23,4 @@ def follows(stage: Usd.Stage, joint: str) -> bool:
 def mujoco_actuators(stage: Usd.Stage) -> dict[str, str]:
     """Paths of `MjcActuator` prims by the path of what they act on."""
     prims = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "MjcActuator"]
-    relations = [(prim, prim.GetRelationship("mjc:target")) for prim in prims]
-    return {
-        str(target): str(prim.GetPath())
-        for prim, relation in relations
-        if relation
-        for target in relation.GetForwardedTargets()
-    }
+    return {str(target): str(prim.GetPath()) for prim in prims for target in targets(prim, "mjc:target")}
