@@ -52,6 +52,22 @@ WORDS = (
 ).split(b" ")
 
 
+# what an attribute may be instead, in words that USD reads
+VALUES = (
+    b"float = nan;float = -1;float = inf;double = 1e308;int = -2147483648;int64 = 9223372036854775807;bool = true;"
+    b'string = "abc";string = "((a+)+)+$";token = "";token = "X";asset = @/dev/zero@;asset = @../../../etc/passwd@;'
+    b'float[] = [];float[] = [nan, 1];double[] = [1, 2, 3];int[] = [-1, 2000000000];string[] = ["a"];token[] = [];'
+    b"float3 = (0, 0, 0);float3 = (nan, inf, 1);float3[] = [(1, 2, 3)];double3 = (1e300, 0, 0);quatf = (0, 0, 0, 0);"
+    b'matrix4d = ((0,0,0,0),(0,0,0,0),(0,0,0,0),(0,0,0,0));timecode = 1;pathExpression = "//";float = None;unknown = 3;'
+    b'unknown[] = [1, 2];string = "\xff\xfe";half = 65504;uchar = 255;uint64 = 18446744073709551615;dictionary = {}'
+).split(b";")
+TYPES = (
+    b"Sphere Cube Cylinder Cone Capsule Mesh Plane Points Xform Scope PhysicsScene PhysicsRevoluteJoint PhysicsJoint "
+    b"PhysicsPrismaticJoint PhysicsFixedJoint PhysicsSphericalJoint PhysicsCollisionGroup NewtonActuator MjcActuator "
+    b"MjcTendon OmniGraph OmniGraphNode Material Unknown Capsule_1 Cylinder_1"
+).split(b" ")
+
+
 def originals(kind: str, folder: Path) -> list[Path]:
     """Files to break, each with what it refers to beside it, in a folder as that of this repository's data."""
     from pxr import Sdf, UsdUtils
@@ -79,7 +95,8 @@ def broken(rng: np.random.Generator, data: bytes, kind: str) -> bytes:
     """The bytes with one or a few things turned."""
     is_text = kind in ("usda", "graph")
     for _ in range(int(rng.choice([1, 1, 1, 1, 2, 2, 4, 16]))):
-        data = (_turn_text if is_text and rng.random() < 0.8 else _turn_bytes)(rng, data)
+        how = rng.random() if is_text else 1.0
+        data = (_turn_meaning if how < 0.6 else _turn_text if how < 0.85 else _turn_bytes)(rng, data)
     return data
 
 
@@ -126,6 +143,32 @@ def _turn_text(rng: np.random.Generator, data: bytes) -> bytes:
             return b"".join(lines[:line] + [lines[int(rng.integers(len(lines)))]] + lines[line:])
         case _:
             return data[:start] + data[end:]
+
+
+def _turn_meaning(rng: np.random.Generator, data: bytes) -> bytes:
+    """The text with something in it that USD reads, and nobody expects."""
+    if rng.random() < 0.2:
+        prims = list(re.finditer(rb'(?<=def )\w+(?= ")', data))
+        if not prims:
+            return data
+        found = prims[int(rng.integers(len(prims)))]
+        return data[: found.start()] + TYPES[int(rng.integers(len(TYPES)))] + data[found.end() :]
+    # an attribute or a relationship: what is before, type, name, value
+    lines = list(re.finditer(rb"(?m)^(\s*(?:custom |uniform |prepend )*)([\w]+(?:\[\])?) ([\w:.]+)( = .*)?$", data))
+    if not lines:
+        return data
+    found, other = (lines[int(rng.integers(len(lines)))] for _ in range(2))
+    before, kind, name, value = (part or b"" for part in found.groups())
+    kind_of_value, _, literal = VALUES[int(rng.integers(len(VALUES)))].partition(b" = ")
+    line = (
+        before.replace(b"prepend ", b"") + kind_of_value + b" " + name + b" = " + literal,
+        before.replace(b"prepend ", b"") + kind_of_value + b" " + name + b" = " + literal,
+        before + kind + b" " + name + b" = " + literal,
+        before + kind + b" " + other[3] + value,
+        b"rel " + name + b" = </World>",
+        b"",
+    )[int(rng.integers(6))]
+    return data[: found.start()] + line + data[found.end() :]
 
 
 def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
