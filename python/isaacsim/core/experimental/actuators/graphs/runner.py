@@ -46,7 +46,9 @@ class GraphRunner:
         self.substeps = max(1, round(1 / (frame_rate * simulation.dt)))
         self.graphs = load_graphs(simulation.stage)
         if not self.graphs:
-            raise GraphError(["the stage has no OmniGraph prim that is active: there is nothing to run. Add a graph."])
+            raise GraphError(
+                [f"{simulation!r} has no OmniGraph prim that is active: there is nothing to run. Add one."]
+            )
         self._at_frames = [graph for graph in self.graphs if not graph.on_demand]
         self._at_steps = [graph for graph in self.graphs if graph.runs_at_physics_steps]
         self._earlier_plays = 0.0

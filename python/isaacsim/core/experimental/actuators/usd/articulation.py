@@ -8,6 +8,7 @@ from pxr import Sdf, Usd
 
 from .authored import authored_number, targets
 from .axes import MANY
+from .readable import readable
 
 # active, loaded, defined and not abstract, instances included
 on_stage = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
@@ -42,6 +43,7 @@ def unloaded_at(stage: Usd.Stage, path: str | Sdf.Path) -> list[str]:
     return [str(one) for one in found if one.HasPrefix(at) or at.HasPrefix(one)]
 
 
+@readable
 def articulation_roots(stage: Usd.Stage) -> list[str]:
     """Paths of every prim with `PhysicsArticulationRootAPI`, in stage order."""
     return [

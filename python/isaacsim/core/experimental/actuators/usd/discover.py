@@ -20,6 +20,7 @@ from .axes import axis_in, is_angular
 from .joint_order import dof_names
 from .joint_properties import axis_of
 from .ownership import Ownership
+from .readable import readable
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
@@ -36,11 +37,13 @@ from .schema import (
 from .units import from_stage, units_of
 
 
+@readable
 def actuator_paths(stage: Usd.Stage) -> list[str]:
     """Paths of every `NewtonActuator` prim, in stage order."""
     return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
 
 
+@readable
 def discover(
     stage: Usd.Stage,
     root: str,

@@ -19,6 +19,7 @@ from ..errors import HostError, UnsupportedSceneError
 from .articulation import axes_of
 from .authored import authored_number
 from .axes import MANY, axis_in, is_angular
+from .readable import readable
 from .units import StageUnits, units_of
 
 Axis = tuple[str, str]
@@ -127,6 +128,7 @@ def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     return axis if (axis := axis_in(name)) in MANY else first
 
 
+@readable
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property as authored, one per axis; NaN where nothing is.
 
@@ -137,6 +139,7 @@ def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
 
+@readable
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property, one per axis; ±inf is no limit, NaN what is asked of an axis without a name."""
     values = authored(stage, name, axes)

@@ -6,11 +6,13 @@ from pxr import Usd
 
 from .articulation import every_prim
 from .authored import targets
+from .readable import readable
 from .schema import applied_schemas
 
 _COUPLINGS = ("NewtonMimicAPI", "MjcEqualityJointAPI", "PhysxMimicJointAPI")
 
 
+@readable
 def follows(stage: Usd.Stage, joint: str) -> bool:
     """Whether a joint follows another one."""
     prim = stage.GetPrimAtPath(joint)
@@ -20,6 +22,7 @@ def follows(stage: Usd.Stage, joint: str) -> bool:
     return any(schema.partition(":")[0] in _COUPLINGS for schema in applied_schemas(prim))
 
 
+@readable
 def mujoco_actuators(stage: Usd.Stage) -> dict[str, str]:
     """Paths of `MjcActuator` prims by the path of what they act on."""
     prims = [prim for prim in every_prim(stage.GetPseudoRoot()) if prim.GetTypeName() == "MjcActuator"]

@@ -13,6 +13,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom
 
 from ..authored import authored, authored_number
 from ..mjc_actuators import mjc_prims
+from ..readable import readable
 from ..units import StageUnits, units_of
 from ..words import listed
 from .couplings import read_mimics
@@ -34,6 +35,7 @@ _GRAVITY = 9.81
 _OFF = 1e-3
 
 
+@readable
 def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     """Return the physics of `stage`, in SI whatever its units are.
 
@@ -98,6 +100,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     )
 
 
+@readable
 def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
     """The scene with all that is to be drawn, which physics has no use for."""
     places = Places(units_of(stage).length)
