@@ -8,6 +8,7 @@ from typing import Self
 from ..errors import HostError
 from ..hosts.current import use_host
 from ..simulation import Simulation
+from ..specs.arguments import number_of
 from .clock import Clock
 from .error import GraphError, did_you_mean
 from .graph import Graph
@@ -40,7 +41,7 @@ class GraphRunner:
     """
 
     def __init__(self, simulation: Simulation, frame_rate: float = 60.0) -> None:
-        if not (math.isfinite(frame_rate) and frame_rate > 0):
+        if not (math.isfinite(number_of("frame_rate", frame_rate)) and frame_rate > 0):
             raise ValueError(f"frame_rate = {frame_rate}: must be a finite number of frames per second > 0.")
         self.simulation = simulation
         self.substeps = max(1, round(1 / (frame_rate * simulation.dt)))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+
+from ..specs.arguments import require_type
 
 CONVERT = "python -m isaacsim.core.experimental.actuators.networks convert --trusted IN OUT"
 """The command that makes one file of another."""
@@ -31,7 +33,11 @@ class Permission:
     """
 
     def __init__(self, paths: _Paths, *, trusted: bool) -> None:
-        several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        several: Any = [paths] if isinstance(paths, str | os.PathLike) else paths
+        require_type("paths", several, Iterable, "a path or a list of them")
+        several = list(several)
+        for path in several:
+            require_type("path", path, (str, os.PathLike), "a path")
         self.paths = tuple(_resolved(path) for path in several)
         """Real paths of the files and folders."""
         self.trusted = trusted

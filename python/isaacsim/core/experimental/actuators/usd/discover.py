@@ -12,6 +12,7 @@ from pxr import Sdf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.arguments import require_type
 from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
@@ -109,6 +110,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
         ActuatorParseError: Listing every problem of the prim.
         ValueError: The prim is not on a stage.
     """
+    require_type("prim", prim, Usd.Prim, "a prim of a stage")
     if not prim:
         raise ValueError(f"{prim!r}: no such prim on the stage. Give the path of an actuator prim.")
     if not is_actuator(prim):

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from pxr import Tf, Usd
 
 from ..errors import UnsupportedSceneError
 from .words import said
 
-_Given, _Found = ParamSpec("_Given"), TypeVar("_Found")
+_Read = TypeVar("_Read", bound=Callable[..., Any])
 
 
-def readable(
-    read: Callable[Concatenate[Usd.Stage, _Given], _Found],
-) -> Callable[Concatenate[Usd.Stage, _Given], _Found]:
+def readable(read: _Read) -> _Read:
     """Let what reads a stage raise an `UnsupportedSceneError` that names its file, where USD itself cannot read on."""
 
     @functools.wraps(read)
-    def told(stage: Usd.Stage, *args: _Given.args, **kwargs: _Given.kwargs) -> _Found:
+    def told(stage: Usd.Stage, *args: Any, **kwargs: Any) -> Any:
         try:
             return read(stage, *args, **kwargs)
         except (Tf.ErrorException, UnicodeDecodeError) as error:
@@ -30,4 +28,4 @@ def readable(
                 "usdchecker."
             ) from error
 
-    return told
+    return cast("_Read", told)

@@ -11,6 +11,7 @@ import newton_usd_schemas  # noqa: F401
 from pxr import Tf, Usd, UsdGeom
 
 from ..errors import UnsupportedSceneError
+from ..specs.arguments import require_type
 from .units import units_of
 from .words import said
 
@@ -24,6 +25,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     """
     if isinstance(source, Usd.Stage):
         return source
+    require_type("source", source, (str, os.PathLike), "the path of a file, or a stage")
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file.")
