@@ -35,9 +35,6 @@ class Permission:
     def __init__(self, paths: _Paths, *, trusted: bool) -> None:
         several: Any = [paths] if isinstance(paths, str | os.PathLike) else paths
         require_type("paths", several, Iterable, "a path or a list of them")
-        several = list(several)
-        for path in several:
-            require_type("path", path, (str, os.PathLike), "a path")
         self.paths = tuple(_resolved(path) for path in several)
         """Real paths of the files and folders."""
         self.trusted = trusted
@@ -110,6 +107,7 @@ def roots() -> list[str]:
 
 def _resolved(path: str | os.PathLike[str]) -> str:
     # the empty path would be the current folder
+    require_type("path", path, (str, os.PathLike), "a path")
     if not (text := os.fspath(path)):
         raise ValueError(f"path {text!r} of checkpoints: must not be empty. Give a file or a folder.")
     real = os.path.realpath(text)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 from .fields import shown
 
@@ -34,11 +32,19 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
     """
     if isinstance(given, str):
         return [given]
-    if isinstance(given, Iterable) and not isinstance(given, bytes | os.PathLike | range):
-        found = list(given)
-        if all(isinstance(one, str) for one in found):
+    found: list[str] = []
+    try:
+        # bytes have numbers in them; who gives very many things is told of the first
+        for one in cast("Any", given):
+            if not isinstance(one, str):
+                break
+            found.append(one)
+        else:
             return found
-    raise TypeError(f"{name} = {shown(given)}: must be {what} or a list of them, not {type(given).__name__}. Give one.")
+    except TypeError:
+        pass
+    kind = type(cast("Any", given)).__name__
+    raise TypeError(f"{name} = {shown(given)}: must be {what} or a list of them, not {kind}. Give one.")
 
 
 def require_type(name: str, given: Any, wanted: type | tuple[type, ...], what: str) -> None:

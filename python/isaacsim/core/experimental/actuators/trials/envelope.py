@@ -17,8 +17,8 @@ from ..pipeline.actuator import Actuator
 from ..pipeline.entry import ActuatorConfig
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
-from ..specs.fields import shown
 from ..specs.configs import PDControlConfig
+from ..specs.fields import shown
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
