@@ -24,14 +24,14 @@ from places import ROBOTS
 MANY = np.broadcast_to(0.0, 10**10)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def sim():
     with Simulation(ROBOTS / "pendulum.usda") as opened:
         opened.play()
         yield opened
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def robot(sim):
     return Articulation("/World/Pendulum")
 

@@ -5,7 +5,7 @@ import os
 import pytest
 from isaacsim.core.experimental.actuators import Simulation, inspect_robots, lint
 from isaacsim.core.experimental.actuators.graphs import GraphError, GraphRunner
-from places import DATA, ROBOTS
+from places import ROBOTS
 
 HINGE, BOB = "/World/Pendulum/joints/hinge", "/World/Pendulum/bob"
 
@@ -13,7 +13,9 @@ HINGE, BOB = "/World/Pendulum/joints/hinge", "/World/Pendulum/bob"
 def broken(tmp_path, path, line):
     """The pendulum, with a property of a prim authored otherwise in a stronger layer."""
     names = path.strip("/").split("/")
-    text = "".join(f'over "{name}" {{ ' for name in names) + f"\n{line}\n" + "}" * len(names)
+    collides = '(prepend apiSchemas = ["PhysicsCollisionAPI"])' if names[-1].startswith("shape") else ""
+    above = "".join(f'over "{name}"\n{{\n' for name in names[:-1])
+    text = above + f'over "{names[-1]}" {collides}\n{{\n{line}\n' + "}\n" * len(names)
     file = tmp_path / "broken.usda"
     file.write_text(f"#usda 1.0\n(\n subLayers = [@{(ROBOTS / 'pendulum.usda').as_posix()}@]\n)\n{text}")
     return file
@@ -24,7 +26,7 @@ def test_file_that_is_not_utf_8_is_named(tmp_path, text):
     """Say which file it is where USD quotes bytes that are no text."""
     file = tmp_path / "broken.usda"
     file.write_bytes(b"#usda 1.0\n" + text)
-    with pytest.raises(ValueError, match="broken.usda: USD cannot read this file") as caught:
+    with pytest.raises(ValueError, match=r"broken\.usda: USD cannot read this file") as caught:
         inspect_robots(file)
     assert type(caught.value) is ValueError
     assert [finding.rule for finding in lint(file)] == ["unreadable-file"]
@@ -54,7 +56,7 @@ def test_device_is_no_file():
         (f"{BOB}/shape_0", 'string radius = "x"', "radius = x"),
         (f"{BOB}/shape_0", 'token axis = "W"', "axis = W"),
         (HINGE, 'string drive:angular:physics:stiffness = "x"', "stiffness = x"),
-        (HINGE, "unknown state:angular:physics:position = 3", "state:angular:physics:position = 3"),
+        (HINGE, "unknown state:angular:physics:position = 3", "state:angular:physics:position = .*3"),
         (HINGE, "double[] mjc:springdamper = [1, 2, 3]", "mjc:springdamper = "),
         (HINGE, 'string mjc:armature = "x"', "mjc:armature = x"),
     ],
@@ -76,15 +78,17 @@ def test_attribute_in_place_of_a_relationship_leads_nowhere(tmp_path):
 
 def test_graph_value_of_an_unknown_type_names_its_port(tmp_path):
     """Refuse the value of a port whose type USD does not know."""
-    text = (DATA / "graphs/pd_from_usd.usda").read_text("utf-8").replace("@../", f"@{DATA.as_posix()}/")
-    assert "token inputs:robotPath" in text
+    text = (
+        (ROBOTS.parent / "graphs/pd_from_usd.usda").read_text("utf-8").replace("@../", f"@{ROBOTS.parent.as_posix()}/")
+    )
+    assert "string inputs:value = " in text
     file = tmp_path / "broken.usda"
-    file.write_text(text.replace("token inputs:robotPath", "tokne inputs:robotPath"), "utf-8")
-    with Simulation(file) as sim, pytest.raises(GraphError, match="inputs:robotPath.*must be"):
+    file.write_text(text.replace("string inputs:value = ", "strign inputs:value = "), "utf-8")
+    with Simulation(file) as sim, pytest.raises(GraphError, match=r"inputs:value.*must be"):
         GraphRunner(sim)
 
 
 def test_graph_that_is_missing_names_the_file():
     """Say in which file there is no graph."""
-    with Simulation(ROBOTS / "pendulum.usda") as sim, pytest.raises(GraphError, match="pendulum.usda"):
+    with Simulation(ROBOTS / "pendulum.usda") as sim, pytest.raises(GraphError, match=r"pendulum\.usda"):
         GraphRunner(sim)
