@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     PDControlConfig,
     Simulation,
+    inspect_robots,
     motors_of_model,
     parse_actuator_prim,
     plot_bode,
@@ -51,6 +52,7 @@ def robot(sim):
         (lambda: parse_actuator_prim(np.float16(1)), "prim = .*must be a prim"),
         (lambda: plot_bode([], "hinge"), r"actuators = \[\]: must be an ArticulationActuators"),
         (lambda: register_actuator_component("MyAPI", object, slice(None)), "kind = .*must be a ComponentKind"),
+        (lambda: inspect_robots(ROBOTS / "pendulum.usda", 0.5), "variants = 0.5: must be a dictionary"),
         (lambda: ActuatedArrays(3, {}), "dof_names = 3: must be"),
     ],
 )
