@@ -386,7 +386,6 @@ def child(seed: int, numbers: list[int], out: int) -> None:
     """Make calls, and write a line before and after each."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, resource.RLIM_INFINITY))
-    os.chdir(tempfile.mkdtemp(prefix="misuse-"))
     warnings.simplefilter("ignore")
     odd = odd_values()
     CALLS[:] = calls(Scene())
@@ -454,6 +453,9 @@ def main() -> int:
         importlib.import_module(f"{PACKAGE}.{module}")
     start, ends, shown = time.perf_counter(), Counter[str](), Counter[str]()
     print(f"seed {args.seed}, {args.count} calls", flush=True)
+    # where calls write
+    folder = tempfile.TemporaryDirectory(prefix="misuse-", ignore_cleanup_errors=True)
+    os.chdir(folder.name)
     for number, what, ending in results(args.seed, list(range(args.count)) if args.only is None else [args.only]):
         end, _, why = ending.partition("|")
         ends[end] += 1
@@ -461,6 +463,8 @@ def main() -> int:
         if args.only is not None or (end in (*BAD, "others") and not shown[end + place]):
             print(f"{end}, seed {args.seed}, call {number}: {what}: {why}", flush=True)
         shown[end + place] += 1
+    os.chdir(DATA)
+    folder.cleanup()
     told = ", ".join(f"{ends[end]} {end}" for end in ("fine", "ours", "others", *BAD))
     print(f"{told}; {time.perf_counter() - start:.0f} s")
     return int(any(ends[end] for end in BAD))
