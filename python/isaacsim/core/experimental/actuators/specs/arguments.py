@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, cast
+from typing import Any
 
 from .fields import shown
 
@@ -34,8 +34,8 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
         return [given]
     found: list[str] = []
     try:
-        # bytes have numbers in them; who gives very many things is told of the first
-        for one in cast("Any", given):
+        # not all at once: there may be very many things that are no texts
+        for one in given:
             if not isinstance(one, str):
                 break
             found.append(one)
@@ -43,7 +43,7 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
             return found
     except TypeError:
         pass
-    kind = type(cast("Any", given)).__name__
+    kind = type(given).__name__
     raise TypeError(f"{name} = {shown(given)}: must be {what} or a list of them, not {kind}. Give one.")
 
 
