@@ -28,6 +28,14 @@ def test_one_joint_is_stable_up_to_the_known_damping(dt: float, kp: float, limit
     assert not loop(inverse, kp, limit * 1.001).is_stable(dt)
 
 
+@pytest.mark.parametrize("gain", [1e308, np.inf])
+def test_gains_that_no_number_holds_are_unstable(gain: float) -> None:
+    """Say that it grows, where the eigenvalues cannot be computed."""
+    unstable = loop(np.array([[1e6]]), gain, 0.0)
+    assert unstable.radius(1.0) == np.inf
+    assert not unstable.is_stable(1.0)
+
+
 def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.random.Generator) -> None:
     """For PD laws the largest eigenvalue of `M⁻¹·(Kd·dt + Kp·dt²/2)` decides."""
     for joints in (2, 7, 20):

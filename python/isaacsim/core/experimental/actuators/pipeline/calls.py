@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
+from ..specs.fields import shown
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -299,6 +300,8 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
     fresh = step.around.new_state() if isinstance(step, StepBetween) else step.new_state()
     if state is None:
         return StateBetween(fresh, [actuator.State()]) if isinstance(step, StepBetween) else fresh
+    if not (hasattr(state, "delay_state") and hasattr(state, "controller_state")):
+        raise ValueError(f"{label}: state = {shown(state)}: must be one of this actuator. Take state().")
     if plan.num_delayed:
         delay = state.delay_state
         if delay is None:

@@ -61,12 +61,15 @@ class Loop:
         kp, kd, ki = factor * self._gains[:, used]
         summing = np.flatnonzero(ki)
         # rows: velocity, position and integral after the step; columns: position, velocity and integral before
-        pushed = dt * inverse
-        velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
-        position = dt * self._weight * velocity
-        position[:, : 2 * len(used)] += np.hstack([unit, dt * (1.0 - self._weight) * unit])
+        with np.errstate(over="ignore", invalid="ignore"):
+            pushed = dt * inverse
+            velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
+            position = dt * self._weight * velocity
+            position[:, : 2 * len(used)] += np.hstack([unit, dt * (1.0 - self._weight) * unit])
         integral = np.hstack([-dt * unit[summing], np.zeros((len(summing), len(used))), np.eye(len(summing))])
-        return float(np.abs(np.linalg.eigvals(np.vstack([position, velocity, integral]))).max())
+        after = np.vstack([position, velocity, integral])
+        # what no number holds grows
+        return float(np.abs(np.linalg.eigvals(after)).max()) if np.isfinite(after).all() else math.inf
 
     def is_stable(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> bool:
         """Whether nothing grows."""

@@ -14,6 +14,7 @@ from ..pipeline.actuator import Actuator
 from ..pipeline.bounds import ClampBounds, copied
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
+from ..specs.fields import shown
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -115,6 +116,8 @@ def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
     Raises:
         ValueError: None drives it.
     """
+    if not hasattr(actuators, "actuators"):
+        raise TypeError(f"actuators = {shown(actuators)}: must be an ArticulationActuators or the like. Give one.")
     for actuator in actuators.actuators:
         if joint in actuator.dof_names:
             return actuator, actuator.dof_names.index(joint)
