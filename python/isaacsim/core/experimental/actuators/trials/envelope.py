@@ -165,7 +165,7 @@ def _shown(read: Any, far: float) -> float | None:
 
 def _changes(found: Bounds) -> np.ndarray:
     """Between which neighbours bounds differ."""
-    known = np.nan_to_num(found, nan=np.finfo(np.float32).max)
+    known = np.nan_to_num(found, nan=float(np.finfo(np.float32).max))
     return np.any(np.abs(np.diff(known)) > 1e-6 * np.abs(known[:, 1:]), axis=0)
 
 
