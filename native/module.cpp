@@ -87,9 +87,10 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("memory", &BoundPlan::memory);
     py::class_<BoundNoted>(m, "Noted");
     py::class_<BoundGradients>(m, "Gradients")
-        .def(py::init<int64_t, const std::string&, const std::vector<std::string>&, const std::vector<py::object>&,
-                      int64_t>(),
-             py::arg("elements"), py::arg("controller"), py::arg("limits"), py::arg("curves"), py::arg("depth"))
+        .def(py::init<int64_t, const std::string&, const BoundPlan::Networks&, const std::vector<std::string>&,
+                      const std::vector<py::object>&, int64_t>(),
+             py::arg("elements"), py::arg("controller"), py::arg("networks"), py::arg("limits"), py::arg("curves"),
+             py::arg("depth"))
         .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),
              py::arg("state"), py::arg("lag"), py::arg("dt"))
         .def("back", &BoundGradients::back, py::arg("noted"), py::arg("efforts"), py::arg("effort_index"),

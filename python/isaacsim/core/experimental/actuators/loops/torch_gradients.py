@@ -9,6 +9,7 @@ delays' rings and of the laws' states, and it keeps the steps in their order. On
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,22 +36,23 @@ class _Part:
     columns: list[int]
     places: np.ndarray
     first: int
-    rings: int
-    states: int
+    # of the three rings and of what its laws remember; axis 1 runs over the joints where there are several
+    shapes: list[tuple[int, ...]]
 
     @property
     def size(self) -> int:
         """Numbers that it remembers."""
-        return (self.rings + self.states) * self.pipeline.count
+        return sum(map(math.prod, self.shapes))
 
     def split(self, remembered: np.ndarray | None) -> list[Any]:
         """Its piece of a flat array: the three rings, then the states of its laws; None for each without one."""
-        count, depth = self.pipeline.count, self.pipeline.depth
         if remembered is None:
-            return [None] * ((3 if self.rings else 0) + self.states)
-        mine = remembered[self.first : self.first + self.size].reshape(self.rings + self.states, count)
-        rings = [mine[k * depth : (k + 1) * depth] for k in range(3 if self.rings else 0)]
-        return [*rings, *mine[self.rings :]]
+            return [None] * len(self.shapes)
+        pieces, at = [], self.first
+        for shape in self.shapes:
+            pieces.append(remembered[at : at + math.prod(shape)].reshape(shape))
+            at += pieces[-1].size
+        return pieces
 
 
 @dataclass(eq=False)
@@ -88,8 +90,10 @@ class TorchGradients:
                 columns = [assembly.columns[joints[slot]] for slot in placed.slots]
                 rows = np.arange(assembly.num_robots)[:, None] * num_dofs
                 places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
-                states = sum(1 for _ in pipeline.remembered(placed))
-                part = _Part(step, placed, pipeline, columns, places, first, 3 * pipeline.depth, states)
+                shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
+                for _, _, one, _ in pipeline.remembered(placed):
+                    shapes.append(one.law.state_shape(pipeline.count) if one.is_network else (pipeline.count,))
+                part = _Part(step, placed, pipeline, columns, places, first, shapes)
                 self._parts.append(part)
                 first += part.size
         self._size = first
@@ -116,9 +120,10 @@ class TorchGradients:
             return
         kept = np.ones(self._size, np.float32)
         for part in self._parts:
-            kept[part.first : part.first + part.size].reshape(-1, self._assembly.num_robots, len(part.columns))[
-                :, robots
-            ] = 0
+            for piece in part.split(kept):
+                before = piece.shape[: piece.ndim > 1]
+                by_robot = piece.reshape(*before, self._assembly.num_robots, -1)
+                by_robot[(*[slice(None)] * len(before), robots)] = 0
         self._remembered = self._remembered * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +223,7 @@ class TorchGradients:
                 at = pipeline.places(plan.delayed)
                 rings = [np.ascontiguousarray(getattr(now, name)[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            laws = [np.ascontiguousarray(now.laws[law][k][at]) for law, k, at in pipeline.remembered(part.placed)]
+            laws = [np.ascontiguousarray(now.laws[law][k][at]) for law, k, _, at in pipeline.remembered(part.placed)]
             pushes = now.num_pushes[pipeline.places(plan.delayed)] if pipeline.depth else np.zeros(0, np.int32)
             state = native.core.State(rings, pushes, now.write_idx, laws)
         return pipeline.core.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
