@@ -220,7 +220,7 @@ def test_every_instruction_set(kind: str, isa: str, tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("states", [swapped, in_place])
 def test_fault_has_no_gradient(kind: str, states: Any, tmp_path: Path) -> None:
-    """Of a joint with a fault none for that step; what it remembered goes on to act, and the others are what they were."""
+    """Of a joint with a fault none for that step; what it remembered goes on to act, and others are what they were."""
     found: list[Values] = []
     for bad in (False, True):
         rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3)
