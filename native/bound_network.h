@@ -155,7 +155,7 @@ class BoundNetwork {
         return static_cast<float*>(const_cast<void*>(array.data()));
     }
 
-    // Weights of sources side by side, as `linear` in network.cpp reads them; the first bias and what is added to it.
+    // Weights of sources side by side, as `linear` in network_block.h reads them; the first bias and what is added to it.
     static void pack(int64_t outputs, const std::vector<std::pair<const float*, int64_t>>& weights,
                      const std::vector<const float*>& biases, std::vector<float>& packed) {
         for (int64_t panel = 0; panel < outputs; panel += kPanel)

@@ -51,12 +51,12 @@ class ActuatedArrays(Actuated):
         device: Where the arrays are, as Warp names it.
         requires_grad: Whether efforts of tensors that require gradients have them, by positions, velocities, targets,
             feedforward and those parameters that `step` is given; on the CPU, with Torch. Gradients go back through
-            integrals and delays to the last `reset` or `detach`.
+            what laws, networks and delays remember to the last `reset` or `detach`.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a network, a law or component of the
-            user's own, a GPU, or a package without its native core.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a law or component of the user's own, a
+            network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
         ModuleNotFoundError: `requires_grad` is True, and Torch is not installed.
 
     Example:

@@ -7,6 +7,7 @@
 
 What was read is copied at the step, so that arrays may be overwritten before `Tape.backward`. An array without `grad`
 gets none. At a kink the gradient is that of the branch the law takes; a joint with a fault has none for that step. A
+network is computed once more on the way back, and kinks of its functions have Torch's slopes. A
 tape that meets a state for the first time finds no gradient in it, whatever a tape before has left there.
 """
 
