@@ -27,9 +27,9 @@ class BoundNoted {
 class BoundGradients {
   public:
     BoundGradients(int64_t elements, const std::string& controller, const BoundPlan::Networks& networks,
-                   const std::vector<std::string>& limits, const std::vector<py::object>& curves, int64_t depth)
-        : kept_(py::cast(networks)) {
+                   const std::vector<std::string>& limits, const std::vector<py::object>& curves, int64_t depth) {
         if (networks.size() > 1) refuse("networks", "one at most");
+        for (const auto& one : networks) kept_.push_back(std::get<0>(one));
         std::vector<NetworkMember> network = BoundPlan::members(networks);
         std::vector<std::vector<float>> rows;
         for (const py::object& one : curves) {
@@ -74,11 +74,11 @@ class BoundGradients {
     }
 
     // `efforts` are gradients of efforts and computed efforts; `after` and `before` those of three rings, of the
-    // network and the states.
+    // network and the states; `numbers` those by the network's.
     void back(const BoundNoted& noted, const std::vector<py::object>& efforts, const py::object& effort_index,
               const std::vector<py::object>& signals, const std::vector<py::object>& indices,
               const std::vector<py::object>& parameters, const std::vector<py::object>& after,
-              const std::vector<py::object>& before) const {
+              const std::vector<py::object>& before, const py::object& numbers) const {
         const Gradients& g = *gradients_;
         if (!noted.is_of(&g)) refuse("noted", "a step of these gradients");
         if (efforts.size() != 2 || signals.size() != kSignals || indices.size() != kSignals)
@@ -116,7 +116,14 @@ class BoundGradients {
                 flat("gradient of a state", {all->begin() + static_cast<std::ptrdiff_t>(rings + network), all->end()},
                      g.states(), true);
         }
+        if (numbers.is_none()) return gradients_->back(*noted.noted, arrays);
+        if (kept_.empty()) refuse("gradient of numbers", "None without a network");
+        const auto& whose = kept_[0].cast<const BoundNetwork&>();
+        float* const given = written<float>("gradient of a network's numbers", numbers, {whose.count()});
+        Aligned<float> packed(whose.network().numbers.size());
+        arrays.numbers = packed.data();
         gradients_->back(*noted.noted, arrays);
+        whose.unpack(packed.data(), given);
     }
 
   private:
@@ -172,7 +179,7 @@ class BoundGradients {
     }
 
     // the network's numbers, which must outlive the steps that were noted
-    const py::object kept_;
+    std::vector<py::object> kept_;
     std::shared_ptr<Gradients> gradients_;
     // indices of this call
     mutable std::vector<Seen> seen_;

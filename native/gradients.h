@@ -81,6 +81,8 @@ struct GradientArrays {
     std::vector<Scattered> parameters;
     // of the state after the step, taken and set to zero, and of the one before it
     float *network_after[kNetworkStates] = {}, *network_before[kNetworkStates] = {};
+    // of the network's packed numbers, added to, null for none
+    float* numbers = nullptr;
     std::vector<Scattered> states_after, states_before;
     float *rows_after[kCommands] = {}, *rows_before[kCommands] = {};
     int64_t pitch_after[kCommands] = {}, pitch_before[kCommands] = {};
@@ -339,9 +341,11 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
     // what a network computes is kept for the way back
     const int64_t most = network_ ? kBatch : kSize, columns = network_ ? network_->use.network->columns * kBatch : 0;
     NetworkInBlock network = network_ ? network_block(noted, arrays) : NetworkInBlock{};
-    Aligned<float> of_network(2 * columns + kBatch);
+    const int64_t numbers = arrays.numbers ? static_cast<int64_t>(network_->use.network->numbers.size()) : 0;
+    Aligned<float> of_network(2 * columns + kBatch + numbers * kRepeated);
     network.columns = of_network.data(), network.by_columns = network.columns + columns;
     network.guard = network.by_columns + columns;
+    network.by_numbers = numbers ? network.guard + kBatch : nullptr;
     // efforts after each law; gradients of the effort, the signals, the parameters and the states
     Aligned<float> memory((stages + 1 + kSignals + parameters_ + states_) * kSize);
     float* const efforts = memory.data();
@@ -406,6 +410,7 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
         for (int k = 0; k < states_; ++k)
             arrays.states_before[k].add(number_at(kSignals + parameters_ + k), first, count);
     }
+    for (int64_t k = 0; k < numbers * kRepeated; ++k) arrays.numbers[k / kRepeated] += network.by_numbers[k];
 }
 
 }  // namespace actuators

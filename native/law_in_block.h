@@ -44,6 +44,8 @@ struct NetworkInBlock {
     float* by_before[kNetworkStates] = {};
     // a block of the network's columns, and of their gradients
     float *columns = nullptr, *by_columns = nullptr;
+    // by the numbers of linear maps, packed as they are and `kRepeated` sums of each; null for none
+    float* by_numbers = nullptr;
     // of each element whether the step was good, zero or NaN
     float* guard = nullptr;
 };

@@ -37,6 +37,25 @@ void linear_back(float* by_first, int64_t first_width, float* by_second, int64_t
     }
 }
 
+// Gradients by its numbers.
+void numbers_back(const Sources& from, int64_t outputs, int lanes, const float* by_out, float* by_numbers) {
+    const int64_t inputs = from.first_width + from.second_width;
+    float* to = by_numbers;
+    for (int64_t o = 0; o < outputs; o += kPanel)
+        for (int64_t k = 0; k < inputs; ++k, to += kPanel * kRepeated) {
+            const float* const x =
+                k < from.first_width ? from.first + k * kBatch : from.second + (k - from.first_width) * kBatch;
+            for (int64_t j = 0; j < std::min<int64_t>(kPanel, outputs - o); ++j) {
+                Floats sum = at(to + j * kRepeated);
+                for (int row = 0; row < lanes; row += kLanes)
+                    sum = multiply_add(at(by_out + (o + j) * kBatch + row), at(x + row), sum);
+                at(to + j * kRepeated) = sum;
+            }
+        }
+    for (int64_t o = 0; o < outputs; ++o, to += kRepeated)
+        for (int row = 0; row < lanes; row += kLanes) at(to) += at(by_out + o * kBatch + row);
+}
+
 // ---- functions of every number
 
 // `slope` of a source and its result
@@ -94,7 +113,7 @@ inline Floats tanh_slope(Floats y) {
     return all(1.0f) - y * y;
 }
 
-void lstm_back(const Network& n, const Instruction& i, int lanes, float* columns, float* by) {
+void lstm_back(const Network& n, const Instruction& i, int lanes, float* columns, float* by, float* by_numbers) {
     const int64_t size = n.hidden * kBatch;
     const float* const gates = columns + i.second * kBatch;
     float* const by_gates = by + i.second * kBatch;
@@ -117,9 +136,12 @@ void lstm_back(const Network& n, const Instruction& i, int lanes, float* columns
         }
     linear_back(by + i.first * kBatch, i.first_width, before(n, by, 0, i.layer), n.hidden, 4 * n.hidden, i.numbers,
                 lanes, by_gates);
+    if (by_numbers)
+        numbers_back({columns + i.first * kBatch, before(n, columns, 0, i.layer), i.first_width, n.hidden},
+                     4 * n.hidden, lanes, by_gates, by_numbers);
 }
 
-void gru_back(const Network& n, const Instruction& i, int lanes, float* columns, float* by) {
+void gru_back(const Network& n, const Instruction& i, int lanes, float* columns, float* by, float* by_numbers) {
     const int64_t size = n.hidden * kBatch;
     const float* const gates = columns + i.second * kBatch;
     float* const by_gates = by + i.second * kBatch;
@@ -139,17 +161,25 @@ void gru_back(const Network& n, const Instruction& i, int lanes, float* columns,
             at(by_hidden + k) += by_h * z;
         }
     const float* numbers = i.numbers;
+    const int64_t of_both = packed_size(2 * n.hidden, i.first_width + n.hidden);
+    const int64_t of_x = packed_size(n.hidden, i.first_width);
     linear_back(by_x, i.first_width, by_hidden, n.hidden, 2 * n.hidden, numbers, lanes, by_gates);
-    numbers += packed_size(2 * n.hidden, i.first_width + n.hidden);
-    linear_back(by_x, i.first_width, nullptr, 0, n.hidden, numbers, lanes, by_gates + 2 * size);
-    numbers += packed_size(n.hidden, i.first_width);
-    linear_back(by_hidden, n.hidden, nullptr, 0, n.hidden, numbers, lanes, by_gates + 3 * size);
+    linear_back(by_x, i.first_width, nullptr, 0, n.hidden, numbers + of_both, lanes, by_gates + 2 * size);
+    linear_back(by_hidden, n.hidden, nullptr, 0, n.hidden, numbers + of_both + of_x, lanes, by_gates + 3 * size);
+    if (!by_numbers) return;
+    const float* const x = columns + i.first * kBatch;
+    numbers_back({x, hidden, i.first_width, n.hidden}, 2 * n.hidden, lanes, by_gates, by_numbers);
+    by_numbers += of_both * kRepeated;
+    numbers_back({x, x, i.first_width, 0}, n.hidden, lanes, by_gates + 2 * size, by_numbers);
+    by_numbers += of_x * kRepeated;
+    numbers_back({hidden, hidden, n.hidden, 0}, n.hidden, lanes, by_gates + 3 * size, by_numbers);
 }
 
 // ---- an instruction
 
-void run_back(const Network& n, const Instruction& i, int lanes, float* columns, float* by) {
+void run_back(const Network& n, const Instruction& i, int lanes, float* columns, float* by, float* by_numbers) {
     const float* const c = i.numbers;
+    if (by_numbers) by_numbers += (c - n.numbers.data()) * kRepeated;
     const auto unary = [&](const auto& slope) { each_back(slope, i, lanes, columns, by); };
     const auto binary = [&](const auto& slopes) { each_pair_back(slopes, i, lanes, columns, by); };
     const Floats zero = all(0.0f), one = all(1.0f);
@@ -159,13 +189,15 @@ void run_back(const Network& n, const Instruction& i, int lanes, float* columns,
             return;
         case Code::kCopy:
             return unary([&](Floats, Floats) { return one; });
-        case Code::kLinear:
-            return linear_back(by + i.first * kBatch, i.first_width, nullptr, 0, i.width, c, lanes,
-                               by + i.out * kBatch);
+        case Code::kLinear: {
+            const float *const x = columns + i.first * kBatch, *const by_out = by + i.out * kBatch;
+            if (by_numbers) numbers_back({x, x, i.first_width, 0}, i.width, lanes, by_out, by_numbers);
+            return linear_back(by + i.first * kBatch, i.first_width, nullptr, 0, i.width, c, lanes, by_out);
+        }
         case Code::kLstm:
-            return lstm_back(n, i, lanes, columns, by);
+            return lstm_back(n, i, lanes, columns, by, by_numbers);
         case Code::kGru:
-            return gru_back(n, i, lanes, columns, by);
+            return gru_back(n, i, lanes, columns, by, by_numbers);
         case Code::kAdd:
             return binary([&](Floats, Floats, Floats) { return Pair{{one, one}}; });
         case Code::kSub:
@@ -295,15 +327,23 @@ void network_backward(const NetworkInBlock& b) {
     float* const by = b.by_columns;
     std::fill_n(by, n.columns * kBatch, 0.0f);
     after_in(b, lanes);
-    const bool some_bad = std::any_of(b.guard, b.guard + b.count, [](float one) { return one != 0.0f; });
+    // a row that is not good, or not there, has no gradient, and leaves the states as they were
+    const auto good = [&](int64_t row) { return row < b.count && b.guard[row] == 0.0f; };
+    bool all_good = true;
+    for (int row = 0; row < (b.by_numbers ? lanes : b.count); ++row) all_good = all_good && good(row);
     float* const becomes = by + n.inputs * kBatch + remembered;
-    const std::vector<float> held(becomes, becomes + (some_bad ? remembered : 0));
-    for (int row = 0; row < lanes; row += kLanes)
-        at(by + n.output * kBatch + row) += at(b.by_effort + row) * all(use.scale);
-    for (size_t k = n.instructions.size(); k-- > 0;) run_back(n, n.instructions[k], lanes, b.columns, by);
-    // a row that is not good has no gradient, and leaves the states as they were
-    for (int64_t row = 0; row < b.count && some_bad; ++row) {
-        if (b.guard[row] == 0.0f) continue;
+    const std::vector<float> held(becomes, becomes + (all_good ? 0 : remembered));
+    for (int row = 0; row < lanes && !all_good; ++row) {
+        if (good(row)) continue;
+        for (int64_t k = row; k < remembered; k += kBatch) becomes[k] = 0.0f;
+        // at 1 all slopes are finite, so that nothing of it gets among the numbers
+        for (int64_t k = row; k < n.columns * kBatch; k += kBatch) b.columns[k] = 1.0f;
+    }
+    for (int row = 0; row < b.count; ++row)
+        if (good(row)) by[n.output * kBatch + row] += b.by_effort[row] * use.scale;
+    for (size_t k = n.instructions.size(); k-- > 0;) run_back(n, n.instructions[k], lanes, b.columns, by, b.by_numbers);
+    for (int row = 0; row < b.count && !all_good; ++row) {
+        if (good(row)) continue;
         for (int64_t k = 0; k < n.inputs; ++k) by[k * kBatch + row] = 0.0f;
         for (int64_t k = row; k < remembered; k += kBatch) by[n.inputs * kBatch + k] = held[k];
     }

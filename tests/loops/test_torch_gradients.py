@@ -251,15 +251,15 @@ def with_networks(torch: Any, folder: Path) -> ActuatedArrays:
     motors = {
         "hip": [files["mlp"], MaxEffortClampingConfig(4.0)],
         "free": [files["gru"]],
-        "knee": [files["lstm"], MaxEffortClampingConfig(6.0)],
+        "knee": [files["lstm"], MaxEffortClampingConfig(14.25)],
         "ankle": [files["mlp"], DelayConfig(delay_steps=1)],
     }
     return ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
 
 
-def by_modules(torch: Any, signals: list[list[Any]]) -> list[Any]:
-    """The same by Torch, float64."""
-    made, found = modules(torch), []
+def by_modules(torch: Any, made: dict[str, Any], signals: list[list[Any]]) -> list[Any]:
+    """The same by modules of Torch, float64."""
+    found = []
     states: dict[str, Any] = {"lstm": None, "gru": None}
     past: list[Any] = []
     for k, (q, qd, target, _, _) in enumerate(signals):
@@ -274,22 +274,42 @@ def by_modules(torch: Any, signals: list[list[Any]]) -> list[Any]:
         hip, ankle = columns
         free, states["gru"] = made["gru"](torch.stack([error[:, 1], qd[:, 1]], dim=1), states["gru"])
         knee, states["lstm"] = made["lstm"](torch.stack([2 * error[:, 2], qd[:, 2]], dim=1), states["lstm"])
-        columns = [hip.clamp(-4, 4), free[:, 0], (40 * knee[:, 0]).clamp(-6, 6), ankle]
+        columns = [hip.clamp(-4, 4), free[:, 0], (40 * knee[:, 0]).clamp(-14.25, 14.25), ankle]
         found.append(torch.stack(columns, dim=1))
+    return found
+
+
+def by_weights(made: dict[str, Any]) -> dict[str, Any]:
+    """Gradients of the modules by the names that weights have here."""
+    found = {}
+    for joint, kind in (("hip", "mlp"), ("free", "gru"), ("knee", "lstm")):
+        by = {name: one.grad for name, one in made[kind].named_parameters()}
+        if kind == "mlp":
+            names = {"0.weight": "1.weight", "0.bias": "1.bias", "2.weight": "3.weight", "2.bias": "3.bias"}
+        else:
+            names = {"head.weight": "3.weight", "head.bias": "3.bias"}
+            for layer in range(2):
+                # of an LSTM both biases are one
+                biases = {"bias_ih": "bias"} if kind == "lstm" else {"bias_ih": "bias_ih", "bias_hh": "bias_hh"}
+                for theirs, ours in {"weight_ih": "weight_ih", "weight_hh": "weight_hh", **biases}.items():
+                    names[f"cells.{theirs}_l{layer}"] = f"{layer + 1}.{ours}"
+        found |= {f"{joint}.{ours}": by[theirs] for theirs, ours in names.items()}
     return found
 
 
 def test_gradients_of_networks_are_those_of_torch(torch: Any, tmp_path: Path) -> None:
     """Through history, hidden and cell state, delay and limits; twice, with a reset in between."""
     exact, _, weights = leaves(torch, torch.float64)
-    expected = by_modules(torch, exact)
+    made = modules(torch)
+    expected = by_modules(torch, made, exact)
     torch.stack(expected).mul(weights).sum().backward()
-    limited = torch.stack(expected)[:, :, [0, 2]].abs() == torch.tensor([4.0, 6.0], dtype=torch.float64)
-    assert limited.any() and not limited.all()
+    limited = torch.stack(expected)[:, :, [0, 2]].abs() == torch.tensor([4.0, 14.25], dtype=torch.float64)
+    assert all(0 < one.sum() < one.numel() for one in limited.unbind(dim=2))
     actuated = with_networks(torch, tmp_path)
     for _ in range(2):
         signals, _, weights = leaves(torch, torch.float32)
-        efforts = rolled_out(actuated, signals, {})
+        trained = actuated.weights("hip") | actuated.weights("free") | actuated.weights("knee")
+        efforts = rolled_out(actuated, signals, trained)
         torch.stack(efforts).mul(weights).sum().backward()
         for one, right in zip(efforts, expected, strict=True):
             torch.testing.assert_close(one.double(), right, atol=1e-4, rtol=1e-5)
@@ -297,6 +317,9 @@ def test_gradients_of_networks_are_those_of_torch(torch: Any, tmp_path: Path) ->
             for a, b in zip(mine[:3], right[:3], strict=True):
                 torch.testing.assert_close(a.grad.double(), b.grad, atol=1e-3, rtol=1e-4)
         assert signals[0][2].grad.all(dim=0).any() and signals[0][0].grad[:, 3].any()
+        for name, gradient in by_weights(made).items():
+            assert gradient.any(), name
+            torch.testing.assert_close(trained[name].grad.double(), gradient, atol=2e-3, rtol=1e-4)
         actuated.reset()
 
 
@@ -314,3 +337,78 @@ def test_reset_of_some_robots_ends_those_of_networks(torch: Any, tmp_path: Path)
         # those of free and ankle, whose efforts no limit cuts off
         assert (q.grad[:, [1, 3]] != 0).all(dim=1).tolist() == [True, ended is None, True]
         assert bool(q.grad[1].any()) == (ended is None)
+
+
+def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
+    """In the loop that it drives; the file that is written computes the same, and the old one stays."""
+    network = as_network("mlp", modules(torch)["mlp"])
+    file = write_network(tmp_path / "knee.safetensors", network, SAID["mlp"])
+    motors: dict[str, Any] = {"hip|knee": [NeuralControlConfig(str(file))]}
+    actuated = ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
+    weights = actuated.weights("knee")
+    assert (
+        set(weights) == set(actuated.weights("hip")) == {f"hip.{k}.{one}" for k in (1, 3) for one in ("weight", "bias")}
+    )
+    optimiser = torch.optim.Adam(weights.values(), lr=0.02)
+    torch.manual_seed(0)
+    q, qd, target = torch.randn(3, 16, 2)
+    losses = []
+    for _ in range(150):
+        actuated.reset()
+        efforts = [actuated.step(q, qd, target, DT, parameters=weights) for _ in range(2)]
+        loss = sum((one - 8 * torch.tanh(target - q)).square().mean() for one in efforts)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.02 * losses[0]
+    # the last change has not acted yet
+    actuated.reset()
+    with torch.no_grad():
+        expected = actuated.step(q, qd, target, DT, parameters=weights).clone()
+    for name, one in actuated.weights("hip").items():
+        assert torch.equal(one, weights[name])
+    actuated.save_network("knee", tmp_path / "trained.safetensors")
+    for path, same in ((tmp_path / "trained.safetensors", True), (file, False)):
+        again = ActuatedArrays(["hip", "knee"], {"hip|knee": [NeuralControlConfig(str(path))]}, 16)
+        assert torch.equal(again.step(q, qd, target, DT), expected) == same
+
+
+def test_gradients_by_weights_are_those_of_the_step(torch: Any, tmp_path: Path) -> None:
+    """Although others have been given since, and a joint with a fault adds nothing."""
+    found = []
+    for other, bad in ((False, False), (True, False), (False, True)):
+        actuated = with_networks(torch, tmp_path)
+        weights = actuated.weights("free")
+        zero, q = torch.zeros(ROBOTS, len(NAMES)), torch.full((ROBOTS, len(NAMES)), 0.01)
+        if bad:
+            q[1] = torch.nan
+        chosen = actuated.step(q, zero, zero, DT, parameters=weights)[[0, 2]].sum()
+        if other:
+            doubled = {name: 2 * one.detach() for name, one in weights.items()}
+            actuated.step(q, zero, zero, DT, parameters=doubled)
+        chosen.backward()
+        found.append({name: one.grad for name, one in weights.items()})
+    assert found[0]["free.1.weight_ih"].any()
+    for one in found[1:]:
+        for name, gradient in found[0].items():
+            torch.testing.assert_close(one[name], gradient, atol=0, rtol=1e-6)
+
+
+def test_weights_that_do_not_fit_are_refused(torch: Any, tmp_path: Path) -> None:
+    """By name, and nothing is changed."""
+    actuated, zero = with_networks(torch, tmp_path), torch.zeros(ROBOTS, len(NAMES))
+    before = actuated.weights("knee")
+    good = 2 * before["knee.1.bias"].detach()
+    for wrong, why in ((torch.ones(3), r"has shape \(3,\): must be \(32,\)"), (good * torch.nan, "must be finite")):
+        with pytest.raises(ValueError, match=f"parameter 'knee.2.bias'.*{why}"):
+            actuated.step(zero, zero, zero, DT, parameters={"knee.1.bias": good, "knee.2.bias": wrong})
+    assert torch.equal(actuated.weights("knee")["knee.1.bias"], before["knee.1.bias"])
+    with pytest.raises(ValueError, match=r"dof_name = 'toe': must be one of \['hip'"):
+        actuated.weights("toe")
+    with pytest.raises(ValueError, match="dof_name = 'hip': must be a joint that a network drives"):
+        leg().weights("hip")
+    with pytest.raises(ValueError, match="weights: must be asked of actuators made with requires_grad"):
+        ActuatedArrays(NAMES, MOTORS, ROBOTS).weights("hip")
+    with pytest.raises(ValueError, match=r"net.pt: must end with .onnx or .safetensors"):
+        actuated.save_network("knee", tmp_path / "net.pt")

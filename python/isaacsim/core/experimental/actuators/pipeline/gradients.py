@@ -97,6 +97,10 @@ class Pipeline:
         ]
         names = [limit.clamp.__name__ for limit in limits]
         name, given = law.__name__ if law else "", [network_of(one, keep=True) for one in networks]
+        self.network = networks[0].law if networks else None
+        """The law of its network, if its controller is one."""
+        self.network_core = given[0][0] if given else None
+        """That network compiled."""
         self.core = native.core.Gradients(self.count, name, given, names, curves, self.depth)
 
     def values(self) -> list[np.ndarray]:

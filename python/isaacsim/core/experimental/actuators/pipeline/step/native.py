@@ -46,6 +46,8 @@ class NativeStep:
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
         networks = [network_of(one) for one in plan.networks]
+        self.networks = [one[0] for one in networks]
+        """The compiled networks of the plan, in its order."""
         delayed = _slots(plan.delayed), plan.depth
         self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks)
         for number, limit in enumerate(plan.limits):
