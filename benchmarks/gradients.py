@@ -237,7 +237,8 @@ class NetworkOnTape(OnTape):
         self.control = {**self.signals, "joint_f": self.efforts}
         self.states = [self.actuator.state(), self.actuator.state()]
         # a file of Torch's would be shown as tensors
-        self.kept = {name: vars(self.states[0].controller_state)[name] for name in problem.kept}
+        state: Any = self.states[0]
+        self.kept = {name: vars(state.controller_state)[name] for name in problem.kept}
         for name, values in problem.kept.items():
             self.kept[name].assign(values)
 

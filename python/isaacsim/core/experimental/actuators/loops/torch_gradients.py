@@ -206,10 +206,6 @@ class TorchGradients:
                 network, inner = weights[name]
                 changed.setdefault(network, {})[inner] = _weight(name, given, network.weights.shapes[inner])
                 found[name] = given
-        for network, arrays in changed.items():
-            network.change(arrays)
-        for name, given in parameters.items():
-            if name in weights:
                 continue
             try:
                 found[name] = given.expand(shape)
@@ -218,6 +214,9 @@ class TorchGradients:
                     f"parameter {name!r} has shape {tuple(given.shape)}: must be one that {shape}, (robots, DOFs), can "
                     "be made of. Reshape it."
                 ) from error
+        for network, arrays in changed.items():
+            network.change(arrays)
+        for name in found.keys() - weights.keys():
             values = found[name].detach().numpy()
             for actuator, columns in self._actuators():
                 for component in (actuator.controller, *actuator.clamping):
@@ -267,11 +266,11 @@ class TorchGradients:
         signals = [None if one is None else one.numpy().reshape(-1) for one in found[:_SIGNALS]]
         named: dict[str, Any] = dict(zip(taken.names, found[_SIGNALS:], strict=True))
         for part, note, numbers in zip(self._parts, taken.notes, taken.numbers, strict=True):
-            by_numbers, wanted = None, {}
+            by_numbers = None
             if part.network is not None and numbers is not None:
                 part.network.go_back(part.pipeline.network_core, numbers)
-                wanted = {name: inner for name, inner in part.network.names.items() if named.get(name) is not None}
-                by_numbers = np.zeros_like(numbers) if wanted else None
+                if any(named.get(name) is not None for name in part.network.names):
+                    by_numbers = np.zeros_like(numbers)
             given = {
                 name: np.zeros(part.pipeline.count, np.float32)
                 for name, _ in part.pipeline.rows
@@ -289,8 +288,10 @@ class TorchGradients:
                 states,
                 by_numbers,
             )
-            for name, inner in wanted.items():
-                named[name].numpy()[...] += part.network.weights.of(inner, by_numbers)
+            if part.network is not None and by_numbers is not None:
+                for name, inner in part.network.names.items():
+                    if named.get(name) is not None:
+                        named[name].numpy()[...] += part.network.weights.of(inner, by_numbers)
             for name, values in given.items():
                 named[name].numpy()[:, part.columns] += values.reshape(-1, len(part.columns))
         return (before if needed[0] else None, *found)
