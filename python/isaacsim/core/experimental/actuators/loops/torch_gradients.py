@@ -216,7 +216,7 @@ class TorchGradients:
                 ) from error
         for network, arrays in changed.items():
             network.change(arrays)
-        for name in found.keys() - weights.keys():
+        for name in [one for one in found if one not in weights]:
             values = found[name].detach().numpy()
             for actuator, columns in self._actuators():
                 for component in (actuator.controller, *actuator.clamping):
