@@ -5,7 +5,9 @@ from __future__ import annotations
 import network_oracle
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators import native
 from isaacsim.core.experimental.actuators.networks import safetensors
+from isaacsim.core.experimental.actuators.networks.evaluator import core_of
 from isaacsim.core.experimental.actuators.networks.program import Program
 from isaacsim.core.experimental.actuators.networks.weights import Weights
 from small_networks import NETWORKS
@@ -38,3 +40,25 @@ def test_changed_network_computes_with_what_was_given(name: str) -> None:
     was, now = (network_oracle.evaluate(one, x)[0] for one in (network, weights.network()))
     np.testing.assert_allclose(now - was, 1.5 * scale, rtol=1e-6)
     np.testing.assert_array_equal(before, kept)
+
+
+@pytest.mark.skipif(native.core is None, reason="the native core was not built")
+@pytest.mark.parametrize("name", ["mlp", "lstm 2", "gru 2"])
+def test_core_computes_with_numbers_that_are_set(name: str) -> None:
+    """As one that was made of them, to the bit; another count is refused."""
+    network = NETWORKS[name]
+    weights, rng = Weights(network), np.random.default_rng(3)
+    weights.change({one: rng.normal(0, 0.5, shape).astype(np.float32) for one, shape in weights.shapes.items()})
+    x, found = rng.normal(size=(3, network.inputs)).astype(np.float32), []
+    for one, numbers in ((network, weights.numbers), (weights.network(), None)):
+        core = core_of(Program(one))
+        if numbers is not None:
+            core.set(numbers)
+        y, shape = np.zeros(3, np.float32), (network.num_layers, 3, network.hidden_size)
+        state = [np.zeros(shape, np.float32) for _ in range({"mlp": 0, "gru": 1, "lstm": 2}[network.kind])]
+        core.bind(x, y, state, state).run()
+        found.append([y, *state])
+    for mine, right in zip(*found, strict=True):
+        np.testing.assert_array_equal(mine, right)
+    with pytest.raises(ValueError, match="numbers of a network: must be as many as it was made of"):
+        core.set(weights.numbers[1:])
