@@ -89,7 +89,7 @@ class BuildVariants(build_ext):
             symbol = f"k{name.capitalize()}"
             macros = [("ACTUATORS_VARIANT", name), ("ACTUATORS_SYMBOL", symbol), ("ACTUATORS_NAME", f'"{name}"')]
             objects = self.compiler.compile(
-                [str(NATIVE / name) for name in ("step.cpp", "network.cpp", "gradients.cpp")],
+                [str(NATIVE / name) for name in ("step.cpp", "network.cpp", "gradients.cpp", "network_gradients.cpp")],
                 output_dir=str(Path(self.build_temp) / name),
                 macros=[*macros, *ext.define_macros],
                 extra_postargs=[*FLAGS, *flags],

@@ -87,13 +87,15 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("memory", &BoundPlan::memory);
     py::class_<BoundNoted>(m, "Noted");
     py::class_<BoundGradients>(m, "Gradients")
-        .def(py::init<int64_t, const std::string&, const std::vector<std::string>&, const std::vector<py::object>&,
-                      int64_t>(),
-             py::arg("elements"), py::arg("controller"), py::arg("limits"), py::arg("curves"), py::arg("depth"))
+        .def(py::init<int64_t, const std::string&, const BoundPlan::Networks&, const std::vector<std::string>&,
+                      const std::vector<py::object>&, int64_t>(),
+             py::arg("elements"), py::arg("controller"), py::arg("networks"), py::arg("limits"), py::arg("curves"),
+             py::arg("depth"))
         .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),
              py::arg("state"), py::arg("lag"), py::arg("dt"))
         .def("back", &BoundGradients::back, py::arg("noted"), py::arg("efforts"), py::arg("effort_index"),
-             py::arg("signals"), py::arg("indices"), py::arg("parameters"), py::arg("after"), py::arg("before"));
+             py::arg("signals"), py::arg("indices"), py::arg("parameters"), py::arg("after"), py::arg("before"),
+             py::arg("numbers") = py::none());
     py::class_<Calls>(m, "Calls", py::custom_type_setup(Calls::setup))
         .def(py::init<const std::vector<py::object>&, const std::vector<py::object>&, const std::vector<py::object>&,
                       const py::list&, bool, bool>(),
@@ -118,6 +120,7 @@ PYBIND11_MODULE(core, m) {
                 return std::make_unique<BoundEvaluation>(self, x, y, now, after);
             },
             py::arg("x"), py::arg("y"), py::arg("now"), py::arg("after"))
+        .def("set", &BoundNetwork::set, py::arg("numbers"))
         .def_property_readonly("variant", &BoundNetwork::variant);
     py::class_<BoundEvaluation>(m, "Evaluation").def("run", &BoundEvaluation::run);
     m.def("unchanged", &unchanged, py::arg("watched"));

@@ -22,5 +22,5 @@ for isa in $(PYTHONPATH=$place LD_PRELOAD=$(gcc -print-file-name=libasan.so) ASA
         LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so)" \
         "$python" -m pytest -q -p no:cacheprovider tests/pipeline/step/test_native.py \
         tests/pipeline/step/test_networks.py tests/pipeline/step/test_same_bits.py tests/pipeline/test_calls.py \
-        tests/networks/test_evaluator.py
+        tests/networks/test_evaluator.py tests/pipeline/test_gradients.py tests/pipeline/test_gradients_of_networks.py
 done
