@@ -27,10 +27,7 @@ from places import ROBOTS
 from stages import stage_of
 
 ARM = ROBOTS / "arm_2dof.xml"
-# before, implicit integrators knew less of actuators at their limits
-since_4 = pytest.mark.skipif(
-    mujoco.__version__ < "4", reason="MuJoCo 4 integrates limited actuators so"
-)
+since_4 = pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo 4 integrates limited actuators so")
 GOAL = [0.5, 0.2]
 # actuators of every kind that a drive stands for, a joint limited by itself, one with nothing, and bodies without names
 LEG = """
