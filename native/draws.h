@@ -72,8 +72,7 @@ class Draws {
     }
 
     // Draw for some robots, whose numbers elsewhere begin with `first`; `counts` say how often each was drawn for.
-    void draw(const py::array_t<int64_t, py::array::c_style>& rows,
-              const py::array_t<int64_t, py::array::c_style>& counts, int64_t first) const {
+    void draw(const Read<int64_t>& rows, const Read<int64_t>& counts, int64_t first) const {
         if (counts.size() != robots_) refuse("counts", "one per robot");
         std::vector<uint64_t> once, again;
         for (py::ssize_t k = 0; k < rows.size(); ++k) {

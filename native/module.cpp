@@ -125,7 +125,7 @@ PYBIND11_MODULE(core, m) {
         .def("is_current", &Calls::is_current);
     py::class_<BoundNetwork>(m, "Network")
         .def(py::init<int64_t, int64_t, int64_t, int64_t, int64_t, int, const std::vector<BoundNetwork::Line>&,
-                      const py::array_t<float, py::array::c_style>&>(),
+                      const Read<float>&>(),
              py::arg("inputs"), py::arg("columns"), py::arg("output"), py::arg("layers"), py::arg("hidden"),
              py::arg("states"), py::arg("instructions"), py::arg("numbers"))
         .def(
