@@ -50,6 +50,7 @@ class Draws {
             if (given.size() != 8) refuse("item", "of eight parts");
             Item item;
             item.keep = given;
+            if (!py::isinstance<py::array>(given[0])) refuse("values", "a NumPy array");
             auto out = given[0].cast<py::array>();
             item.whole = out.dtype().equal(py::dtype::of<int32_t>());
             if (!item.whole && !out.dtype().equal(py::dtype::of<float>())) refuse("values", "float32 or int32");
