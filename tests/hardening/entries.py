@@ -53,6 +53,11 @@ class Odd:
         raise (self.error or AttributeError)(name)
 
 
+def empty(kind: Any) -> Any:
+    """An object without `__init__`."""
+    return kind.__new__(kind)
+
+
 def others(rng: np.random.Generator) -> Any:
     """Something that is no array of numbers."""
     made: list[Callable[[], Any]] = [
@@ -68,9 +73,7 @@ def others(rng: np.random.Generator) -> Any:
         lambda: type(core_objects.Bench().plan),
         lambda: core_objects.Bench().state,
         # made without what its class needs
-        lambda: (lambda kind: kind.__new__(kind))(
-            [core.Plan, core.State, core.Tape, core.Network, core.Calls, core.Gradients][rng.integers(6)]
-        ),
+        lambda: empty([core.Plan, core.State, core.Tape, core.Network, core.Calls, core.Gradients][rng.integers(6)]),
         lambda: np.zeros((1,) * int(rng.integers(0, 6)), np.float32),
         lambda: np.float32(1.0),
     ]
@@ -112,7 +115,7 @@ def odd_array(rng: np.random.Generator, array: np.ndarray) -> Any:
             if kind == 9:
                 return array.reshape(-1) if array.ndim > 1 else array[None]
             if kind == 10:
-                return np.ma.masked_array(array, mask=rng.integers(0, 2, array.shape))
+                return np.ma.masked_array(array, mask=rng.random(array.shape) < 0.5)
             if kind == 11:
                 return array.tolist()
             if kind == 12:
@@ -124,9 +127,9 @@ def odd_array(rng: np.random.Generator, array: np.ndarray) -> Any:
             values = NUMBERS[:-1] if array.dtype.kind == "f" else [one for one in INTEGERS if abs(one) < 2**63]
             for _ in range(int(rng.integers(1, 4))):
                 if changed.size:
-                    changed.flat[int(rng.integers(changed.size))] = np.array(
-                        values[rng.integers(len(values))]
-                    ).astype(array.dtype)
+                    changed.flat[int(rng.integers(changed.size))] = np.array(values[rng.integers(len(values))]).astype(
+                        array.dtype
+                    )
             return changed
         except (ValueError, TypeError, IndexError):
             return others(rng)
@@ -219,6 +222,7 @@ def check(seed: int, number: int) -> str:
     text = f"{name}({', '.join(described(one) for one in arguments)})"
     print(f"{number} {text}", flush=True)
     outcome = "worked"
+    made = None
     try:
         made = entry.call(*arguments)
     except (TypeError, ValueError, MemoryError) as error:

@@ -104,7 +104,8 @@ CPP_DECLARATION = re.compile(
 
 def hidden(source: str) -> str:
     """The text with blanks for what is no code."""
-    kinds = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n\\]|\\\n|\\.)*|static_assert\([^;]*;'
+    kinds = r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|static_assert\([^;]*;'
+    kinds += r"|^[ \t]*#(?:[^\n\\]|\\\n|\\.)*"
     return re.sub(kinds, lambda found: re.sub(r"[^\n]", " ", found[0]), source, flags=re.MULTILINE | re.DOTALL)
 
 
@@ -322,8 +323,9 @@ class Tree:
         environment.pop("ACTUATORS_ISA", None)
         try:
             done = subprocess.run(
-                [*command, *tests], cwd=self.place, env=environment, capture_output=True, text=True, timeout=LONG
-            )
+                [*command, *tests], cwd=self.place, env=environment, capture_output=True, text=True, timeout=LONG,
+                check=False,
+            )  # fmt: skip
         except subprocess.TimeoutExpired:
             return False
         self.said = done.stdout[-2000:] + done.stderr[-500:]
@@ -368,16 +370,16 @@ def try_fault(tree: Tree, fault: Fault, jobs: int, more: bool) -> str:
             shutil.copy2(tree.first, tree.core)
 
 
-def faults_of(kind: str, only: str | None) -> list[Fault]:
+def faults_of(place: Path, kind: str, only: str | None) -> list[Fault]:
     """All faults that can be made in the core or in the pipeline."""
     files = (
-        sorted([*(ROOT / NATIVE).glob("*.h"), *(ROOT / NATIVE).glob("*.cpp")])
+        sorted([*(place / NATIVE).glob("*.h"), *(place / NATIVE).glob("*.cpp")])
         if kind == "native"
-        else sorted((ROOT / PACKAGE / "pipeline").rglob("*.py"))
+        else sorted((place / PACKAGE / "pipeline").rglob("*.py"))
     )
     edits = cpp_edits if kind == "native" else python_edits
     return [
-        Fault(file.relative_to(ROOT), *edit)
+        Fault(file.relative_to(place), *edit)
         for file in files
         if only is None or str(file).endswith(only)
         for edit in edits(file.read_text("utf-8"))
@@ -404,7 +406,7 @@ def main() -> int:
         print(f"seed {options.seed}, built in {time.monotonic() - begin:.0f} s", flush=True)
         checked: set[str] = set()
         for kind, count in (("native", options.native), ("pipeline", options.pipeline)):
-            faults = faults_of(kind, options.only)
+            faults = faults_of(tree.place, kind, options.only)
             order = np.random.default_rng([options.seed, kind == "native"]).permutation(len(faults))
             print(f"{kind}: {count} of {len(faults)} faults", flush=True)
             wanted = tried + count
@@ -416,7 +418,7 @@ def main() -> int:
                     if test not in checked:
                         assert tree.passes([test], 0), f"{test} fails without any fault:\n{tree.said}"
                         checked.add(test)
-                source = (ROOT / fault.path).read_text("utf-8")
+                source = (tree.place / fault.path).read_text("utf-8")
                 since = time.monotonic()
                 outcome = try_fault(tree, fault, options.jobs, not options.first_tests_only)
                 line = source[: fault.start].count("\n") + 1

@@ -23,8 +23,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-from core_objects import DT, Bench, Chain, OneJoint, floats  # noqa: E402
-from isaacsim.core.experimental.actuators.native import core  # noqa: E402
+from core_objects import DT, Bench, Chain, OneJoint, floats
+from isaacsim.core.experimental.actuators.native import core
 
 THREADS = 4
 # robots of four joints: steps of the second let other threads run

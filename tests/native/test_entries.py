@@ -1,5 +1,5 @@
-"""What reaches the native core is looked through: `tests/hardening/entries.py` tries odd arguments without end, these are
-the ones that something was once wrong with."""
+"""What reaches the native core is looked through: `tests/hardening/entries.py` tries odd arguments without end, these
+are the ones that something was once wrong with."""
 
 from __future__ import annotations
 

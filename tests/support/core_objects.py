@@ -33,7 +33,7 @@ def ints(*shape: int, value: int = 0) -> np.ndarray:
 
 
 class Bench:
-    """A plan with a delay, a law that remembers, a network and all limits, bound to arrays; and everything around it."""
+    """A plan with a delay, a law that remembers, a network and all limits, and all that it is bound to."""
 
     def __init__(self, robots: int = ROBOTS, slots: int = SLOTS) -> None:
         self.robots, self.slots = robots, slots

@@ -38,8 +38,8 @@ def _load() -> Any:
         # the loader raises ImportError, the module's own beginning anything
         warnings.warn(
             f"native core = {spec.origin}: cannot be loaded ({error}), Warp runs on the CPU instead, slower. Build it "
-            "anew: './python.sh setup.py build_ext --inplace --force' in the repository, 'pip install --force-reinstall "
-            "--no-deps' of the package elsewhere; ACTUATORS_CORE=off does without it.",
+            "anew: './python.sh setup.py build_ext --inplace --force' in the repository, 'pip install "
+            "--force-reinstall --no-deps' of the package elsewhere; ACTUATORS_CORE=off does without it.",
             RuntimeWarning,
             stacklevel=3,
         )
