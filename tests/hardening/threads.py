@@ -31,33 +31,56 @@ THREADS = 4
 SIZES = {"small": 3, "large": 4096}
 
 
+def efforts_alone(robots: int) -> list[np.ndarray]:
+    """Of some steps after a reset, of a plan that is stepped alone."""
+    bench = Bench(robots)
+    inputs, efforts, columns = bench.column_arguments()
+    bench.plan.bind_columns(inputs, efforts, columns)
+    bench.plan.reset()
+    found = []
+    for _ in range(4):
+        bench.plan.step(DT)
+        found.append(efforts.copy())
+    return found
+
+
 def own_plan(robots: int) -> Callable[[int], None]:
     """Each thread has a plan; its efforts are those of one that was stepped alone."""
-    alone = Bench(robots)
-    inputs, efforts, columns = alone.column_arguments()
-    alone.plan.bind_columns(inputs, efforts, columns)
-    wanted = []
-    for _ in range(4):
-        alone.plan.step(DT)
-        wanted.append(efforts.copy())
+    known = efforts_alone(robots)
 
     def work(_thread: int) -> None:
         bench = Bench(robots)
         inputs, efforts, columns = bench.column_arguments()
         bench.plan.bind_columns(inputs, efforts, columns)
-        for known in wanted:
+        bench.plan.reset()
+        for wanted in known:
             bench.plan.step(DT)
-            assert np.array_equal(efforts, known), "another plan's thread changed efforts"
+            assert np.array_equal(efforts, wanted), "another plan's thread changed efforts"
 
     return work
 
 
 def helped(robots: int) -> Callable[[int], None]:
-    """Each thread has a large plan, with which a second thread helps."""
+    """Each thread has a large plan, with which a second thread helps that all of them share."""
+    known = efforts_alone(5 * robots)
     os.environ["ACTUATORS_HELPER"] = "1"
-    benches = [Bench(5 * robots) for _ in range(THREADS)]
-    del os.environ["ACTUATORS_HELPER"]
-    return lambda thread: benches[thread].plan.step(DT)
+    try:
+        benches = [Bench(5 * robots) for _ in range(THREADS)]
+    finally:
+        del os.environ["ACTUATORS_HELPER"]
+    given = [bench.column_arguments() for bench in benches]
+    for bench, arrays in zip(benches, given, strict=True):
+        bench.plan.bind_columns(*arrays)
+
+    def work(thread: int) -> None:
+        plan, (_, efforts, _) = benches[thread].plan, given[thread]
+        plan.reset()
+        for wanted in known:
+            efforts[:] = np.nan
+            plan.step(DT)
+            assert np.array_equal(efforts[:, ::2], wanted[:, ::2]), "efforts are not those without help"
+
+    return work
 
 
 def race(robots: int) -> Callable[[int], None]:
@@ -147,6 +170,9 @@ def gradients(_robots: int) -> Callable[[int], None]:
     return work
 
 
+CASES = [own_plan, helped, same_plan, same_calls, same_network, gradients]
+
+
 def run(name: str, work: Callable[[int], None], seconds: float) -> tuple[int, list[str]]:
     """Rounds of all threads, and what went wrong."""
     rounds, errors = Counter[int](), []
@@ -184,7 +210,7 @@ def main() -> int:
         return 2
     print(f"{THREADS} threads, {options.seconds:g} s, {core.__file__}")
     sys.setswitchinterval(1e-5)
-    cases = [race] if options.race else [own_plan, helped, same_plan, same_calls, same_network, gradients]
+    cases = [race] if options.race else CASES
     errors: list[str] = []
     for case in cases:
         for size, robots in SIZES.items():
