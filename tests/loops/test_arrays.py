@@ -354,5 +354,8 @@ def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
         for name, given, told in wrong:
             with pytest.raises(ValueError, match=told):
                 loop.set_custom_input(name, given)
+        # another array in its place
+        loop.set_custom_input("load", kind(np.full_like(load, 2.0)))
+        assert loop.step(*arrays, DT)[:, 0].tolist() == [-2.0] * ROBOTS
         loop.set_custom_input("load", None)
         assert loop.step(*arrays, DT)[:, 0].tolist() == [-9.0] * ROBOTS
