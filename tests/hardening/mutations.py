@@ -32,6 +32,12 @@ import numpy as np
 import pybind11
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+from isaacsim.core.experimental.actuators import native  # noqa: E402
+from test_rooms import TESTED_IN  # noqa: E402
+
 PACKAGE = Path("python/isaacsim/core/experimental/actuators")
 NATIVE = Path("native")
 UNITS = ["module", "plan", "step", "network", "gradients"]
@@ -54,9 +60,10 @@ TESTS = {
     "native/law_in_block.h": ["tests/pipeline/test_gradients.py"],
     "native/bound_gradients.h": ["tests/pipeline/test_gradients.py"],
     "native/calls.h": ["tests/pipeline/test_calls.py"],
-    "native/draws.h": ["tests/pipeline/test_randomization.py", "tests/pipeline/test_random_numbers.py"],
+    "native/draws.h": ["tests/pipeline/test_randomization.py"],
     "native/transfer.h": ["tests/hosts/test_transfer.py"],
     "native/tape.h": ["tests/recording"],
+    "native/helper.h": ["tests/native/test_threads.py", *STEPS],
     "native/laws_alone.h": ["tests/components/test_conformance_of_laws.py"],
     "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
     "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
@@ -338,7 +345,10 @@ def tests_of(path: Path, place: Path) -> list[str]:
         return TESTS.get(str(path), STEPS)
     inside = path.relative_to(PACKAGE)
     own = Path("tests") / inside.parent / f"test_{inside.stem.strip('_')}.py"
-    return [str(own)] if (place / own).exists() else ["tests/pipeline/step"]
+    if (place / own).exists():
+        return [str(own)]
+    module = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
+    return [f"tests/{TESTED_IN[module]}"] if module in TESTED_IN else STEPS
 
 
 def try_fault(tree: Tree, fault: Fault, jobs: int, more: bool) -> str:
@@ -402,7 +412,10 @@ def main() -> int:
     killed = tried = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Tree(Path(folder))
-        tree.build()
+        if options.native:
+            tree.build()
+        elif native.core is not None:
+            shutil.copy2(native.core.__file__, tree.core)
         print(f"seed {options.seed}, built in {time.monotonic() - begin:.0f} s", flush=True)
         checked: set[str] = set()
         for kind, count in (("native", options.native), ("pipeline", options.pipeline)):
