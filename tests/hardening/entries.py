@@ -131,7 +131,7 @@ def odd_array(rng: np.random.Generator, array: np.ndarray) -> Any:
                         array.dtype
                     )
             return changed
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, IndexError, RuntimeError):
             return others(rng)
 
 
