@@ -680,6 +680,27 @@ def test_core_steps_what_it_knows_and_nothing_else() -> None:
 
 
 @pytest.mark.usefixtures("native_only")
+def test_what_the_core_has_met_it_steps_alone(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays and states that it was given once are not looked for in Python any more."""
+    actuator = made()
+    one, state = frame(rng), actuator.state()
+    actuator.step(*one, state, state, DT)
+    for name in ("_bind", "_use"):
+        monkeypatch.setattr(Calls, name, lambda *_given, name=name: pytest.fail(name))
+    actuator.step(*one, state, state, DT)
+    assert actuator.compiled().steps == 2
+
+
+@pytest.mark.parametrize("dt", [-1.0, np.nan, np.inf, -(10**400), 10**400])
+def test_seconds_that_are_no_step_are_refused(rng: np.random.Generator, dt: float) -> None:
+    """On every path, whole numbers larger than any float too."""
+    actuator = made()
+    state = actuator.state()
+    with pytest.raises(ValueError, match="finite number of seconds >= 0"):
+        actuator.step(*frame(rng), state, state, dt)
+
+
+@pytest.mark.usefixtures("native_only")
 def test_a_plan_does_not_point_to_what_its_calls_kept() -> None:
     """When they go, it has to be bound anew; a reset in between writes to nobody's memory."""
     one, state = OfCore(), object()
