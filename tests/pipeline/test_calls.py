@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import weakref
@@ -700,6 +701,22 @@ def test_seconds_that_are_no_step_are_refused(rng: np.random.Generator, dt: floa
     state = actuator.state()
     with pytest.raises(ValueError, match="finite number of seconds >= 0"):
         actuator.step(*frame(rng), state, state, dt)
+
+
+@pytest.mark.usefixtures("native_only")
+def test_a_group_on_a_tape_remembers_the_same() -> None:
+    """From the states now to those after, as without a tape."""
+    found = []
+    for taped in (False, True):
+        rng, group = np.random.default_rng(3), ActuatorGroup([made(requires_grad=taped), made(requires_grad=taped)])
+        now, after = group.state(), group.state()
+        for _ in range(4):
+            with wp.Tape() if taped else contextlib.nullcontext():
+                group.step(*frame(rng), now, after, DT)
+            now, after = after, now
+        found.append([array.copy() for state in now for array in memory_of(state)])
+    assert all(np.array_equal(plain, on_tape) for plain, on_tape in zip(*found, strict=True))
+    assert found[0][-1].any()
 
 
 @pytest.mark.usefixtures("native_only")
