@@ -694,7 +694,9 @@ def test_what_the_core_has_met_it_steps_alone(rng: np.random.Generator, monkeypa
     assert actuator.compiled().steps == 2
 
 
-@pytest.mark.parametrize("dt", [-1.0, np.nan, np.inf, -(10**400), 10**400])
+@pytest.mark.parametrize(
+    "dt", [-1.0, np.nan, np.inf, -(10**400), 10**400], ids=["negative", "nan", "inf", "small", "large"]
+)
 def test_seconds_that_are_no_step_are_refused(rng: np.random.Generator, dt: float) -> None:
     """On every path, whole numbers larger than any float too."""
     actuator = made()
