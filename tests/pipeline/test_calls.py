@@ -26,7 +26,6 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.pipeline import calls
 from isaacsim.core.experimental.actuators.pipeline.calls import Calls, contents, unchanged
-from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 
 N, DT = 4, 0.01
 STATE, CONTROL = ("joint_q", "joint_qd"), ("joint_target_pos", "joint_target_vel", "joint_act", "joint_f")
@@ -686,7 +685,7 @@ def test_what_the_core_has_met_it_steps_alone(rng: np.random.Generator, monkeypa
     """Arrays and states that it was given once are not looked for in Python any more; nor does Python step."""
     actuator = made()
     one, state = frame(rng), actuator.state()
-    monkeypatch.setattr(NativeStep, "step", lambda *_given: pytest.fail("step"))
+    monkeypatch.setattr(actuator.compiled(), "step", lambda *_given: pytest.fail("step"))
     actuator.step(*one, state, state, DT)
     for name in ("_bind", "_use"):
         monkeypatch.setattr(Calls, name, lambda *_given, name=name: pytest.fail(name))
