@@ -35,9 +35,12 @@ class BoundGradients {
         for (const py::object& one : curves) {
             rows.emplace_back();
             if (one.is_none()) continue;
-            const auto array = checked<float>("curve", one, {typed<float>("curve", one).shape(0), 3});
+            const py::array given = typed<float>("curve", one);
+            if (given.ndim() != 2) refuse("curve", "of rows of point, value and slope");
+            const auto array = checked<float>("curve", one, {given.shape(0), 3});
             rows.back().assign(array.data(), array.data() + array.size());
         }
+        if (elements > (int64_t{1} << 31)) refuse("elements", "at most 2^31");
         if (depth < 0 || depth > (1 << 16)) refuse("depth", "0 without a delay, and at most 65536");
         gradients_ = std::make_shared<Gradients>(elements, controller,
                                                  network.empty() ? std::nullopt : std::optional(std::move(network[0])),

@@ -31,7 +31,7 @@ class BoundNetwork {
     using Line = std::tuple<std::string, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
 
     BoundNetwork(int64_t inputs, int64_t columns, int64_t output, int64_t layers, int64_t hidden, int states,
-                 const std::vector<Line>& lines, const py::array_t<float, py::array::c_style>& numbers)
+                 const std::vector<Line>& lines, const Read<float>& numbers)
         : variant_(choose_variant()) {
         constexpr int64_t kMost = 1 << 20;
         const auto fits = [](int64_t start, int64_t width, int64_t size) {

@@ -85,8 +85,8 @@ class BoundPlan {
             };
             for (const int column : history) use.history.push_back(column_of(column));
             const auto kept = static_cast<int64_t>(history.size());
-            if (kept > kNetworkStates || (kept && network.states) || steps < 1)
-                refuse("histories of a network", "two at most, and none of a recurrent one");
+            if (kept > kNetworkStates || (kept && network.states) || steps < 1 || steps > (1 << 16))
+                refuse("histories of a network", "two at most, of 1 to 65536 steps, and none of a recurrent one");
             for (const auto& [column, back, number, shift, factor] : features) {
                 if (back < 0 || back >= steps || (back && (number < 0 || number >= kept)))
                     refuse("feature of a network", "one that is remembered");
@@ -243,6 +243,8 @@ class BoundPlan {
     // An array of a tape of this plan, (steps, robots, slots), or the seconds of each step.
     py::array read(const Tape& tape, int which) const {
         if (!tape.has(which)) refuse("array = " + std::to_string(which), "one that is noted");
+        // another plan may be writing
+        if (tape.plan && tape.plan != &plan) refuse("tape", "one of this plan");
         std::vector<float> floats;
         std::vector<uint8_t> bytes;
         std::vector<double> dts;

@@ -6,8 +6,8 @@ that meets what it knows already goes straight into the core; elsewhere Python l
 
 from __future__ import annotations
 
-import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -211,7 +211,8 @@ class Calls:
                     "network says its own, sample_dt_s."
                 )
             return 0.0
-        if not (math.isfinite(dt) and dt >= 0):
+        # an int may be larger than any float
+        if not 0 <= dt <= sys.float_info.max:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
         return float(dt)
 
