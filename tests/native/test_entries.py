@@ -95,8 +95,11 @@ def plan_with(steps: int) -> Any:
         (lambda: tape(capacity=2**62, arrays=[0, 1, 2, 3]), "capacity = 4611686018427387904"),
         (lambda: tape(all_robots=-1), "of a plan"),
         (lambda: tape(all_robots=2**40, all_slots=2**40), "of a plan"),
-        (lambda: core.Gradients(2**62, "ControllerPD", [], [], 0), "elements: must be at most 2"),
-        (lambda: core.Gradients(3, "ControllerPD", ["ClampingPositionBased"], [floats()], 0), "curve: must be of rows"),
+        (lambda: core.Gradients(2**62, "ControllerPD", [], [], [], 0), "elements: must be at most 2"),
+        (
+            lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [floats()], 0),
+            "curve: must be of rows",
+        ),
         (lambda: Bench().plan.set_faults([], 2**63 - 1), "steps = 9223372036854775807"),
         (lambda: Bench().plan.set_faults([], -1), "steps = -1"),
         (lambda: plan_with(2**62), "of 1 to 65536 steps"),

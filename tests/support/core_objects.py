@@ -46,12 +46,14 @@ class Bench:
         self.plan.use(self.state, self.state)
         self.tape = core.Tape(*self.tape_arguments())
 
-    def network_arguments(self) -> list[Any]:
+    @staticmethod
+    def network_arguments() -> list[Any]:
         """Of a linear map of one input and the tanh of it."""
         lines = [("linear", 1, 2, 0, 1, 0, 0, 0, 0), ("tanh", 3, 2, 1, 2, 0, 0, 0, 0)]
         return [1, 5, 3, 0, 0, 0, lines, floats(4, value=0.5)]
 
-    def recurrent_arguments(self) -> list[Any]:
+    @staticmethod
+    def recurrent_arguments() -> list[Any]:
         """Of one LSTM layer of two numbers: input, four states, gates, output."""
         numbers = floats(8 * 1 + 8 * 2 + 8, value=0.1)
         return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], numbers]
@@ -147,30 +149,51 @@ class OneJoint:
 
 
 class Chain:
-    """Gradients of a PID with a delay and a limit, and arrays of one step."""
+    """Gradients of a law with a delay and limits, and arrays of one step.
 
-    def __init__(self) -> None:
+    Args:
+        law: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
+    """
+
+    def __init__(self, law: str = "") -> None:
+        self.law = law
         self.gradients = core.Gradients(*self.arguments())
-        self.state = core.State(core.ring(DEPTH, ROBOTS), ints(ROBOTS, value=DEPTH), ints(1), [floats(ROBOTS)])
+        self.state = core.State(core.ring(DEPTH, ROBOTS), ints(ROBOTS, value=DEPTH), ints(1), self.remembered())
         self.at = np.arange(ROBOTS, dtype=np.uint32)
 
     def arguments(self) -> list[Any]:
         """Of joints in a row."""
         curve = np.array([[-1, 5, 0], [1, 5, 0]], np.float32)
-        return [ROBOTS, "ControllerPID", ["ClampingPositionBased", "ClampingMaxEffort"], [curve, None], DEPTH]
+        networks = []
+        if self.law == "network":
+            networks = [(core.Network(*Bench.network_arguments()), [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, [0])]
+        elif self.law == "recurrent":
+            networks = [(core.Network(*Bench.recurrent_arguments()), [(2, 0, -1, 0.0, 1.0)], [], 1, 1.0, 0.0, [0])]
+        name, limits = "" if networks else "ControllerPID", ["ClampingPositionBased", "ClampingMaxEffort"]
+        return [ROBOTS, name, networks, limits, [curve, None], DEPTH]
+
+    def remembered(self) -> list[np.ndarray]:
+        """What the law remembers, or gradients of that."""
+        if self.law == "network":
+            return [floats(2, ROBOTS)]
+        return [floats(1, ROBOTS, 2) for _ in range(2)] if self.law else [floats(ROBOTS)]
+
+    def parameters(self) -> list[np.ndarray]:
+        """Those of the law and of the limits, or gradients of them."""
+        return [floats(ROBOTS) for _ in range(1 if self.law else 6)]
 
     def noting(self) -> list[Any]:
         """What a step reads."""
         signals = [floats(ROBOTS) for _ in SIGNALS]
-        return [signals, [self.at] * 5, [floats(ROBOTS) for _ in range(6)], self.state, ints(ROBOTS, value=2), DT]
+        return [signals, [self.at] * 5, self.parameters(), self.state, ints(ROBOTS, value=2), DT]
 
     def backing(self) -> list[Any]:
         """Gradients to read and to add to."""
-        rings = [floats(DEPTH, ROBOTS) for _ in range(3)]
-        flat = [floats(ROBOTS) for _ in range(6)]
-        after, before = [*rings, floats(ROBOTS)], [*(ring.copy() for ring in rings), floats(ROBOTS)]
+        after, before = ([*(floats(DEPTH, ROBOTS) for _ in range(3)), *self.remembered()] for _ in range(2))
         signals = [floats(ROBOTS) for _ in SIGNALS]
-        return [[floats(ROBOTS), None], self.at, signals, [self.at] * 5, flat, after, before]
+        numbers = {"": None, "network": floats(4), "recurrent": floats(32)}[self.law]
+        flat = self.parameters()
+        return [[floats(ROBOTS), None], self.at, signals, [self.at] * 5, flat, after, before, numbers]
 
 
 def entries() -> dict[str, Callable[[], Entry]]:
@@ -257,6 +280,11 @@ def entries() -> dict[str, Callable[[], Entry]]:
         now, after = [[floats(1, 35, 2) for _ in range(2)] for _ in range(2)]
         return Entry(network.bind, [floats(35, 1), floats(35), now, after], lambda made: made.run())
 
+    def other_numbers() -> Entry:
+        bench = Bench()
+        bench.plan.hand_over(*bench.handed())
+        return Entry(bench.network.set, [floats(4)], lambda _: run_plan(bench.plan))
+
     def indexed() -> Entry:
         one = OneJoint()
         one.plan.use(one.state, one.state)
@@ -288,9 +316,9 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
         return made
 
-    def gradients(name: str) -> Callable[[], Entry]:
+    def gradients(name: str, law: str = "") -> Callable[[], Entry]:
         def made() -> Entry:
-            chain = Chain()
+            chain = Chain(law)
             if name == "Gradients":
                 return Entry(
                     core.Gradients,
@@ -357,6 +385,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Network": new_network(False),
         "Network, recurrent": new_network(True),
         "Network.bind": bound_network,
+        "Network.set": other_numbers,
         "Calls": calls("Calls"),
         "Calls.add_frame": calls("add_frame"),
         "Calls.add_states": calls("add_states"),
@@ -364,6 +393,11 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Gradients": gradients("Gradients"),
         "Gradients.note": gradients("note"),
         "Gradients.back": gradients("back"),
+        **{
+            f"{name}, {law}": gradients(name.rpartition(".")[2], law)
+            for name in ("Gradients", "Gradients.note", "Gradients.back")
+            for law in ("network", "recurrent")
+        },
         "Transfer": transfer,
         "Draws": draws,
         "Draws.draw": draw,
