@@ -3,7 +3,8 @@
 ./python.sh -m benchmarks.gradients [--quick]
 
 One tape, one step forward and back: gradients of efforts by positions, velocities, targets, feedforward, gains, limits
-and the state. Every candidate is compared with the others first, gradient by gradient; what differs is not timed.
+and the state; of networks, which newton's tape does not go through, by positions, velocities, targets, limits and the
+state. Every candidate is compared with the others first, gradient by gradient; what differs is not timed.
 Ratios are those of each round, for rounds hit all candidates alike; one thread.
 """
 
@@ -15,7 +16,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from . import environment
@@ -26,10 +29,12 @@ os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 import numpy as np
 import warp as wp
 
+from . import networks
 from .timing import interleave, steps
 
 JOINTS, DT, LAG, TOLERANCE, GOAL = 12, 0.005, 3, 1e-5, 2.5
 PIPELINES = ("PD+max", "PID", "delay+PD+max")
+NETWORKS = ("MLP", "LSTM")
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
 Found = dict[str, np.ndarray]
 
@@ -185,6 +190,97 @@ class InTorch:
         return {"efforts": self.efforts.detach().numpy()} | {name: one.numpy().copy() for name, one in grads.items()}
 
 
+class NetworkProblem:
+    """Numbers of a network with a limit behind it: inputs, state before the step, and the gradient of the efforts."""
+
+    def __init__(self, kind: str, robots: int) -> None:
+        self.network, self.count = networks.Problem(kind, JOINTS * robots), JOINTS * robots
+        rng = np.random.default_rng(7)
+
+        def draw(*shape: int) -> np.ndarray:
+            return rng.normal(size=shape).astype(np.float32)
+
+        self.signals = {name: draw(self.count) for name in SIGNALS}
+        self.max_effort = np.full(self.count, 0.5, np.float32)
+        self.weights = draw(self.count)
+        recurrent = len(self.network.cells), self.count, networks.LSTM_HIDDEN
+        history = self.network.inputs // 2, self.count
+        self.kept = (
+            {"hidden": 0.5 * draw(*recurrent), "cell": 0.5 * draw(*recurrent)}
+            if self.network.cells
+            else {"pos_error_history": draw(*history), "vel_history": draw(*history)}
+        )
+
+
+class NetworkOnTape(OnTape):
+    """An actuator of ours with a network, on a tape of Warp."""
+
+    def __init__(self, problem: NetworkProblem) -> None:
+        from isaacsim.core.experimental import actuators
+        from isaacsim.core.experimental.actuators.networks.safetensors import write
+
+        def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
+            return wp.array(values, dtype=dtype, device="cpu", requires_grad=grad)
+
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "network.safetensors")
+            recurrent = bool(problem.network.cells)
+            metadata = {} if recurrent else {"input_idx": list(range(problem.network.inputs // 2))}
+            file.write_bytes(write(networks.network_of(problem.network), metadata))
+            law = (actuators.ControllerNeuralLSTM if recurrent else actuators.ControllerNeuralMLP)(file)
+        self.gains = {"max_effort": array(problem.max_effort)}
+        indices = array(np.arange(problem.count), False, wp.uint32)
+        clamping = [actuators.ClampingMaxEffort(self.gains["max_effort"])]
+        self.actuator = actuators.Actuator(indices, law, clamping=clamping, requires_grad=True)
+        self.signals = {name: array(values) for name, values in problem.signals.items()}
+        self.efforts, self.weights = array(np.zeros(problem.count)), array(problem.weights, False)
+        self.control = {**self.signals, "joint_f": self.efforts}
+        self.states = [self.actuator.state(), self.actuator.state()]
+        # a file of Torch's would be shown as tensors
+        state: Any = self.states[0]
+        self.kept = {name: vars(state.controller_state)[name] for name in problem.kept}
+        for name, values in problem.kept.items():
+            self.kept[name].assign(values)
+
+
+class NetworkInTorch(InTorch):
+    """The same network of Torch's modules, eager."""
+
+    def __init__(self, problem: NetworkProblem) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        self.torch, self.recurrent = torch, bool(problem.network.cells)
+
+        def leaf(values: np.ndarray) -> Any:
+            return torch.from_numpy(values.copy()).requires_grad_()
+
+        self.signals = {name: leaf(values) for name, values in problem.signals.items()}
+        self.gains = {"max_effort": leaf(problem.max_effort)}
+        self.kept = {name: leaf(values) for name, values in problem.kept.items()}
+        self.weights = torch.from_numpy(problem.weights)
+        self.modules = networks.modules_of(problem.network)
+        for module in self.modules:
+            # as ours: no gradients by weights
+            module.requires_grad_(False)
+
+    def forward(self) -> Any:
+        """The efforts."""
+        torch = self.torch
+        q, qd, target, *_ = self.signals.values()
+        head, *lstm = self.modules
+        first, second = self.kept.values()
+        if self.recurrent:
+            x, _ = lstm[0](torch.stack([target - q, qd], dim=1)[None], (first, second))
+            effort = head(x[0])[:, 0]
+        else:
+            rows = torch.cat([(target - q)[None], first[:-1], qd[None], second[:-1]])
+            effort = head(rows.T)[:, 0]
+        limit = self.gains["max_effort"]
+        return torch.minimum(torch.maximum(effort, -limit), limit)
+
+
+NETWORK_CANDIDATES: dict[str, Callable[[NetworkProblem], Any]] = {"ours": NetworkOnTape, "Torch": NetworkInTorch}
 CANDIDATES: dict[str, Callable[[Problem], Any]] = {"ours": ours, "newton": newtons, "Torch": InTorch}
 
 
@@ -206,13 +302,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     wrong: list[str] = []
     print("CPU time of a step forward and back, and how many times ours that is (median of paired ratios, worst round)")
     print(f"{'':14}{'joints':>12}" + "".join(f"{name:>32}" for name in CANDIDATES))
-    for pipeline in PIPELINES:
+    for pipeline in (*PIPELINES, *NETWORKS):
         for robots in (1, 1024):
             built: dict[str, Any] = {}
             right: Found = {}
-            for name, make in CANDIDATES.items():
+            of_network = pipeline in NETWORKS
+            candidates: dict[str, Callable[[Any], Any]] = {**(NETWORK_CANDIDATES if of_network else CANDIDATES)}
+            for name, make in candidates.items():
                 try:
-                    candidate = make(Problem(pipeline, robots))
+                    candidate = make((NetworkProblem if of_network else Problem)(pipeline, robots))
                 except ModuleNotFoundError as error:
                     wrong.append(f"not timed: {name}: {error.name} is not installed")
                     continue

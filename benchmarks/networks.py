@@ -117,8 +117,8 @@ def with_ours(problem: Problem) -> Step:
     return step
 
 
-def torch_modules(problem: Problem) -> Callable[[Any], Any]:
-    """The modules that users write, called with a tensor `(rows, inputs)`; they remember what they have to."""
+def modules_of(problem: Problem) -> list[Any]:
+    """The modules of Torch that users write: the feedforward layers, and the recurrent ones if there are any."""
     import torch
 
     modules: list[Any] = []
@@ -128,17 +128,27 @@ def torch_modules(problem: Problem) -> Callable[[Any], Any]:
         modules += [module, torch.nn.Softsign()]
     head = torch.nn.Sequential(*modules[:-1])
     if not problem.cells:
-        return lambda x: head(x)[:, 0]
+        return [head]
     lstm = torch.nn.LSTM(LSTM_INPUTS, LSTM_HIDDEN, LSTM_LAYERS)
     weights = {}
     for layer, (ih, hh, bias) in enumerate(problem.cells):
         weights |= {f"weight_ih_l{layer}": ih, f"weight_hh_l{layer}": hh, f"bias_ih_l{layer}": bias}
         weights[f"bias_hh_l{layer}"] = np.zeros_like(bias)
     lstm.load_state_dict({name: torch.from_numpy(value) for name, value in weights.items()})
+    return [head, lstm]
+
+
+def torch_modules(problem: Problem) -> Callable[[Any], Any]:
+    """The same, called with a tensor `(rows, inputs)`; they remember what they have to."""
+    import torch
+
+    head, *lstm = modules_of(problem)
+    if not lstm:
+        return lambda x: head(x)[:, 0]
     state = [torch.zeros(LSTM_LAYERS, problem.rows, LSTM_HIDDEN) for _ in range(2)]
 
     def forward(x: Any) -> Any:
-        out, after = lstm(x[None], tuple(state))
+        out, after = lstm[0](x[None], tuple(state))
         state[:] = after
         return head(out[0])[:, 0]
 

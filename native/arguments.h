@@ -35,6 +35,10 @@ py::array typed(const std::string& name, const py::object& given) {
     return array;
 }
 
+// Numbers to read, of any shape: copied where they are of another type, have gaps or are not aligned.
+template <class T>
+using Read = py::array_t<T, py::array::c_style | py::detail::npy_api::NPY_ARRAY_ALIGNED_>;
+
 // Contiguous, of one shape.
 template <class T>
 py::array_t<T> checked(const std::string& name, const py::object& given, std::vector<py::ssize_t> shape) {

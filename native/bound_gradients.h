@@ -22,21 +22,29 @@ class BoundNoted {
     const std::shared_ptr<Gradients> owner_;
 };
 
-// A pipeline of one controller and limits over elements; `back` takes arrays in the order of `note`, None for those
-// that need no gradient.
+// A pipeline of one controller, or one network, and limits over elements; `back` takes arrays in the order of `note`,
+// None for those that need no gradient.
 class BoundGradients {
   public:
-    BoundGradients(int64_t elements, const std::string& controller, const std::vector<std::string>& limits,
-                   const std::vector<py::object>& curves, int64_t depth) {
+    BoundGradients(int64_t elements, const std::string& controller, const BoundPlan::Networks& networks,
+                   const std::vector<std::string>& limits, const std::vector<py::object>& curves, int64_t depth) {
+        if (networks.size() > 1) refuse("networks", "one at most");
+        for (const auto& one : networks) kept_.push_back(std::get<0>(one));
+        std::vector<NetworkMember> network = BoundPlan::members(networks);
         std::vector<std::vector<float>> rows;
         for (const py::object& one : curves) {
             rows.emplace_back();
             if (one.is_none()) continue;
-            const auto array = checked<float>("curve", one, {typed<float>("curve", one).shape(0), 3});
+            const py::array given = typed<float>("curve", one);
+            if (given.ndim() != 2) refuse("curve", "of rows of point, value and slope");
+            const auto array = checked<float>("curve", one, {given.shape(0), 3});
             rows.back().assign(array.data(), array.data() + array.size());
         }
+        if (elements > (int64_t{1} << 31)) refuse("elements", "at most 2^31");
         if (depth < 0 || depth > (1 << 16)) refuse("depth", "0 without a delay, and at most 65536");
-        gradients_ = std::make_shared<Gradients>(elements, controller, limits, std::move(rows), depth);
+        gradients_ = std::make_shared<Gradients>(elements, controller,
+                                                 network.empty() ? std::nullopt : std::optional(std::move(network[0])),
+                                                 limits, std::move(rows), depth);
     }
 
     std::unique_ptr<BoundNoted> note(const std::vector<py::object>& signals, const std::vector<py::object>& indices,
@@ -49,10 +57,11 @@ class BoundGradients {
         for (int s = 0; s < kSignals; ++s) inputs[s] = scattered("signal", signals[s], indices[s], false);
         const std::vector<Scattered> given = flat("parameter", parameters, g.parameters(), false);
         State kept;
-        if (g.states() || g.depth()) {
+        if (g.network_arrays() || g.states() || g.depth()) {
             const auto& bound = state.cast<const BoundState&>();
-            if (bound.sizes != std::vector<int64_t>(g.states(), g.elements()))
-                refuse("states", "one number per element");
+            std::vector<int64_t> sizes(g.network_arrays(), g.network_size());
+            sizes.insert(sizes.end(), g.states(), g.elements());
+            if (bound.sizes != sizes) refuse("states", "those of the network, then one number per element");
             if (g.depth() && (bound.size != g.elements() || bound.state.depth != g.depth()))
                 refuse("ring", "of the depth of the delay");
             kept = bound.state;
@@ -67,12 +76,12 @@ class BoundGradients {
         return std::make_unique<BoundNoted>(gradients_->note(inputs, given, kept, steps, stride, dt), gradients_);
     }
 
-    // `efforts` are gradients of efforts and computed efforts; `after` and `before` those of three rings and the
-    // states.
+    // `efforts` are gradients of efforts and computed efforts; `after` and `before` those of three rings, of the
+    // network and the states; `numbers` those by the network's.
     void back(const BoundNoted& noted, const std::vector<py::object>& efforts, const py::object& effort_index,
               const std::vector<py::object>& signals, const std::vector<py::object>& indices,
               const std::vector<py::object>& parameters, const std::vector<py::object>& after,
-              const std::vector<py::object>& before) const {
+              const std::vector<py::object>& before, const py::object& numbers) const {
         const Gradients& g = *gradients_;
         if (!noted.is_of(&g)) refuse("noted", "a step of these gradients");
         if (efforts.size() != 2 || signals.size() != kSignals || indices.size() != kSignals)
@@ -83,9 +92,9 @@ class BoundGradients {
         arrays.computed = scattered("gradient of computed efforts", efforts[1], effort_index, false);
         for (int s = 0; s < kSignals; ++s) arrays.signals[s] = scattered("gradient", signals[s], indices[s], true);
         arrays.parameters = flat("gradient of a parameter", parameters, g.parameters(), true);
-        const size_t rings = g.depth() ? kCommands : 0;
+        const size_t rings = g.depth() ? kCommands : 0, network = g.network_arrays();
         for (const auto* all : {&after, &before}) {
-            if (all->size() != rings + g.states()) refuse("gradients of the state", "one per array of it");
+            if (all->size() != rings + network + g.states()) refuse("gradients of the state", "one per array of it");
             const bool is_after = all == &after;
             for (size_t c = 0; c < rings; ++c) {
                 const py::object& one = (*all)[c];
@@ -98,11 +107,26 @@ class BoundGradients {
                 (is_after ? arrays.pitch_after : arrays.pitch_before)[c] =
                     g.depth() > 1 ? array.strides(0) / static_cast<py::ssize_t>(sizeof(float)) : 0;
             }
+            for (size_t k = 0; k < network; ++k) {
+                const py::object& one = (*all)[rings + k];
+                if (one.is_none()) continue;
+                const auto array = typed<float>("gradient of a network's state", one);
+                if (array.size() != g.network_size()) refuse("gradient of a network's state", "shaped as the state");
+                (is_after ? arrays.network_after : arrays.network_before)[k] =
+                    written<float>("gradient of a network's state", one, {array.shape(), array.shape() + array.ndim()});
+            }
             (is_after ? arrays.states_after : arrays.states_before) =
-                flat("gradient of a state", {all->begin() + static_cast<std::ptrdiff_t>(rings), all->end()}, g.states(),
-                     true);
+                flat("gradient of a state", {all->begin() + static_cast<std::ptrdiff_t>(rings + network), all->end()},
+                     g.states(), true);
         }
+        if (numbers.is_none()) return gradients_->back(*noted.noted, arrays);
+        if (kept_.empty()) refuse("gradient of numbers", "None without a network");
+        const auto& whose = kept_[0].cast<const BoundNetwork&>();
+        float* const given = written<float>("gradient of a network's numbers", numbers, {whose.count()});
+        Aligned<float> packed(whose.network().numbers.size());
+        arrays.numbers = packed.data();
         gradients_->back(*noted.noted, arrays);
+        whose.unpack(packed.data(), given);
     }
 
   private:
@@ -157,6 +181,8 @@ class BoundGradients {
         return all;
     }
 
+    // the network's numbers, which must outlive the steps that were noted
+    std::vector<py::object> kept_;
     std::shared_ptr<Gradients> gradients_;
     // indices of this call
     mutable std::vector<Seen> seen_;

@@ -31,7 +31,7 @@ class BoundNetwork {
     using Line = std::tuple<std::string, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>;
 
     BoundNetwork(int64_t inputs, int64_t columns, int64_t output, int64_t layers, int64_t hidden, int states,
-                 const std::vector<Line>& lines, const py::array_t<float, py::array::c_style>& numbers)
+                 const std::vector<Line>& lines, const Read<float>& numbers)
         : variant_(choose_variant()) {
         constexpr int64_t kMost = 1 << 20;
         const auto fits = [](int64_t start, int64_t width, int64_t size) {
@@ -47,8 +47,7 @@ class BoundNetwork {
         network_.layers = layers;
         network_.hidden = hidden;
         network_.states = states;
-        std::vector<float> packed;
-        std::vector<size_t> starts;
+        int64_t end = 0;
         for (const Line& line : lines) {
             const auto& [name, out, width, first, first_width, second, second_width, start, layer] = line;
             const Instruction i{code_of(name), out, width, first, first_width, second, second_width, layer, nullptr};
@@ -63,46 +62,71 @@ class BoundNetwork {
                 !fits(second, second_width, columns) || !as_wide ||
                 (recurrent && (!wants || width != hidden || !fits(layer, 1, layers) || second_width < 4 * hidden)))
                 refuse("instruction " + name, "one that fits into the columns of its network");
-            const auto take = [&](int64_t at, int64_t count) {
-                if (at < 0 || !fits(start, at + count, numbers.size()))
-                    refuse("instruction " + name, "one whose numbers are there");
-                return numbers.data() + start + at;
+            const auto add = [&](int64_t outputs, std::vector<Source> sources, std::vector<int64_t> biases) {
+                int64_t inputs = 0;
+                for (const Source& source : sources) inputs += source.width;
+                maps_.push_back({outputs, end, std::move(sources), std::move(biases)});
+                end += packed_size(outputs, inputs);
             };
-            starts.push_back(packed.size());
+            const auto take = [&](int64_t count) {
+                if (!fits(start, count, numbers.size())) refuse("instruction " + name, "one whose numbers are there");
+            };
+            starts_.push_back(end);
             if (i.code == Code::kLinear) {
-                pack(width, {{take(0, width * first_width), first_width}}, {take(width * first_width, width)}, packed);
+                take(width * (first_width + 1));
+                add(width, {{start, first_width}}, {start + width * first_width});
             } else if (i.code == Code::kLstm) {
-                const int64_t rows = 4 * hidden, ih = rows * first_width, hh = rows * hidden;
-                pack(rows, {{take(0, ih), first_width}, {take(ih, hh), hidden}}, {take(ih + hh, rows)}, packed);
+                const int64_t rows = 4 * hidden, hh = start + rows * first_width, bias = hh + rows * hidden;
+                take(rows * (first_width + hidden + 1));
+                add(rows, {{start, first_width}, {hh, hidden}}, {bias});
             } else if (i.code == Code::kGru) {
-                const int64_t rows = 3 * hidden, ih = rows * first_width, hh = rows * hidden;
-                const float *const w_ih = take(0, ih), *const w_hh = take(ih, hh), *const b_ih = take(ih + hh, rows),
-                                   *const b_hh = take(ih + hh + rows, rows);
-                const int64_t n = 2 * hidden;
-                pack(n, {{w_ih, first_width}, {w_hh, hidden}}, {b_ih, b_hh}, packed);
-                pack(hidden, {{w_ih + n * first_width, first_width}}, {b_ih + n}, packed);
-                pack(hidden, {{w_hh + n * hidden, hidden}}, {b_hh + n}, packed);
+                const int64_t rows = 3 * hidden, hh = start + rows * first_width, b_ih = hh + rows * hidden;
+                const int64_t b_hh = b_ih + rows, n = 2 * hidden;
+                take(rows * (first_width + hidden + 2));
+                add(n, {{start, first_width}, {hh, hidden}}, {b_ih, b_hh});
+                add(hidden, {{start + n * first_width, first_width}}, {b_ih + n});
+                add(hidden, {{hh + n * hidden, hidden}}, {b_hh + n});
             } else {
                 const int64_t count = i.code == Code::kConstant ? width
                                       : i.code == Code::kClamp  ? 2
                                       : i.code == Code::kElu || i.code == Code::kLeakyRelu || i.code == Code::kSoftplus
                                           ? 1
                                           : 0;
-                const float* const from = take(0, count);
-                packed.insert(packed.end(), from, from + count);
+                take(count);
+                plain_.push_back({end, start, count});
+                end += count;
             }
             // each begins a line of the cache
-            packed.resize((packed.size() + 15) / 16 * 16);
+            end = (end + 15) / 16 * 16;
             network_.instructions.push_back(i);
         }
-        network_.numbers = Aligned<float>(packed.size());
-        std::copy(packed.begin(), packed.end(), network_.numbers.data());
-        for (size_t k = 0; k < starts.size(); ++k)
-            network_.instructions[k].numbers = network_.numbers.data() + starts[k];
+        network_.numbers = Aligned<float>(end);
+        for (size_t k = 0; k < starts_.size(); ++k)
+            network_.instructions[k].numbers = network_.numbers.data() + starts_[k];
+        count_ = numbers.size();
+        set(numbers);
         columns_ = Aligned<float>(columns * kBatch);
     }
 
     const Network& network() const { return network_; }
+
+    // Other numbers from the next evaluation on.
+    void set(const py::array_t<float, py::array::c_style>& numbers) {
+        if (numbers.size() != count_) refuse("numbers of a network", "as many as it was made of");
+        const Turn turn(busy_);
+        const float* const from = numbers.data();
+        for (const Plain& one : plain_) std::copy_n(from + one.from, one.count, network_.numbers.data() + one.to);
+        each_weight([&](float& packed, int64_t number) { packed = from[number]; },
+                    [&](float& packed, int64_t number, bool first) { packed = (first ? 0.0f : packed) + from[number]; },
+                    network_.numbers.data());
+    }
+
+    // Gradients by the numbers as they were given, added from those by the packed ones; of maps only.
+    void unpack(float* packed, float* numbers) const {
+        each_weight([&](float& from, int64_t number) { numbers[number] += from; },
+                    [&](float& from, int64_t number, bool) { numbers[number] += from; }, packed);
+    }
+    int64_t count() const { return count_; }
     const char* variant() const { return variant_.name; }
 
     // Arrays of an evaluation, looked through.
@@ -155,23 +179,41 @@ class BoundNetwork {
         return static_cast<float*>(const_cast<void*>(array.data()));
     }
 
-    // Weights of sources side by side, as `linear` in network.cpp reads them; the first bias and what is added to it.
-    static void pack(int64_t outputs, const std::vector<std::pair<const float*, int64_t>>& weights,
-                     const std::vector<const float*>& biases, std::vector<float>& packed) {
-        for (int64_t panel = 0; panel < outputs; panel += kPanel)
-            for (const auto& [weight, inputs] : weights)
-                for (int64_t k = 0; k < inputs; ++k)
-                    for (int64_t o = panel; o < panel + kPanel; ++o)
-                        packed.push_back(o < outputs ? weight[o * inputs + k] : 0.0f);
-        for (int64_t o = 0; o < (outputs + kPanel - 1) / kPanel * kPanel; ++o) {
-            float bias = 0.0f;
-            for (const float* one : biases) bias += o < outputs ? one[o] : 0.0f;
-            packed.push_back(bias);
+    // Where weights of one source begin among the numbers, row after row, and how wide they are.
+    struct Source {
+        int64_t start, width;
+    };
+    // A linear map of sources, where it is packed, and where its biases begin, which are added up.
+    struct Map {
+        int64_t outputs, packed;
+        std::vector<Source> sources;
+        std::vector<int64_t> biases;
+    };
+    struct Plain {
+        int64_t to, from, count;
+    };
+
+    // Each number of a linear map where `linear` in network_block.h reads it, and where it is among the numbers given.
+    template <class Weight, class Bias>
+    void each_weight(const Weight& weight, const Bias& bias, float* packed) const {
+        for (const Map& map : maps_) {
+            float* to = packed + map.packed;
+            for (int64_t panel = 0; panel < map.outputs; panel += kPanel)
+                for (const Source& source : map.sources)
+                    for (int64_t k = 0; k < source.width; ++k, to += kPanel)
+                        for (int64_t o = panel; o < std::min(panel + kPanel, map.outputs); ++o)
+                            weight(to[o - panel], source.start + o * source.width + k);
+            for (const int64_t start : map.biases)
+                for (int64_t o = 0; o < map.outputs; ++o) bias(to[o], start + o, start == map.biases[0]);
         }
     }
 
     const Variant& variant_;
     Network network_;
+    std::vector<int64_t> starts_;
+    std::vector<Map> maps_;
+    std::vector<Plain> plain_;
+    int64_t count_ = 0;
     Aligned<float> columns_;
     std::mutex busy_;
 };

@@ -70,6 +70,39 @@ class BoundPlan {
         kept_["networks"] = kept;
     }
 
+    // Networks as a plan takes them.
+    static std::vector<NetworkMember> members(const Networks& given) {
+        std::vector<NetworkMember> all;
+        for (const auto& [bound, features, history, steps, scale, offset, slots] : given) {
+            const Network& network = bound.cast<const BoundNetwork&>().network();
+            NetworkMember member;
+            NetworkUse& use = member.use;
+            use.network = &network;
+            use.scale = scale, use.offset = offset, use.steps = steps;
+            const auto column_of = [](int column) {
+                if (column < 0 || column >= kColumns) refuse("column of a network", "one that is known");
+                return static_cast<Column>(column);
+            };
+            for (const int column : history) use.history.push_back(column_of(column));
+            const auto kept = static_cast<int64_t>(history.size());
+            if (kept > kNetworkStates || (kept && network.states) || steps < 1 || steps > (1 << 16))
+                refuse("histories of a network", "two at most, of 1 to 65536 steps, and none of a recurrent one");
+            for (const auto& [column, back, number, shift, factor] : features) {
+                if (back < 0 || back >= steps || (back && (number < 0 || number >= kept)))
+                    refuse("feature of a network", "one that is remembered");
+                use.features.push_back({column_of(column), back, number, shift, factor});
+            }
+            if (static_cast<int64_t>(features.size()) != network.inputs)
+                refuse("features of a network", "as many as its inputs");
+            member.slots = slots;
+            member.arrays = kept ? static_cast<int>(kept) : network.states;
+            member.pieces = kept ? steps : network.layers;
+            member.each = kept ? 1 : network.hidden;
+            all.push_back(std::move(member));
+        }
+        return all;
+    }
+
     // ---- parameters
 
     void share(size_t row, const py::object& values) {
@@ -210,6 +243,8 @@ class BoundPlan {
     // An array of a tape of this plan, (steps, robots, slots), or the seconds of each step.
     py::array read(const Tape& tape, int which) const {
         if (!tape.has(which)) refuse("array = " + std::to_string(which), "one that is noted");
+        // another plan may be writing
+        if (tape.plan && tape.plan != &plan) refuse("tape", "one of this plan");
         std::vector<float> floats;
         std::vector<uint8_t> bytes;
         std::vector<double> dts;
@@ -306,38 +341,6 @@ class BoundPlan {
     static std::vector<Member> members(const Members& given) {
         std::vector<Member> all;
         for (const auto& [law, rows, slots] : given) all.push_back({law, rows, slots});
-        return all;
-    }
-
-    static std::vector<NetworkMember> members(const Networks& given) {
-        std::vector<NetworkMember> all;
-        for (const auto& [bound, features, history, steps, scale, offset, slots] : given) {
-            const Network& network = bound.cast<const BoundNetwork&>().network();
-            NetworkMember member;
-            NetworkUse& use = member.use;
-            use.network = &network;
-            use.scale = scale, use.offset = offset, use.steps = steps;
-            const auto column_of = [](int column) {
-                if (column < 0 || column >= kColumns) refuse("column of a network", "one that is known");
-                return static_cast<Column>(column);
-            };
-            for (const int column : history) use.history.push_back(column_of(column));
-            const auto kept = static_cast<int64_t>(history.size());
-            if (kept > kNetworkStates || (kept && network.states) || steps < 1)
-                refuse("histories of a network", "two at most, and none of a recurrent one");
-            for (const auto& [column, back, number, shift, factor] : features) {
-                if (back < 0 || back >= steps || (back && (number < 0 || number >= kept)))
-                    refuse("feature of a network", "one that is remembered");
-                use.features.push_back({column_of(column), back, number, shift, factor});
-            }
-            if (static_cast<int64_t>(features.size()) != network.inputs)
-                refuse("features of a network", "as many as its inputs");
-            member.slots = slots;
-            member.arrays = kept ? static_cast<int>(kept) : network.states;
-            member.pieces = kept ? steps : network.layers;
-            member.each = kept ? 1 : network.hidden;
-            all.push_back(std::move(member));
-        }
         return all;
     }
 

@@ -99,7 +99,11 @@ class Calls {
         double seconds = 0;
         if (!dt.is_none()) {
             seconds = PyFloat_AsDouble(dt.ptr());
-            if (seconds == -1.0 && PyErr_Occurred()) throw py::error_already_set();
+            if (seconds == -1.0 && PyErr_Occurred()) {
+                if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+                PyErr_Clear();
+                return false;
+            }
         }
         if (dt.is_none() ? timed_ : !(std::isfinite(seconds) && seconds >= 0)) return false;
         if (!is_current()) return false;
@@ -151,8 +155,13 @@ class Calls {
                     const std::vector<py::object>& bound_after, const py::list& watched) {
         if (bound_now.size() != plans_.size() || bound_after.size() != plans_.size())
             refuse("states", "one per actuator");
-        const auto pair = std::make_shared<Pair>(Pair{
-            elements(now), elements(after), {}, {}, watched, py::make_tuple(now, after, bound_now, bound_after), 0});
+        const auto pair = std::make_shared<Pair>(Pair{elements(now),
+                                                      elements(after),
+                                                      {},
+                                                      {},
+                                                      watched,
+                                                      py::make_tuple(held(now), held(after), bound_now, bound_after),
+                                                      0});
         for (size_t k = 0; k < plans_.size(); ++k) {
             const auto& read = bound_now[k].cast<const BoundState&>();
             const auto& write = bound_after[k].cast<const BoundState&>();
@@ -251,6 +260,9 @@ class Calls {
         for (const py::handle one : states) all.push_back(one.ptr());
         return all;
     }
+
+    // What keeps them alive: a list may let go of its own.
+    static py::object held(const py::object& states) { return PyList_Check(states.ptr()) ? py::tuple(states) : states; }
 
     static bool is(const py::object& states, const std::vector<PyObject*>& known) {
         if (!PyTuple_Check(states.ptr()) && !PyList_Check(states.ptr()))

@@ -50,6 +50,7 @@ class Draws {
             if (given.size() != 8) refuse("item", "of eight parts");
             Item item;
             item.keep = given;
+            if (!py::isinstance<py::array>(given[0])) refuse("values", "a NumPy array");
             auto out = given[0].cast<py::array>();
             item.whole = out.dtype().equal(py::dtype::of<int32_t>());
             if (!item.whole && !out.dtype().equal(py::dtype::of<float>())) refuse("values", "float32 or int32");
@@ -72,14 +73,13 @@ class Draws {
     }
 
     // Draw for some robots, whose numbers elsewhere begin with `first`; `counts` say how often each was drawn for.
-    void draw(const py::array_t<int64_t, py::array::c_style>& rows,
-              const py::array_t<int64_t, py::array::c_style>& counts, int64_t first) const {
+    void draw(const Read<int64_t>& rows, const Read<int64_t>& counts, int64_t first) const {
         if (counts.size() != robots_) refuse("counts", "one per robot");
         std::vector<uint64_t> once, again;
         for (py::ssize_t k = 0; k < rows.size(); ++k) {
             const int64_t row = rows.data()[k];
             if (row < 0 || row >= robots_) refuse("robot = " + std::to_string(row), "one of the robots");
-            const uint64_t robot = mixed(static_cast<uint64_t>(first + row));
+            const uint64_t robot = mixed(static_cast<uint64_t>(first) + static_cast<uint64_t>(row));
             once.push_back(mixed(robot));
             again.push_back(mixed(robot ^ static_cast<uint64_t>(counts.data()[row])));
         }
@@ -90,6 +90,13 @@ class Draws {
     struct Item {
         void draw(const int64_t* rows, const std::vector<uint64_t>& bases) const {
             whole ? draw_as<int32_t>(rows, bases) : draw_as<float>(rows, bases);
+        }
+
+        // as NumPy converts on most processors, and defined on all
+        template <class Number>
+        static Number number_of(double x) {
+            if (std::is_same_v<Number, int32_t> && !(x > -2147483649.0 && x < 2147483648.0)) return INT32_MIN;
+            return static_cast<Number>(x);
         }
 
         template <class Number>
@@ -115,7 +122,7 @@ class Draws {
                 const double u = static_cast<double>(mixed(bases[k] ^ key) >> 11) * 0x1p-53;
                 float from;
                 std::memcpy(&from, nominal + rows[k] * nominal_pitch, sizeof from);
-                const auto value = static_cast<Number>(operate(number(u), from));
+                const Number value = number_of<Number>(operate(number(u), from));
                 std::memcpy(out + rows[k] * pitch, &value, sizeof value);
             }
         }

@@ -1,11 +1,13 @@
 // Gradients of the efforts of one actuator: what a step read is noted, and the chain rule goes back from the last limit
-// to the controller, the delay and the signals. The laws are those of the step, on duals; see dual.h.
+// to the controller, the delay and the signals. The laws are those of the step, on duals; see dual.h. A controller may
+// be a network, see network_gradients.cpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,7 +55,8 @@ struct Scattered {
 
 // What the backward pass needs of a step.
 struct Noted {
-    // signals with the commands that acted, NaN for those of a joint whose commands of the step were not finite; states
+    // signals with the commands that acted, NaN for those of a joint whose commands of the step were not finite;
+    // states, those of a network last
     Aligned<float> numbers;
     // parameters, shared by steps that had the same
     std::shared_ptr<const std::vector<float>> parameters;
@@ -77,6 +80,9 @@ struct GradientArrays {
     Scattered signals[kSignals];
     std::vector<Scattered> parameters;
     // of the state after the step, taken and set to zero, and of the one before it
+    float *network_after[kNetworkStates] = {}, *network_before[kNetworkStates] = {};
+    // of the network's packed numbers, added to, null for none
+    float* numbers = nullptr;
     std::vector<Scattered> states_after, states_before;
     float *rows_after[kCommands] = {}, *rows_before[kCommands] = {};
     int64_t pitch_after[kCommands] = {}, pitch_before[kCommands] = {};
@@ -89,13 +95,16 @@ class Gradients {
         std::vector<float> curve;
     };
 
-    // `limits` has a curve, maybe empty, for each law.
-    Gradients(int64_t elements, const std::string& controller, const std::vector<std::string>& limits,
-              std::vector<std::vector<float>> curves, int64_t depth)
-        : elements_(elements), pitch_((elements + 15) / 16 * 16), depth_(depth) {
+    // The controller is a law, or a network whose columns share no places. `limits` has a curve, maybe empty, for each.
+    Gradients(int64_t elements, const std::string& controller, std::optional<NetworkMember> network,
+              const std::vector<std::string>& limits, std::vector<std::vector<float>> curves, int64_t depth)
+        : elements_(elements), pitch_((elements + 15) / 16 * 16), depth_(depth), network_(std::move(network)) {
         if (elements < 1) refuse("elements", "at least 1");
         if (limits.size() != curves.size()) refuse("curves", "one per limit");
-        laws_.push_back(law(controller, true, {}));
+        if (network_)
+            laws_.emplace_back(), network_->use.rows = elements;
+        else
+            laws_.push_back(law(controller, true, {}));
         for (size_t k = 0; k < limits.size(); ++k) laws_.push_back(law(limits[k], false, std::move(curves[k])));
         for (const Law& one : laws_) parameters_ += one.parameters, states_ += one.states;
     }
@@ -104,6 +113,9 @@ class Gradients {
     int64_t depth() const { return depth_; }
     int parameters() const { return parameters_; }
     int states() const { return states_; }
+    // arrays that the network remembers, and numbers in each
+    int network_arrays() const { return network_ ? network_->arrays : 0; }
+    int64_t network_size() const { return network_ ? network_->pieces * network_->each * elements_ : 0; }
 
     // Before a step: note what it is about to read. The ring is that of `state`, if there is a delay.
     std::unique_ptr<Noted> note(const Scattered (&signals)[kSignals], const std::vector<Scattered>& parameters,
@@ -125,10 +137,13 @@ class Gradients {
     void back_ring(const Noted& noted, const GradientArrays& arrays, int c, int64_t k, float& by_command) const;
     float* signal(const Noted& noted, int s) const { return noted.numbers.data() + s * pitch_; }
     float* state(const Noted& noted, int s) const { return noted.numbers.data() + (kSignals + s) * pitch_; }
+    float* network_state(const Noted& noted, int s) const { return state(noted, states_) + s * network_size(); }
+    NetworkInBlock network_block(const Noted& noted, const GradientArrays& arrays) const;
     int64_t row_of(int64_t newest, int64_t lag) const { return (newest + 1 - lag + depth_) % depth_; }
 
     const int64_t elements_, pitch_, depth_;
     const Variant& variant_ = choose_variant();
+    std::optional<NetworkMember> network_;
     std::vector<Law> laws_;
     int parameters_ = 0, states_ = 0;
     std::mutex guard_;
@@ -158,9 +173,12 @@ inline std::unique_ptr<Noted> Gradients::note(const Scattered (&signals)[kSignal
         const std::lock_guard<std::mutex> lock(guard_);
         if (!pool_.empty()) noted->numbers = std::move(pool_.back()), pool_.pop_back();
     }
-    if (!noted->numbers.size()) noted->numbers = Aligned<float>((kSignals + states_) * pitch_);
+    if (!noted->numbers.size())
+        noted->numbers = Aligned<float>((kSignals + states_) * pitch_ + network_arrays() * network_size());
     for (int s = 0; s < kSignals; ++s) signals[s].read(0, elements_, signal(*noted, s));
-    for (int s = 0; s < states_; ++s) std::copy_n(state.laws[s], elements_, this->state(*noted, s));
+    const int arrays = network_arrays();
+    for (int s = 0; s < arrays; ++s) std::copy_n(state.laws[s], network_size(), network_state(*noted, s));
+    for (int s = 0; s < states_; ++s) std::copy_n(state.laws[arrays + s], elements_, this->state(*noted, s));
     // most steps have the parameters of the one before
     bool same = last_ != nullptr;
     for (size_t p = 0; p < parameters.size() && same; ++p) {
@@ -298,17 +316,44 @@ inline void Gradients::back_delay(const Noted& noted, const GradientArrays& arra
     }
 }
 
+// A network as the law of a block.
+inline NetworkInBlock& place(NetworkInBlock& network, const LawInBlock& law, int64_t first, int64_t count) {
+    network.first = first, network.count = count;
+    network.effort = law.effort, network.by_effort = law.by_effort;
+    for (int s = 0; s < kSignals; ++s) network.signals[s] = law.signals[s], network.by_signals[s] = law.by_signals[s];
+    return network;
+}
+
+// The arrays of all elements that a network goes back through.
+inline NetworkInBlock Gradients::network_block(const Noted& noted, const GradientArrays& arrays) const {
+    NetworkInBlock block;
+    block.use = &network_->use;
+    for (int s = 0; s < network_arrays(); ++s) {
+        block.state[s] = network_state(noted, s);
+        block.by_after[s] = arrays.network_after[s], block.by_before[s] = arrays.network_before[s];
+    }
+    return block;
+}
+
 inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
     const size_t stages = laws_.size();
     constexpr int64_t kSize = kGradientBlock;
+    // what a network computes is kept for the way back
+    const int64_t most = network_ ? kBatch : kSize, columns = network_ ? network_->use.network->columns * kBatch : 0;
+    NetworkInBlock network = network_ ? network_block(noted, arrays) : NetworkInBlock{};
+    const int64_t numbers = arrays.numbers ? static_cast<int64_t>(network_->use.network->numbers.size()) : 0;
+    Aligned<float> of_network(2 * columns + kBatch + numbers * kRepeated);
+    network.columns = of_network.data(), network.by_columns = network.columns + columns;
+    network.guard = network.by_columns + columns;
+    network.by_numbers = numbers ? network.guard + kBatch : nullptr;
     // efforts after each law; gradients of the effort, the signals, the parameters and the states
     Aligned<float> memory((stages + 1 + kSignals + parameters_ + states_) * kSize);
     float* const efforts = memory.data();
     float* const by_effort = efforts + stages * kSize;
     float* const by_numbers = by_effort + kSize;
     const auto number_at = [&](int k) { return by_numbers + k * kSize; };
-    for (int64_t first = 0; first < elements_; first += kSize) {
-        const int64_t count = std::min(kSize, elements_ - first), whole = (count + 15) / 16 * 16;
+    for (int64_t first = 0; first < elements_; first += most) {
+        const int64_t count = std::min(most, elements_ - first), whole = (count + 15) / 16 * 16;
         std::fill_n(by_numbers, (kSignals + parameters_ + states_) * kSize, 0.0f);
         std::vector<LawInBlock> in(stages);
         int parameter = 0, state = 0;
@@ -332,7 +377,10 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
                 arrays.states_after[state].read(first, count, one.by_states[k]);
                 arrays.states_after[state].clear(first, count);
             }
-            variant_.law_forward(n == 0, laws_[n].number, one, whole);
+            if (n || !network_)
+                variant_.law_forward(n == 0, laws_[n].number, one, whole);
+            else
+                variant_.network_forward(place(network, one, first, count));
         }
         // an effort that is not finite was set to zero
         const float* const last = efforts + (stages - 1) * kSize;
@@ -347,7 +395,10 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
         for (size_t n = stages; n-- > 0;) {
             if (!n)
                 for (int64_t k = 0; k < count; ++k) by_effort[k] += by_computed[k];
-            variant_.law_backward(n == 0, laws_[n].number, in[n], whole);
+            if (n || !network_)
+                variant_.law_backward(n == 0, laws_[n].number, in[n], whole);
+            else
+                variant_.network_backward(network);
         }
         if (!noted.from.empty()) {
             float* by_commands[kCommands];
@@ -359,6 +410,7 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
         for (int k = 0; k < states_; ++k)
             arrays.states_before[k].add(number_at(kSignals + parameters_ + k), first, count);
     }
+    for (int64_t k = 0; k < numbers * kRepeated; ++k) arrays.numbers[k / kRepeated] += network.by_numbers[k];
 }
 
 }  // namespace actuators

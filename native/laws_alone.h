@@ -94,7 +94,8 @@ inline Column float_array(const std::string& name, const py::handle& given, cons
         py::isinstance<py::array>(given) && py::reinterpret_borrow<py::array>(given).dtype().is(py::dtype::of<float>());
     if (good) {
         const auto array = py::reinterpret_borrow<py::array>(given);
-        good = array.ndim() == static_cast<py::ssize_t>(shape.size()) && (array.flags() & py::array::c_style);
+        good = array.ndim() == static_cast<py::ssize_t>(shape.size()) && (array.flags() & py::array::c_style) &&
+               reinterpret_cast<uintptr_t>(array.data()) % sizeof(float) == 0;
         for (size_t axis = 0; good && axis < shape.size(); ++axis)
             good = shape[axis] < 0 || array.shape(static_cast<py::ssize_t>(axis)) == shape[axis];
     }

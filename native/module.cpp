@@ -42,10 +42,27 @@ double time_stream(int count, int64_t size, int repetitions) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repetitions;
 }
 
+// `__new__` without `__init__` makes an object that has nothing in it: no call may take it for one that has.
+template <class... Made>
+void refuse_empty() {
+    for (py::detail::type_info* one : {py::detail::get_type_info(typeid(Made))...})
+        one->operator_new = [](size_t) -> void* {
+            throw py::type_error("an object of the core: must be made by its class.");
+        };
+}
+
 }  // namespace
 
 PYBIND11_MODULE(core, m) {
     m.doc() = "The actuator step in C++; see native/ in the repository.";
+    // an object of another kind is a TypeError, also inside of a list or tuple
+    py::register_local_exception_translator([](std::exception_ptr raised) {
+        try {
+            if (raised) std::rethrow_exception(raised);
+        } catch (const py::cast_error& error) {
+            PyErr_SetString(PyExc_TypeError, error.what());
+        }
+    });
     py::class_<BoundState>(m, "State")
         .def(py::init<const std::vector<py::object>&, const py::object&, const py::object&,
                       const std::vector<py::object>&>(),
@@ -70,8 +87,8 @@ PYBIND11_MODULE(core, m) {
         .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),
              py::arg("computed"))
         .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"))
-        .def("record", &BoundPlan::record, py::arg("tape"))
-        .def("stop_recording", &BoundPlan::stop_recording, py::arg("tape"))
+        .def("record", &BoundPlan::record, py::arg("tape").none(false))
+        .def("stop_recording", &BoundPlan::stop_recording, py::arg("tape").none(false))
         .def("read", &BoundPlan::read, py::arg("tape"), py::arg("which"))
         .def("step", &BoundPlan::step, py::arg("dt"))
         .def("command", &BoundPlan::command, py::arg("dt"))
@@ -87,13 +104,15 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("memory", &BoundPlan::memory);
     py::class_<BoundNoted>(m, "Noted");
     py::class_<BoundGradients>(m, "Gradients")
-        .def(py::init<int64_t, const std::string&, const std::vector<std::string>&, const std::vector<py::object>&,
-                      int64_t>(),
-             py::arg("elements"), py::arg("controller"), py::arg("limits"), py::arg("curves"), py::arg("depth"))
+        .def(py::init<int64_t, const std::string&, const BoundPlan::Networks&, const std::vector<std::string>&,
+                      const std::vector<py::object>&, int64_t>(),
+             py::arg("elements"), py::arg("controller"), py::arg("networks"), py::arg("limits"), py::arg("curves"),
+             py::arg("depth"))
         .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),
              py::arg("state"), py::arg("lag"), py::arg("dt"))
         .def("back", &BoundGradients::back, py::arg("noted"), py::arg("efforts"), py::arg("effort_index"),
-             py::arg("signals"), py::arg("indices"), py::arg("parameters"), py::arg("after"), py::arg("before"));
+             py::arg("signals"), py::arg("indices"), py::arg("parameters"), py::arg("after"), py::arg("before"),
+             py::arg("numbers") = py::none());
     py::class_<Calls>(m, "Calls", py::custom_type_setup(Calls::setup))
         .def(py::init<const std::vector<py::object>&, const std::vector<py::object>&, const std::vector<py::object>&,
                       const py::list&, bool, bool>(),
@@ -108,7 +127,7 @@ PYBIND11_MODULE(core, m) {
         .def("is_current", &Calls::is_current);
     py::class_<BoundNetwork>(m, "Network")
         .def(py::init<int64_t, int64_t, int64_t, int64_t, int64_t, int, const std::vector<BoundNetwork::Line>&,
-                      const py::array_t<float, py::array::c_style>&>(),
+                      const Read<float>&>(),
              py::arg("inputs"), py::arg("columns"), py::arg("output"), py::arg("layers"), py::arg("hidden"),
              py::arg("states"), py::arg("instructions"), py::arg("numbers"))
         .def(
@@ -118,6 +137,7 @@ PYBIND11_MODULE(core, m) {
                 return std::make_unique<BoundEvaluation>(self, x, y, now, after);
             },
             py::arg("x"), py::arg("y"), py::arg("now"), py::arg("after"))
+        .def("set", &BoundNetwork::set, py::arg("numbers"))
         .def_property_readonly("variant", &BoundNetwork::variant);
     py::class_<BoundEvaluation>(m, "Evaluation").def("run", &BoundEvaluation::run);
     m.def("unchanged", &unchanged, py::arg("watched"));
@@ -127,6 +147,8 @@ PYBIND11_MODULE(core, m) {
     py::class_<Draws>(m, "Draws")
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
+    refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
+                 Transfer, Draws>();
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

@@ -70,6 +70,10 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     p_.faults = &found_;
 }
 
+Plan::~Plan() {
+    for (const auto& tape : tapes_) tape->plan = nullptr;
+}
+
 Plan::MemberUse Plan::member(const Member& given, bool controller) const {
     const std::vector<LawFacts> known = variant_.laws(controller);
     for (size_t law = 0; law < known.size(); ++law) {
@@ -198,13 +202,17 @@ void Plan::observe(float* computed, uint8_t* limited_by) {
 
 void Plan::record(const std::shared_ptr<Tape>& tape) {
     if (!tape->fits(p_.robots, p_.slots)) refuse("tape", "made for this plan");
+    if (tape->plan) refuse("tape", "one on which nothing is noted yet");
     delayed_place_.assign(p_.slots, -1);
     for (size_t k = 0; k < delayed_slots_.size(); ++k) delayed_place_[delayed_slots_[k]] = static_cast<int32_t>(k);
     tapes_.push_back(tape);
+    tape->plan = this;
     changed_ = true;
 }
 
 void Plan::stop_recording(const std::shared_ptr<Tape>& tape) {
+    if (tape->plan != this) return;
+    tape->plan = nullptr;
     tapes_.erase(std::remove(tapes_.begin(), tapes_.end(), tape), tapes_.end());
 }
 
@@ -292,7 +300,7 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
     places.clear();
     for (int64_t robot = 0; robot < p_.robots_per_block; ++robot)
         for (const int32_t slot : slots) {
-            const auto place = std::find(slot_of_.begin(), slot_of_.end(), slot) - slot_of_.begin();
+            const int64_t place = p_.layout == Layout::kGaps ? columns_[slot] - columns_[0] : slot;
             places.push_back(static_cast<int32_t>(robot * p_.period + place));
         }
 }
@@ -640,6 +648,7 @@ void Plan::set_faults(const std::vector<Fault>& faults, int64_t steps) {
     for (const Fault& fault : faults)
         if (fault.robot < 0 || fault.robot >= p_.robots || fault.slot < 0 || fault.slot >= p_.slots)
             refuse("faults", "of these robots");
+    if (steps < 0 || steps > (int64_t{1} << 62)) refuse("steps = " + std::to_string(steps), ">= 0 and <= 2^62");
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     for (const Fault& fault : faults) latch(fault);

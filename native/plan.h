@@ -62,6 +62,9 @@ class Plan {
     Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
          const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
          int64_t depth, std::vector<NetworkMember> networks = {});
+    ~Plan();
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
 
     // ---- parameters: values of each slot, or (robots, slots) that are read at every step
     void share(size_t row, const float* values);

@@ -20,6 +20,9 @@ void evaluate(const Network& network, const NetworkRows& rows, float* columns);
 // in gradients.cpp
 void law_forward(bool controller, int law, const LawInBlock& block, int64_t size);
 void law_backward(bool controller, int law, const LawInBlock& block, int64_t size);
+// in network_gradients.cpp
+void network_forward(const NetworkInBlock& block);
+void network_backward(const NetworkInBlock& block);
 
 // What a thread works in: arrays of one block.
 struct Scratch {
@@ -374,5 +377,7 @@ const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::stream,
                                ACTUATORS_VARIANT::evaluate,
                                ACTUATORS_VARIANT::law_forward,
-                               ACTUATORS_VARIANT::law_backward};
+                               ACTUATORS_VARIANT::law_backward,
+                               ACTUATORS_VARIANT::network_forward,
+                               ACTUATORS_VARIANT::network_backward};
 }

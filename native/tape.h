@@ -28,6 +28,8 @@ class Tape {
         : robots_(std::move(robots)), slots_(std::move(slots)), capacity_(capacity) {
         size_ = static_cast<int64_t>(robots_.size() * slots_.size());
         if (!size_ || capacity < 0) refuse("tape", "of at least one robot and slot, its capacity >= 0");
+        if (all_robots < 1 || all_slots < 1 || all_robots > kLargest / all_slots)
+            refuse("tape", "of a plan, of at most 2^31 robots x slots");
         row_of_.assign(all_robots, -1);
         place_of_.assign(all_slots, -1);
         for (size_t k = 0; k < robots_.size(); ++k) {
@@ -47,8 +49,13 @@ class Tape {
         }
         slots_in_row_ = in_row(slots_);
         room_ = capacity ? capacity : kRoom;
+        if (room_ > kMostNumbers / (width_ + bytes_width_ + 1))
+            refuse("capacity = " + std::to_string(capacity), "of fewer than 2^40 numbers");
         make_room();
     }
+
+    // The plan that notes on it, one at a time, or none.
+    const Plan* plan = nullptr;
 
     // The columns of the plan's slots are these from now on.
     void place(const std::vector<int32_t>& columns) {
@@ -120,7 +127,7 @@ class Tape {
     }
 
   private:
-    static constexpr int64_t kRoom = 256;
+    static constexpr int64_t kRoom = 256, kLargest = int64_t{1} << 31, kMostNumbers = int64_t{1} << 40;
 
     static bool in_row(const std::vector<int32_t>& numbers) {
         for (size_t k = 1; k < numbers.size(); ++k)

@@ -12,6 +12,7 @@
 namespace actuators {
 
 struct LawInBlock;
+struct NetworkInBlock;
 
 // What is known of a law without calling it.
 struct LawFacts {
@@ -43,6 +44,9 @@ struct Variant {
     // the effort of a controller or a limit by its number for `size` elements, and back through it; see gradients.h
     void (*law_forward)(bool controller, int law, const LawInBlock& block, int64_t size);
     void (*law_backward)(bool controller, int law, const LawInBlock& block, int64_t size);
+    // the same of a network
+    void (*network_forward)(const NetworkInBlock& block);
+    void (*network_backward)(const NetworkInBlock& block);
 };
 
 extern const Variant kBaseline;

@@ -101,7 +101,6 @@ TESTED_IN = {
     "hosts.mujoco.picture": "test_simulation.py",
     "hosts.mujoco.own_data": "hosts/mujoco/test_own_model.py",
     "hosts.opened": "hosts/test_current.py",
-    "viewing.native": "hosts/mujoco/test_window.py",
     "hosts.physx.scene": "hosts/physx/test_host.py",
     "hosts.port": "hosts/test_current.py",
     "loops.foreign": "loops/test_arrays.py",

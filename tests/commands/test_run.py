@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators import ArticulationActuators, Recording, Simulation
+from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Recording, Simulation
 from isaacsim.core.experimental.actuators.commands.main import main
 from isaacsim.core.experimental.actuators.errors import SimulationDivergedError
 from isaacsim.core.experimental.actuators.pipeline.step.fault import Fault
 from places import REPOSITORY
+from small_stages import pendulum
 from stages import stage_of
 
 ROBOTS = REPOSITORY / "data" / "robots"
@@ -128,6 +130,17 @@ def test_robot_that_buzzes_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert said["notes"] == []
 
 
+def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For nothing moves it."""
+    made = pendulum()
+    made.state("/World/Robot/hinge", position=30.0)
+    file = tmp_path / "pendulum.usda"
+    made.stage.Export(str(file))
+    said = ran(capsys, str(file), "--dt", "0.01", "--seconds", "60")
+    assert said["joints"][0]["largest_error"] > 0.5
+    assert said["notes"] == ["Nothing moves hinge: neither an actuator nor a drive is there."]
+
+
 def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """What there is to tell is told."""
     step = Simulation.step
@@ -216,6 +229,8 @@ class _View:
     """Counts what is shown."""
 
     shown = closed = 0
+    paused = False
+    is_running = True
 
     def sync(self) -> None:
         self.shown += 1
@@ -233,3 +248,40 @@ def test_live_view_is_shown_each_step(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.delattr(Simulation, "view", raising=False)
     assert main(["run", PENDULUM, "--view"]) == 1
     assert "has no live view" in capsys.readouterr().err
+
+
+def test_view_lasts_until_it_is_closed_or_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Unless its length was given; what was seen is told then, and what was paused goes on."""
+
+    class Interrupted(_View):
+        def sync(self) -> None:
+            super().sync()
+            if self.shown == 5:
+                self.paused = True
+                signal.raise_signal(signal.SIGINT)
+
+    class Closed(_View):
+        def sync(self) -> None:
+            super().sync()
+            self.is_running = self.shown < 9
+
+    handler = signal.getsignal(signal.SIGINT)
+    for view, steps in ((Interrupted(), 5), (Closed(), 9)):
+        monkeypatch.setattr(Simulation, "view", lambda _, view=view: view)
+        ran(capsys, PENDULUM, "--view")
+        assert (view.shown, view.closed, view.paused) == (steps, 1, False)
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_view_of_a_held_robot_moves_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A target that somebody sets there is not overwritten, and counts as the target."""
+
+    class Moved(_View):
+        def sync(self) -> None:
+            super().sync()
+            Articulation("/World/Pendulum").set_dof_position_targets(0.25)
+
+    monkeypatch.setattr(Simulation, "view", lambda _: Moved())
+    assert ran(capsys, PENDULUM, "--view", "--steps", "4")["joints"][0]["target"] == pytest.approx(0.25)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.commands.main import main
+from physics_engines import ENGINES, installed
 from places import REPOSITORY
 
 ROBOTS = REPOSITORY / "data" / "robots"
@@ -33,6 +34,15 @@ def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixtur
     assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
     shown = capsys.readouterr()
     assert "vibrating" in shown.out and shown.err == ""
+
+
+def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    """PhysX divides its step, of which stiffness weighs less."""
+    margins = []
+    for engine in ENGINES:
+        main(["stability", str(ROBOTS / "arm_2dof.usda"), "--engine", installed(engine), "--json"])
+        margins.append(json.loads(capsys.readouterr().out)["robots"][0]["margin"])
+    assert margins[0] < margins[1]
 
 
 @pytest.mark.parametrize("file", sorted(ROBOTS.glob("*.usda")), ids=lambda file: file.stem)

@@ -21,9 +21,9 @@ mapfile -t headers < <("$python" -c "
 import pybind11, sysconfig
 print('-I' + pybind11.get_include(), '-I' + sysconfig.get_path('include'), sep='\n')")
 objects=()
-for source in step network module plan; do
+for source in step network gradients network_gradients module plan; do
     extra=()
-    case $source in step | network) extra=(-DACTUATORS_VARIANT=baseline -DACTUATORS_SYMBOL=kBaseline '-DACTUATORS_NAME="baseline"') ;; esac
+    case $source in step | network | *gradients) extra=(-DACTUATORS_VARIANT=baseline -DACTUATORS_SYMBOL=kBaseline '-DACTUATORS_NAME="baseline"') ;; esac
     "$cross" "${flags[@]}" "${headers[@]}" "${extra[@]}" -fPIC -c "native/$source.cpp" -o "$place/$source.o"
     objects+=("$place/$source.o")
 done

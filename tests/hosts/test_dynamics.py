@@ -92,6 +92,17 @@ def test_they_need_running_physics(engine: str, call: str) -> None:
         getattr(robot, call)()
 
 
+def test_positions_move_with_the_velocity_that_is_told(engine: str) -> None:
+    """From rest, a row per robot."""
+    sim, robot = playing(weightless(pendulum()), engine)
+    robot.set_dof_efforts(50.0)
+    sim.step()
+    (weight,) = robot.get_velocity_weights().numpy()
+    travel = weight * sim.dt * robot.get_dof_velocities().numpy()
+    np.testing.assert_allclose(robot.get_dof_positions().numpy(), travel, rtol=1e-3)
+    assert robot.get_velocity_weights(indices=[]).shape == (0,)
+
+
 @pytest.mark.parametrize("armature", [0.0, 0.7])
 def test_mass_matrix_of_a_pendulum_is_its_inertia(engine: str, armature: float) -> None:
     """With armature."""

@@ -330,7 +330,8 @@ def test_warp_steps_where_the_core_was_not_built(monkeypatch: pytest.MonkeyPatch
 def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
     """By the columns of the joints, of each robot; what is not finite is a fault. Without an array there is none."""
     pairs = [(ActuatorConfig(Loaded(), [ClampingMaxEffort(full(2.5))]), "knee"), (ActuatorConfig(Loaded()), "hip")]
-    arrays = np.zeros((3, ROBOTS, len(NAMES)), np.float32)
+    # the same arrays at every step
+    arrays = list(np.zeros((3, ROBOTS, len(NAMES)), np.float32))
     held = np.arange(ROBOTS * 6, dtype=np.float32).reshape(ROBOTS, 6)
     # rows that lie apart
     load = held[:, : len(NAMES)]
@@ -354,5 +355,8 @@ def test_column_of_the_caller_is_read_where_it_lies(kind: Any) -> None:
         for name, given, told in wrong:
             with pytest.raises(ValueError, match=told):
                 loop.set_custom_input(name, given)
+        # another array in its place
+        loop.set_custom_input("load", kind(np.full_like(load, 2.0)))
+        assert loop.step(*arrays, DT)[:, 0].tolist() == [-2.0] * ROBOTS
         loop.set_custom_input("load", None)
         assert loop.step(*arrays, DT)[:, 0].tolist() == [-9.0] * ROBOTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,13 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
     native,
 )
+from isaacsim.core.experimental.actuators.networks.network import GRUCell, Linear, LSTMCell, Network, Unary
+from neural_twin import write_network
 
 pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
 NAMES, ROBOTS, DT, STEPS = ["hip", "free", "knee", "ankle"], 3, 0.02, 6
@@ -189,3 +193,222 @@ def test_without_torch_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     ActuatedArrays(NAMES, MOTORS, ROBOTS)
     with pytest.raises(ModuleNotFoundError, match="torch"):
         leg()
+
+
+# ---- networks
+
+
+def modules(torch: Any) -> dict[str, Any]:
+    """Networks of Torch in float64, seeded: layers with a history, and recurrent ones."""
+    torch.manual_seed(6)
+
+    class Recurrent(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self, kind: Any) -> None:
+            super().__init__()
+            self.cells, self.head = kind(2, 8, 2, dtype=torch.float64), torch.nn.Linear(8, 1, dtype=torch.float64)
+
+        def forward(self, x: Any, state: Any) -> Any:
+            y, state = self.cells(x[None], state)
+            return self.head(y[0]), state
+
+    layers = [torch.nn.Linear(4, 16, dtype=torch.float64), torch.nn.ELU(), torch.nn.Linear(16, 1, dtype=torch.float64)]
+    made = {"mlp": torch.nn.Sequential(*layers), "lstm": Recurrent(torch.nn.LSTM), "gru": Recurrent(torch.nn.GRU)}
+    for module in made.values():
+        # numbers that float32 has
+        for one in module.parameters():
+            one.data = one.data.float().double()
+    return made
+
+
+def as_network(kind: str, module: Any) -> Network:
+    """The same as data."""
+    numbers = {name: one.detach().numpy().astype(np.float32) for name, one in module.named_parameters()}
+    if kind == "mlp":
+        first, last = ((numbers[f"{k}.weight"], numbers[f"{k}.bias"]) for k in (0, 2))
+        return Network(4, (Linear(0, *first), Unary("elu", 1, (1.0,)), Linear(2, *last)))
+    operations: list[Any] = []
+    for layer in range(2):
+        names = [f"cells.{name}_l{layer}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        w_ih, w_hh, b_ih, b_hh = (numbers[name] for name in names)
+        cell = LSTMCell(layer, layer, w_ih, w_hh, b_ih + b_hh) if kind == "lstm" else None
+        operations.append(cell or GRUCell(layer, layer, w_ih, w_hh, b_ih, b_hh))
+    return Network(2, (*operations, Linear(2, numbers["head.weight"], numbers["head.bias"])))
+
+
+SAID: dict[str, dict[str, Any]] = {
+    "mlp": {"input_idx": [0, 2], "effort_scale": 20.0},
+    "lstm": {"pos_scale": 2.0, "effort_scale": 40.0},
+    "gru": {"model_type": "gru"},
+}
+
+
+def with_networks(torch: Any, folder: Path) -> ActuatedArrays:
+    """A network for each joint; hip and ankle are two actuators with one file, and ankle is late."""
+    files = {}
+    for kind, module in modules(torch).items():
+        path = write_network(folder / f"{kind}.safetensors", as_network(kind, module), SAID[kind])
+        files[kind] = NeuralControlConfig(str(path))
+    motors = {
+        "hip": [files["mlp"], MaxEffortClampingConfig(4.0)],
+        "free": [files["gru"]],
+        "knee": [files["lstm"], MaxEffortClampingConfig(14.25)],
+        "ankle": [files["mlp"], DelayConfig(delay_steps=1)],
+    }
+    return ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
+
+
+def by_modules(torch: Any, made: dict[str, Any], signals: list[list[Any]]) -> list[Any]:
+    """The same by modules of Torch, float64."""
+    found = []
+    states: dict[str, Any] = {"lstm": None, "gru": None}
+    past: list[Any] = []
+    for k, (q, qd, target, _, _) in enumerate(signals):
+        late = signals[max(k - 1, 0)][2]
+        error = torch.stack([target[:, 0], target[:, 1], target[:, 2], late[:, 3]], dim=1) - q
+        past.insert(0, (error, qd))
+        old = past[2] if len(past) > 2 else (torch.zeros_like(q), torch.zeros_like(q))
+        columns = []
+        for n in (0, 3):
+            x = torch.stack([error[:, n], old[0][:, n], qd[:, n], old[1][:, n]], dim=1)
+            columns.append(20 * made["mlp"](x)[:, 0])
+        hip, ankle = columns
+        free, states["gru"] = made["gru"](torch.stack([error[:, 1], qd[:, 1]], dim=1), states["gru"])
+        knee, states["lstm"] = made["lstm"](torch.stack([2 * error[:, 2], qd[:, 2]], dim=1), states["lstm"])
+        columns = [hip.clamp(-4, 4), free[:, 0], (40 * knee[:, 0]).clamp(-14.25, 14.25), ankle]
+        found.append(torch.stack(columns, dim=1))
+    return found
+
+
+def by_weights(made: dict[str, Any]) -> dict[str, Any]:
+    """Gradients of the modules by the names that weights have here."""
+    found = {}
+    for joint, kind in (("hip", "mlp"), ("free", "gru"), ("knee", "lstm")):
+        by = {name: one.grad for name, one in made[kind].named_parameters()}
+        if kind == "mlp":
+            names = {"0.weight": "1.weight", "0.bias": "1.bias", "2.weight": "3.weight", "2.bias": "3.bias"}
+        else:
+            names = {"head.weight": "3.weight", "head.bias": "3.bias"}
+            for layer in range(2):
+                # of an LSTM both biases are one
+                biases = {"bias_ih": "bias"} if kind == "lstm" else {"bias_ih": "bias_ih", "bias_hh": "bias_hh"}
+                for theirs, ours in {"weight_ih": "weight_ih", "weight_hh": "weight_hh", **biases}.items():
+                    names[f"cells.{theirs}_l{layer}"] = f"{layer + 1}.{ours}"
+        found |= {f"{joint}.{ours}": by[theirs] for theirs, ours in names.items()}
+    return found
+
+
+def test_gradients_of_networks_are_those_of_torch(torch: Any, tmp_path: Path) -> None:
+    """Through history, hidden and cell state, delay and limits; twice, with a reset in between."""
+    exact, _, weights = leaves(torch, torch.float64)
+    made = modules(torch)
+    expected = by_modules(torch, made, exact)
+    torch.stack(expected).mul(weights).sum().backward()
+    limited = torch.stack(expected)[:, :, [0, 2]].abs() == torch.tensor([4.0, 14.25], dtype=torch.float64)
+    assert all(0 < one.sum() < one.numel() for one in limited.unbind(dim=2))
+    actuated = with_networks(torch, tmp_path)
+    for _ in range(2):
+        signals, _, weights = leaves(torch, torch.float32)
+        trained = actuated.weights("hip") | actuated.weights("free") | actuated.weights("knee")
+        efforts = rolled_out(actuated, signals, trained)
+        torch.stack(efforts).mul(weights).sum().backward()
+        for one, right in zip(efforts, expected, strict=True):
+            torch.testing.assert_close(one.double(), right, atol=1e-4, rtol=1e-5)
+        for mine, right in zip(signals, exact, strict=True):
+            for a, b in zip(mine[:3], right[:3], strict=True):
+                torch.testing.assert_close(a.grad.double(), b.grad, atol=1e-3, rtol=1e-4)
+        assert signals[0][2].grad.all(dim=0).any() and signals[0][0].grad[:, 3].any()
+        for name, gradient in by_weights(made).items():
+            assert gradient.any(), name
+            torch.testing.assert_close(trained[name].grad.double(), gradient, atol=2e-3, rtol=1e-4)
+        actuated.reset()
+
+
+def test_reset_of_some_robots_ends_those_of_networks(torch: Any, tmp_path: Path) -> None:
+    """What the others remember still has gradients."""
+    zero = torch.zeros(ROBOTS, len(NAMES))
+    for ended in (None, [1]):
+        actuated = with_networks(torch, tmp_path)
+        q = torch.full((ROBOTS, len(NAMES)), 0.01, requires_grad=True)
+        for _ in range(2):
+            actuated.step(q, zero, zero, DT)
+        if ended:
+            actuated.reset(indices=ended)
+        actuated.step(q.detach().clone().requires_grad_(), zero, zero, DT).sum().backward()
+        # those of free and ankle, whose efforts no limit cuts off
+        assert (q.grad[:, [1, 3]] != 0).all(dim=1).tolist() == [True, ended is None, True]
+        assert bool(q.grad[1].any()) == (ended is None)
+
+
+def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
+    """In the loop that it drives; the file that is written computes the same, and the old one stays."""
+    network = as_network("mlp", modules(torch)["mlp"])
+    file = write_network(tmp_path / "knee.safetensors", network, SAID["mlp"])
+    motors: dict[str, Any] = {"hip|knee": [NeuralControlConfig(str(file))]}
+    actuated = ActuatedArrays(["hip", "knee"], motors, 16, requires_grad=True)
+    weights = actuated.weights("knee")
+    assert (
+        set(weights) == set(actuated.weights("hip")) == {f"hip.{k}.{one}" for k in (1, 3) for one in ("weight", "bias")}
+    )
+    optimiser = torch.optim.Adam(weights.values(), lr=0.02)
+    torch.manual_seed(0)
+    q, qd, target = torch.randn(3, 16, 2)
+    losses = []
+    for _ in range(150):
+        actuated.reset()
+        efforts = [actuated.step(q, qd, target, DT, parameters=weights) for _ in range(2)]
+        loss = sum((one - 8 * torch.tanh(target - q)).square().mean() for one in efforts)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.02 * losses[0]
+    # the last change has not acted yet
+    actuated.reset()
+    with torch.no_grad():
+        expected = actuated.step(q, qd, target, DT, parameters=weights).clone()
+    for name, one in actuated.weights("hip").items():
+        assert torch.equal(one, weights[name])
+    actuated.save_network("knee", tmp_path / "trained.safetensors")
+    for path, same in ((tmp_path / "trained.safetensors", True), (file, False)):
+        again = ActuatedArrays(["hip", "knee"], {"hip|knee": [NeuralControlConfig(str(path))]}, 16)
+        assert torch.equal(again.step(q, qd, target, DT), expected) == same
+
+
+def test_gradients_by_weights_are_those_of_the_step(torch: Any, tmp_path: Path) -> None:
+    """Although others have been given since, and a joint with a fault adds nothing."""
+    found = []
+    for other, bad in ((False, False), (True, False), (False, True)):
+        actuated = with_networks(torch, tmp_path)
+        weights = actuated.weights("free")
+        zero, q = torch.zeros(ROBOTS, len(NAMES)), torch.full((ROBOTS, len(NAMES)), 0.01)
+        if bad:
+            q[1] = torch.nan
+        chosen = actuated.step(q, zero, zero, DT, parameters=weights)[[0, 2]].sum()
+        if other:
+            doubled = {name: 2 * one.detach() for name, one in weights.items()}
+            actuated.step(q, zero, zero, DT, parameters=doubled)
+        chosen.backward()
+        found.append({name: one.grad for name, one in weights.items()})
+    assert found[0]["free.1.weight_ih"].any()
+    for one in found[1:]:
+        for name, gradient in found[0].items():
+            torch.testing.assert_close(one[name], gradient, atol=0, rtol=1e-6)
+
+
+def test_weights_that_do_not_fit_are_refused(torch: Any, tmp_path: Path) -> None:
+    """By name, and nothing is changed."""
+    actuated, zero = with_networks(torch, tmp_path), torch.zeros(ROBOTS, len(NAMES))
+    before = actuated.weights("knee")
+    good = 2 * before["knee.1.bias"].detach()
+    for wrong, why in ((torch.ones(3), r"has shape \(3,\): must be \(32,\)"), (good * torch.nan, "must be finite")):
+        with pytest.raises(ValueError, match=f"parameter 'knee.2.bias'.*{why}"):
+            actuated.step(zero, zero, zero, DT, parameters={"knee.1.bias": good, "knee.2.bias": wrong})
+    assert torch.equal(actuated.weights("knee")["knee.1.bias"], before["knee.1.bias"])
+    with pytest.raises(ValueError, match=r"dof_name = 'toe': must be one of \['hip'"):
+        actuated.weights("toe")
+    with pytest.raises(ValueError, match="dof_name = 'hip': must be a joint that a network drives"):
+        leg().weights("hip")
+    with pytest.raises(ValueError, match="weights: must be asked of actuators made with requires_grad"):
+        ActuatedArrays(NAMES, MOTORS, ROBOTS).weights("hip")
+    with pytest.raises(ValueError, match=r"net.pt: must end with .onnx or .safetensors"):
+        actuated.save_network("knee", tmp_path / "net.pt")

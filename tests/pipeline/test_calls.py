@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import weakref
@@ -677,6 +678,46 @@ def test_core_steps_what_it_knows_and_nothing_else() -> None:
     one.control.joint_f = full(0)
     assert not one.step(now=state)
     assert one.actuator.compiled().steps == 1
+
+
+@pytest.mark.usefixtures("native_only")
+def test_what_the_core_has_met_it_steps_alone(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays and states that it was given once are not looked for in Python any more; nor does Python step."""
+    actuator = made()
+    one, state = frame(rng), actuator.state()
+    monkeypatch.setattr(actuator.compiled(), "step", lambda *_given: pytest.fail("step"))
+    actuator.step(*one, state, state, DT)
+    for name in ("_bind", "_use"):
+        monkeypatch.setattr(Calls, name, lambda *_given, name=name: pytest.fail(name))
+    actuator.step(*one, state, state, DT)
+    assert actuator.compiled().steps == 2
+
+
+@pytest.mark.parametrize(
+    "dt", [-1.0, np.nan, np.inf, -(10**400), 10**400], ids=["negative", "nan", "inf", "small", "large"]
+)
+def test_seconds_that_are_no_step_are_refused(rng: np.random.Generator, dt: float) -> None:
+    """On every path, whole numbers larger than any float too."""
+    actuator = made()
+    state = actuator.state()
+    with pytest.raises(ValueError, match="finite number of seconds >= 0"):
+        actuator.step(*frame(rng), state, state, dt)
+
+
+@pytest.mark.usefixtures("native_only")
+def test_a_group_on_a_tape_remembers_the_same() -> None:
+    """From the states now to those after, as without a tape."""
+    found = []
+    for taped in (False, True):
+        rng, group = np.random.default_rng(3), ActuatorGroup([made(requires_grad=taped), made(requires_grad=taped)])
+        now, after = group.state(), group.state()
+        for _ in range(4):
+            with wp.Tape() if taped else contextlib.nullcontext():
+                group.step(*frame(rng), now, after, DT)
+            now, after = after, now
+        found.append([array.copy() for state in now for array in memory_of(state)])
+    assert all(np.array_equal(plain, on_tape) for plain, on_tape in zip(*found, strict=True))
+    assert found[0][-1].any()
 
 
 @pytest.mark.usefixtures("native_only")

@@ -437,14 +437,14 @@ def test_gradients_are_newtons(kind: str) -> None:
     assert found[0]["kp"].any() and (kind != "delay" or found[0]["ring"].any())
 
 
-@pytest.mark.parametrize("kind", ["own", "network"])
+@pytest.mark.parametrize("kind", ["own", "column"])
 def test_what_has_no_gradients_is_refused(kind: str, tmp_path: Path) -> None:
-    """A component that computes arrays, and a network, by name of the argument."""
+    """A component that computes arrays, and a network with a column of the caller's, by name of the argument."""
     law: Any = Loaded()
-    if kind == "network":
-        metadata = {"model_type": "mlp", "input_idx": [0]}
-        file = write_network(tmp_path / "knee.safetensors", random_network("mlp", 2), metadata)
-        law = actuators.ControllerNeuralMLP(file)
+    if kind == "column":
+        metadata = {"input_columns": ["velocity", "load"], "custom_inputs": ["load"]}
+        file = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
+        law = actuators.ControllerNeuralGRU(file)
     with pytest.raises(NotImplementedError, match=rf"knee: requires_grad = True: .*{kind}.*Leave it out"):
         Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True, label="knee")
 

@@ -21,7 +21,7 @@ from places import REPOSITORY
 CASES = [(20.0, 2.0, 0.0, 0.26, 1 / 240), (50.0, 5.0, 40.0, 0.3, 0.01), (0.0, 5.0, 0.0, 0.3, 0.01)]
 
 
-def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: float) -> complex:
+def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: float, weight: float) -> complex:
     """Position over target once all else has died away, from the loop stepped with a sine."""
     kp, kd, ki, inertia, dt = case
     steps = round(seconds / dt)
@@ -33,8 +33,9 @@ def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: floa
         positions[n] = q
         error = (target[n - delay] if n >= delay else 0.0) - q
         total += dt * error
-        v += dt * (kp * error - kd * v + ki * total) / inertia
-        q += dt * v
+        gained = dt * (kp * error - kd * v + ki * total) / inertia
+        q += dt * (v + weight * gained)
+        v += gained
     half = steps // 2
     basis = np.exp(2j * np.pi * frequency * times[half:])
     fit, *_ = np.linalg.lstsq(np.stack([basis.real, basis.imag], axis=1), positions[half:], rcond=None)
@@ -44,11 +45,12 @@ def stepped(case: tuple[float, ...], frequency: float, delay: int, seconds: floa
 
 @pytest.mark.parametrize("case", CASES[:2])
 @pytest.mark.parametrize("frequency", [0.5, 2.0, 17.0])
-def test_closed_loop_is_what_a_sine_does(case: tuple[float, ...], frequency: float) -> None:
+@pytest.mark.parametrize("weight", [1.0, 33 / 64])
+def test_closed_loop_is_what_a_sine_does(case: tuple[float, ...], frequency: float, weight: float) -> None:
     """Magnitude and phase, delay included, also near half the rate of physics."""
-    found = frequency_response("joint", *case, 3)
+    found = frequency_response("joint", *case, 3, weight)
     at = np.argmin(np.abs(found.frequencies - frequency))
-    expected = stepped(case, found.frequencies[at], 3, 40.0)
+    expected = stepped(case, found.frequencies[at], 3, 40.0, weight)
     assert abs(found.closed_loop[at] - expected) < 2e-3 * abs(expected)
 
 

@@ -7,9 +7,9 @@ import pytest
 from isaacsim.core.experimental.actuators.stability.loop import Loop
 
 
-def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0) -> Loop:
+def loop(inverse: np.ndarray, kp: object, kd: object, ki: object = 0.0, weight: float = 1.0) -> Loop:
     gains = [np.broadcast_to(np.asarray(gain, float), len(inverse)) for gain in (kp, kd, ki)]
-    return Loop(inverse, np.array(gains))
+    return Loop(inverse, np.array(gains), weight)
 
 
 def coupled(rng: np.random.Generator, joints: int) -> np.ndarray:
@@ -28,6 +28,14 @@ def test_one_joint_is_stable_up_to_the_known_damping(dt: float, kp: float, limit
     assert not loop(inverse, kp, limit * 1.001).is_stable(dt)
 
 
+@pytest.mark.parametrize("gain", [1e308, np.inf])
+def test_gains_that_no_number_holds_are_unstable(gain: float) -> None:
+    """Say that it grows, where the eigenvalues cannot be computed."""
+    unstable = loop(np.array([[1e6]]), gain, 0.0)
+    assert unstable.radius(1.0) == np.inf
+    assert not unstable.is_stable(1.0)
+
+
 def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.random.Generator) -> None:
     """For PD laws the largest eigenvalue of `M⁻¹·(Kd·dt + Kp·dt²/2)` decides."""
     for joints in (2, 7, 20):
@@ -38,8 +46,27 @@ def test_joints_together_are_stable_where_their_demand_is_below_two(rng: np.rand
         assert loop(inverse, kp, kd).margin(dt) == pytest.approx(2 / largest, rel=2e-4)
 
 
+@pytest.mark.parametrize("weight", [1.0, 0.75, 33 / 64, 0.5])
+def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
+    """`kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I`, and `kd >= (1 − w)·kp·dt`, which no inertia helps."""
+    inertia, dt, kp = 0.25, 1 / 200, 2000.0
+    most = (2 * inertia - (2 * weight - 1) * kp * dt**2 / 2) / dt
+    least = (1 - weight) * kp * dt
+    for kd, stable in ((most * 0.999, True), (most * 1.001, False), (least * 1.001 + 1e-3, True)):
+        assert loop(np.array([[1 / inertia]]), kp, kd, weight=weight).is_stable(dt) is stable
+    if weight < 1:
+        short = loop(np.array([[1 / inertia]]), kp, least * 0.999, weight=weight)
+        assert short.margin(dt) == 0.0 and short.lacking(dt) == np.inf
+        assert short.largest_step(dt) == pytest.approx(0.999 * dt, rel=2e-4)
+    beyond = loop(np.array([[1 / inertia]]), kp, most * 1.1, weight=weight)
+    assert loop(1 / (inertia + beyond.lacking(dt)[:, None]), kp, most * 1.1, weight=weight).margin(dt) == pytest.approx(
+        1, rel=1e-3
+    )
+
+
+@pytest.mark.parametrize("weight", [1.0, 33 / 64])
 @pytest.mark.parametrize("ki", [0.0, 300.0, 1e5])
-def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator, ki: float) -> None:
+def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator, ki: float, weight: float) -> None:
     """A long run of the laws themselves grows, or decays, as the eigenvalues say."""
     inverse, dt = coupled(rng, 3), 1 / 100
     kp, kd, kis = np.array([400.0, 50.0, 0.0]), np.array([4.0, 1.0, 2.0]), np.array([ki, 0.0, ki])
@@ -47,13 +74,14 @@ def test_radius_is_the_growth_of_steps_taken_one_by_one(rng: np.random.Generator
     log = 0.0
     for step in range(8000):
         z = z - dt * q
+        before = v
         v = v + dt * inverse @ (-kp * q - kd * v + kis * z)
-        q = q + dt * v
+        q = q + dt * ((1 - weight) * before + weight * v)
         # an integral that is read by nobody only adds up
         size = np.linalg.norm([q, v, z * (kis > 0)])
         q, v, z = q / size, v / size, z / size
         log += np.log(size) if step >= 4000 else 0.0
-    assert loop(inverse, kp, kd, kis).radius(dt) == pytest.approx(np.exp(log / 4000), abs=2e-3)
+    assert loop(inverse, kp, kd, kis, weight).radius(dt) == pytest.approx(np.exp(log / 4000), abs=2e-3)
 
 
 def test_joints_without_gains_are_free() -> None:

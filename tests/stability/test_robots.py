@@ -23,11 +23,13 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import HostError
 from leg import Leg
 from own_components import OwnController
+from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
-from pxr import Usd, UsdPhysics
+from pxr import Sdf, Usd, UsdPhysics
 
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
-STIFF, DELAYS = [0.01, 0.3, 0.8], [0, 3]
+# shares of stiffness; from a half on, PhysX swings up at any gains
+STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]
 # [rad/s]: far above the steps of float32, and too slow to change a pose
 PUSH = 0.03
 # of the documentation, and that of its table for each rate
@@ -50,11 +52,22 @@ class Bench:
         rest: Position of each joint, far from its limits.
         dt: Physics step.
         delay: Of targets, in steps.
+        engine: The simulator.
+        stage: Instead of that of the robot's file.
     """
 
-    def __init__(self, name: str, path: str, rest: list[float], dt: float, delay: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        path: str,
+        rest: list[float],
+        dt: float,
+        delay: int,
+        engine: str = "mujoco",
+        stage: Usd.Stage | None = None,
+    ) -> None:
         self.rest = np.array(rest, np.float32)
-        self.sim = Simulation(weightless(name), dt)
+        self.sim = Simulation(weightless(name) if stage is None else stage, dt, engine=installed(engine))
         motor = {".*": [PDControlConfig(0.0, 0.0), DelayConfig(delay)]}
         self.actuators = ArticulationActuators.from_configs(path, motor)
         self.sim.play()
@@ -84,14 +97,13 @@ class Bench:
         # what has died down is noise
         return max(speeds[-10:]) > max(*speeds[20:30], PUSH / 10)
 
-    def limit(self, kp: np.ndarray, kd: np.ndarray) -> float:
-        """Factor of both gains at which motion begins to grow, found by trying, to a percent."""
-        low, high = 0.4, 2.5
-        while high / low > 1.01:
-            middle = float(np.sqrt(low * high))
-            self.set_gains(middle * kp, middle * kd)
-            low, high = (low, middle) if self.grows() else (middle, high)
-        return low
+    def grows_from(self, factor: float, kp: np.ndarray, kd: np.ndarray, within: float) -> bool:
+        """Whether motion begins to grow where both gains are `factor` times what they are, give or take a share."""
+        found = []
+        for tried in (factor * (1 - within), factor * (1 + within)):
+            self.set_gains(tried * kp, tried * kd)
+            found.append(self.grows())
+        return found == [False, True]
 
 
 def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.ndarray]:
@@ -100,34 +112,64 @@ def gains(inertia: np.ndarray, dt: float, stiff: float) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize(("dt", "delay"), list(product(STEPS, DELAYS)))
-def test_pendulum_vibrates_from_the_limit_on(dt: float, delay: int) -> None:
-    """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations."""
-    bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay)
-    for stiff in STIFF:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pendulum_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+    """Within 5 %, at any step, share of stiffness and delay of targets: 30 combinations on each simulator."""
+    bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, delay, engine)
+    for stiff in STIFF[engine]:
         # not what the law says: the inertia from masses and lengths
         kp, kd = gains(np.array([0.3]), dt, stiff)
         bench.set_gains(kp, kd)
         told = bench.actuators.stability()
         assert told.robots[0].margin == told.joints[0].margin
-        assert bench.limit(kp, kd) == pytest.approx(told.robots[0].margin, rel=0.05)
+        assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 4, 32, 255])
+def test_iterations_of_physx_count(iterations: int) -> None:
+    """Each has its own limit, within 5 %."""
+    stage = weightless("pendulum")
+    set_iterations(stage, "/World/Pendulum", iterations)
+    bench = Bench("pendulum", "/World/Pendulum", [0.0], 1 / 240, 0, "physx", stage)
+    for stiff in (0.1, 0.4):
+        kp, kd = gains(np.array([0.3]), 1 / 240, stiff)
+        bench.set_gains(kp, kd)
+        told = bench.actuators.stability().robots[0]
+        assert told.velocity_weight == pytest.approx((iterations + 1) / (2 * iterations))
+        assert bench.grows_from(told.margin, kp, kd, within=0.05)
+
+
+@pytest.mark.parametrize("dt", [1 / 60, 1 / 240, 1 / 1000])
+def test_stiffness_demands_damping_on_physx(dt: float) -> None:
+    """Below it motion grows at any gains of that proportion, above it dies down; within 5 %."""
+    bench = Bench("pendulum", "/World/Pendulum", [0.0], dt, 0, "physx")
+    kp, _ = gains(np.array([0.3]), dt, 0.2)
+    demanded = (1 - 33 / 64) * kp * dt
+    for factor in (0.3, 1.0):
+        bench.set_gains(factor * kp, factor * demanded * 0.95)
+        assert bench.actuators.stability().robots[0].margin == 0.0 and bench.grows()
+        bench.set_gains(factor * kp, factor * demanded * 1.05)
+        assert bench.actuators.stability().stable and not bench.grows()
 
 
 @pytest.mark.parametrize(("dt", "delay"), [(1 / 60, 0), (1 / 240, 2), (1 / 1000, 0)])
-def test_arm_vibrates_from_the_limit_on(dt: float, delay: int) -> None:
-    """Within 10 %, whichever of its joints is the one in danger: 12 combinations."""
-    bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay)
-    for stiff, shares in product((0.1, 0.7), ([1.0, 0.4], [0.4, 1.0])):
+@pytest.mark.parametrize("engine", ENGINES)
+def test_arm_vibrates_from_the_limit_on(engine: str, dt: float, delay: int) -> None:
+    """Within 10 %, whichever of its joints is the one in danger: 12 combinations on each simulator."""
+    bench = Bench("arm_2dof", "/World/Arm", [0.3, 0.2], dt, delay, engine)
+    for stiff, shares in product((0.1, {"mujoco": 0.7, "physx": 0.4}[engine]), ([1.0, 0.4], [0.4, 1.0])):
         kp, kd = gains(np.array([0.5, 1.0]) * shares, dt, stiff)
         bench.set_gains(kp, kd)
         bench.robot.set_dof_positions(bench.rest)
         told = bench.actuators.stability()
-        assert bench.limit(kp, kd) == pytest.approx(told.robots[0].margin, rel=0.1)
+        assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.1)
 
 
-def test_coupled_arm_vibrates_from_the_limit_on() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_coupled_arm_vibrates_from_the_limit_on(engine: str) -> None:
     """The whole robot decides: each joint of the Panda alone would stand more than all of them together."""
     pose = [0.0, -0.6, 0.0, -2.2, 0.5, 1.6, 0.8]
-    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0)
+    bench = Bench("franka_panda", "/World/Panda", pose, 1 / 240, 0, engine)
     bench.robot.set_dof_armatures(0.0)
     # what grows is seen by its velocity
     bench.robot.set_dof_max_velocities(np.inf)
@@ -138,7 +180,7 @@ def test_coupled_arm_vibrates_from_the_limit_on() -> None:
     told = bench.actuators.stability()
     assert min(joint.margin for joint in told.joints) > 1.2 * told.robots[0].margin
     # `reset` puts the armatures of the stage back no more than it does gains
-    assert bench.limit(kp, kd) == pytest.approx(told.robots[0].margin, rel=0.05)
+    assert bench.grows_from(told.robots[0].margin, kp, kd, within=0.05)
 
 
 @pytest.fixture
@@ -213,6 +255,29 @@ def test_warning_comes_with_play_and_once() -> None:
     with pytest.warns(UserWarning, match="the first of 3 and the only one looked at"):
         many = pendulums(1 / 60, 60.0, 3)
         many[0].play()
+
+
+@pytest.mark.parametrize(("viscous", "warns"), [(0.0, True), (2.0, False)])
+def test_too_little_damping_is_told_where_the_simulator_divides_its_step(viscous: float, warns: bool) -> None:
+    """It, and not an armature, would help; friction does."""
+    stage = weightless("pendulum")
+    stage.GetPrimAtPath("/World/Pendulum/joints/hinge").CreateAttribute("newton:damping", Sdf.ValueTypeNames.Float).Set(
+        np.radians(viscous)
+    )
+    sim = Simulation(stage, 1 / 240, engine=installed("physx"))
+    motor = {"hinge": [PDControlConfig(400.0, 0.5), MaxEffortClampingConfig(10.0)]}
+    actuators = ArticulationActuators.from_configs("/World/Pendulum", motor)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        sim.play()
+    robot: Any = actuators.articulation
+    assert robot.get_dof_friction_properties()[2].numpy() == pytest.approx(viscous)
+    texts = [str(one.message) for one in told if "will vibrate" in str(one.message)]
+    assert bool(texts) is warns
+    if warns:
+        # (1 - 33 / 64) * kp * dt, and the step of which 0.5 is enough
+        assert "needs kd >= 0.807" in texts[0] and "Raise the damping, or step with dt <= 0.00258 s" in texts[0]
+    assert actuators.stability().joints[0].smallest_armature == np.inf
 
 
 def test_quiet_robots_are_not_spoken_of() -> None:

@@ -41,7 +41,8 @@ def test_json_holds_everything() -> None:
     """Infinity is text, for JSON has no such number."""
     read: dict[str, Any] = json.loads(stability_of(MATRIX, 0.01, 0.0, 0.0, robot="/R").to_json())
     assert read["stable"] is True and read["dt"] == 0.01
-    assert read["robots"] == [{"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf"}]
+    whole = {"robot": "/R", "margin": "inf", "spectral_radius": 0.0, "largest_step": "inf", "velocity_weight": 1.0}
+    assert read["robots"] == [whole]
     assert read["joints"][1]["inertia"] == pytest.approx(0.03) and read["joints"][1]["margin"] == "inf"
 
 
@@ -51,6 +52,7 @@ def test_json_holds_everything() -> None:
         ({"dt": 0.0}, "dt = 0.0: must be a finite number of seconds > 0"),
         ({"mass_matrix": [[1.0, 2.0], [2.0, 1.0]]}, "symmetric and positive definite"),
         ({"mass_matrix": [[1.0, 0.5], [0.0, 1.0]]}, "symmetric and positive definite"),
+        ({"velocity_weight": 0.4}, r"velocity_weight = 0.4: must be in 0.5 … 1"),
         ({"mass_matrix": [[1.0, 0.0]]}, r"shape \(1, 2\): must be \(J, J\)"),
         ({"kp": -1.0}, "kp = -1.0: must be a finite number >= 0"),
         ({"kd": [1.0, 2.0, 3.0]}, "or 2 of them"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
-from pxr import Gf, Usd, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdPhysics
 from small_stages import SmallStage
 
 ENGINES = ["mujoco", "physx"]
@@ -25,6 +25,13 @@ def weightless(made: SmallStage) -> Usd.Stage:
     """Its stage without gravity."""
     UsdPhysics.Scene(made.stage.GetPrimAtPath("/World/physicsScene")).CreateGravityMagnitudeAttr(0.0)
     return made.stage
+
+
+def set_iterations(stage: Usd.Stage, root: str, iterations: int) -> None:
+    """Have PhysX solve a robot in so many position iterations."""
+    prim = stage.GetPrimAtPath(root)
+    prim.AddAppliedSchema("PhysxArticulationAPI")
+    prim.CreateAttribute("physxArticulation:solverPositionIterationCount", Sdf.ValueTypeNames.Int).Set(iterations)
 
 
 def playing(stage: Usd.Stage, engine: str, dt: float = 1 / 1000, num_envs: int = 1) -> tuple[Simulation, Any]:

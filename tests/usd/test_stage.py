@@ -134,7 +134,7 @@ def test_unreadable_file_is_named(tmp_path, name, content):
 
 def test_folder_is_no_file(tmp_path):
     """Refuse a folder like any other unreadable file."""
-    with pytest.raises(ValueError, match="USD cannot read this file"):
+    with pytest.raises(ValueError, match="must be a file, not a folder or a device"):
         open_stage(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""The web page in a browser without a window: a slider is dragged, and the robot moves."""
+"""The web page in a browser without a window: what is done on it happens in the simulation, and is to be seen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 from urllib.request import urlopen
@@ -15,7 +15,9 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators.viewing.view import View
 from places import ROBOTS
+from small_stages import two_robots
 
 pytestmark = pytest.mark.skipif(find_spec("viser") is None, reason="viser is not installed")
 
@@ -43,7 +45,7 @@ def sim() -> Iterator[Simulation]:
 def test_page_is_served_until_it_is_closed(sim: Simulation, capsys: pytest.CaptureFixture[str]) -> None:
     """Its address is told where no browser is opened; a view of nothing that is driven works."""
     with sim.view(native=False, port=8123, open_browser=False) as view:
-        assert capsys.readouterr().out == f"live view: {view.url}\n"
+        assert capsys.readouterr().out.endswith(f"live view: {view.url}\n")
         assert view.url is not None and view.url in repr(view)
         with urlopen(view.url, timeout=10) as page:
             assert page.status == 200
@@ -61,54 +63,70 @@ def test_two_pages_have_two_ports(sim: Simulation) -> None:
 
 
 class Browser(threading.Thread):
-    """Looks at a page and drags a slider, while the simulation runs in another thread.
+    """Does something on a page, while the simulation runs in another thread.
 
     Args:
         url: Of the page.
-        slider: Number of the slider.
-        distance: How far it is dragged [pixels].
+        act: What is done, once the page is there.
     """
 
-    def __init__(self, url: str, slider: int, distance: float) -> None:
+    def __init__(self, url: str, act: Callable[[Any], None]) -> None:
         super().__init__()
-        self.url, self.slider, self.distance = url, slider, distance
-        self.pictures: list[np.ndarray] = []
-        self.value = float("nan")
+        self.url, self.act = url, act
         self.error: BaseException | None = None
 
     def run(self) -> None:
-        """Do it."""
+        """Do it, and close the tab while the simulation runs."""
+        from playwright.sync_api import sync_playwright
+
         try:
-            self._look()
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+                page = browser.new_page(viewport={"width": 1280, "height": 800})
+                page.goto(self.url)
+                page.wait_for_selector("text=running", timeout=90_000)
+                self.act(page)
+                browser.close()
         except BaseException as error:
             self.error = error
 
-    def _look(self) -> None:
-        from playwright.sync_api import sync_playwright
 
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-            page = browser.new_page(viewport={"width": 1280, "height": 800})
-            page.goto(self.url)
-            page.wait_for_selector("text=running", timeout=90_000)
-            page.wait_for_timeout(4000)
-            self.pictures.append(_picture(page))
-            thumb = page.locator(".mantine-Slider-thumb").nth(self.slider)
-            box = thumb.bounding_box()
-            assert box is not None
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-            page.mouse.move(x, y)
-            page.mouse.down()
-            page.mouse.move(x + self.distance, y, steps=5)
-            page.mouse.up()
-            page.wait_for_timeout(3000)
-            self.value = float(thumb.get_attribute("aria-valuenow") or "nan")
-            self.pictures.append(_picture(page))
-            # the tab is closed while the simulation runs
-            browser.close()
+def run_with(view: View, act: Callable[[Any], None]) -> None:
+    """Run a simulation until everything is done on its page."""
+    assert view.url is not None
+    browser = Browser(view.url, act)
+    browser.start()
+    begin = time.monotonic()
+    while browser.is_alive() and time.monotonic() - begin < 200:
+        view.run(0.05)
+    browser.join(1)
+    if browser.error is not None:
+        raise browser.error
+    assert not browser.is_alive()
 
 
-def _picture(page: Any) -> np.ndarray:
+def wait_for(holds: Callable[[], Any], page: Any) -> None:
+    """Wait until something holds; the test fails where it never does."""
+    begin = time.monotonic()
+    while not holds():
+        assert time.monotonic() - begin < 30, "it never happens"
+        page.wait_for_timeout(50)
+
+
+def drag(page: Any, slider: int, distance: float) -> float:
+    """Drag the slider of a joint by so many pixels; returns where it is then."""
+    thumb = page.locator(".mantine-Slider-thumb").nth(slider)
+    box = thumb.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + distance, y, steps=5)
+    page.mouse.up()
+    return float(thumb.get_attribute("aria-valuenow") or "nan")
+
+
+def scene(page: Any) -> np.ndarray:
     """The page as it is, left of the panel."""
     from PIL import Image
 
@@ -121,29 +139,119 @@ def test_robot_moves_where_a_slider_is_dragged(sim: Simulation) -> None:
     """On the page and in the simulation, which goes on when the tab is closed."""
     arm = Articulation("/World/Arm")
     actuators = ArticulationActuators("/World/Arm")
-    before = float(arm.get_dof_positions().numpy()[0, 0])
+
+    def act(page: Any) -> None:
+        first = settled_scene(page)
+        value = drag(page, 0, -25.0)
+        assert value < -0.3
+        wait_for(lambda: target() == pytest.approx(value, abs=1e-4), page)
+        wait_for(lambda: abs(arm.get_dof_positions().numpy()[0, 0] - value) < 0.3 * abs(value), page)
+        changed = np.abs(first - settled_scene(page)).max(axis=2) > 40
+        # a robot's part of the picture, and far from all of it
+        assert 0.005 < changed.mean() < 0.5
+
+    def target() -> float:
+        return float(arm.get_dof_position_targets().numpy()[0, 0])
+
     with sim.view(native=False, open_browser=False) as view:
-        assert view.url is not None
-        browser = Browser(view.url, slider=0, distance=-25.0)
-        browser.start()
-        begin = time.monotonic()
-        while browser.is_alive() and time.monotonic() - begin < 200:
-            view.run(0.05)
-        browser.join(1)
-        if browser.error is not None:
-            raise browser.error
+        run_with(view, act)
         steps = sim.step_count
         view.run(0.1)
         assert view.is_running and sim.step_count > steps
     actuators.close()
-    after = float(arm.get_dof_positions().numpy()[0, 0])
-    target = float(arm.get_dof_position_targets().numpy()[0, 0])
-    assert browser.value < -0.3 and target == pytest.approx(browser.value, abs=1e-4)
-    assert abs(after - target) < 0.3 * abs(before - target)
-    first, second = browser.pictures
-    changed = np.abs(first - second).max(axis=2) > 40
-    # a robot's part of the picture, and far from all of it
-    assert 0.005 < changed.mean() < 0.5
+
+
+def settled_scene(page: Any) -> np.ndarray:
+    """The scene once robots are drawn and stand."""
+    before = scene(page)
+    for _ in range(30):
+        page.wait_for_timeout(500)
+        now = scene(page)
+        if np.abs(now - before).max() < 40 and now.min() < 120:
+            return now
+        before = now
+    raise AssertionError("the scene never settles")
+
+
+@needs_browser
+def test_buttons_and_selectors_do_what_they_say() -> None:
+    """Paused, time stands; a step is one; reset is home; sliders act on the robot and environment chosen, alone."""
+    with Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=12) as sim:
+        sim.play()
+        robots = [Articulation(f"/World/{name}") for name in ("Left", "Right")]
+        actuators = [ArticulationActuators(robot.paths) for robot in robots]
+
+        def targets() -> np.ndarray:
+            """Of the shoulders: a row per robot, a column per environment."""
+            return np.array([robot.get_dof_position_targets().numpy()[:, 0] for robot in robots])
+
+        def act(page: Any) -> None:
+            expected = np.zeros((2, 12))
+            told = lambda text: page.wait_for_selector(f"text={text}", timeout=30_000)  # noqa: E731
+
+            def drag_and_see(robot: int, env: int, distance: float) -> None:
+                expected[robot, env] = drag(page, 0, distance)
+                assert abs(expected[robot, env]) > 0.2
+                wait_for(lambda: np.allclose(targets(), expected, atol=1e-4), page)
+
+            drag_and_see(0, 0, 20.0)
+            wait_for(lambda: robots[0].get_dof_positions().numpy()[0, 0] > 0.1, page)
+
+            # pause
+            page.get_by_role("button", name="pause").click()
+            told("paused")
+            time_then, steps = sim.time, sim.step_count
+            told(f"{time_then:.2f} s")
+            page.wait_for_timeout(300)
+            assert (sim.time, sim.step_count) == (time_then, steps)
+
+            # a step
+            page.get_by_role("button", name="step").click()
+            wait_for(lambda: sim.step_count == steps + 1, page)
+            page.wait_for_timeout(300)
+            assert sim.step_count == steps + 1
+
+            # home, and still paused
+            page.get_by_role("button", name="reset").click()
+            wait_for(lambda: not robots[0].get_dof_positions().numpy()[0].any(), page)
+            expected[:] = targets()
+            told("paused")
+
+            # the other robot, while nothing moves
+            page.locator(".mantine-Select-input[value$=Left]").click()
+            page.get_by_role("option").filter(has_text="Right").click()
+            wait_for(lambda: view._live.robot == 1, page)
+            page.wait_for_timeout(300)
+            drag_and_see(1, 0, -20.0)
+
+            # an environment of two digits, typed one after the other, with the same robot
+            number = page.locator(".mantine-NumberInput-input").first
+            number.click()
+            page.keyboard.press("End")
+            page.keyboard.press("Backspace")
+            page.keyboard.type("1")
+            wait_for(lambda: view._live.env == 1, page)
+            page.wait_for_timeout(300)
+            page.keyboard.type("1")
+            wait_for(lambda: (view._live.env, view._live.robot) == (11, 1), page)
+            page.wait_for_timeout(300)
+            drag_and_see(1, 11, 25.0)
+            # one that is not there
+            number.click()
+            page.keyboard.press("End")
+            page.keyboard.type("5")
+            page.wait_for_timeout(300)
+            assert view._live.env == 11
+
+            # on
+            page.get_by_role("button", name="pause").click()
+            told("running")
+            wait_for(lambda: robots[1].get_dof_positions().numpy()[11, 0] > 0.1, page)
+
+        with sim.view(native=False, open_browser=False) as view:
+            run_with(view, act)
+        for one in actuators:
+            one.close()
 
 
 def test_missing_viser_is_told(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:

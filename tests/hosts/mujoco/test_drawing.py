@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Simulation
-from isaacsim.core.experimental.actuators.hosts.mujoco.drawing import Drawing
+from isaacsim.core.experimental.actuators.hosts.mujoco.drawing import GHOST_SCALE, Drawing
 from places import ROBOTS
 
 SHAPES = {
@@ -45,6 +45,29 @@ def test_shapes_have_their_volume(tmp_path: Path, kind: str) -> None:
     (piece,) = drawing_of(tmp_path, f'<geom type="{kind}" {size} rgba="0.2 0.4 0.6 1"/>').pieces
     assert volume(piece.vertices, piece.faces) == pytest.approx(expected, rel=0.025)
     assert piece.color == (0.2, 0.4, 0.6, 1.0) and piece.robot
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_ghost_is_inside_the_robot(tmp_path: Path, kind: str) -> None:
+    """About the middle of each geometry, by more than the corners of what is round; no surface is where another is."""
+    size, _ = SHAPES[kind]
+    (piece,) = drawing_of(tmp_path, f'<geom type="{kind}" {size} pos="0.3 0 0"/>').pieces
+    middle = np.float32([0.3, 0, 0])
+    np.testing.assert_allclose(piece.ghost - middle, GHOST_SCALE * (piece.vertices - middle), atol=1e-6)
+    assert np.cos(np.pi / 32) > GHOST_SCALE
+
+
+def test_what_is_near_its_target_is_not_away() -> None:
+    """In the size of the robot; what nothing moves never is."""
+    with Simulation(ROBOTS / "arm_2dof.usda") as sim:
+        sim.play()
+        drawing = Drawing(sim._host)
+        drawing.poses(0)
+        for shoulder, moved in ((0.0, False), (0.02, False), (0.5, True)):
+            drawing.target_poses(0, np.array([shoulder, np.nan]))
+            away = drawing.away()
+            assert away.any() == moved and away[drawing.model.body("/World/Arm/boom").id] == moved
+            assert not away[drawing.model.body("/World/Arm/base").id]
 
 
 def test_sharp_edges_stay_sharp(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ from isaacsim.core.experimental.actuators.hosts.current import current_host
 from mujoco.batch import Batch
 from places import ROBOTS
 
+needs_mujoco_4 = pytest.mark.skipif(not hasattr(Batch, "expanded"), reason="batches are driven from MuJoCo 4 on")
+
 ARM = ROBOTS / "arm_2dof.xml"
 GOAL = [0.5, 0.2]
 # two arms of different names, a box that floats and a ball joint; the joint between ball and hinge has no name
@@ -136,7 +138,7 @@ def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike(
 # environments
 
 
-@pytest.mark.parametrize("kind", ["list", "batch"])
+@pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_environments_do_not_know_each_other(kind: str) -> None:
     """Each of several data, or simulations of a batch, moves as one alone does to the same target."""
     goals = np.linspace(0.0, 0.6, 4)
@@ -157,7 +159,7 @@ def test_environments_do_not_know_each_other(kind: str) -> None:
     np.testing.assert_array_equal(together, alone)
 
 
-@pytest.mark.parametrize("kind", ["list", "batch"])
+@pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_some_environments_are_picked_and_reset(kind: str) -> None:
     """By path, by index; the others are not touched, and the wrapper hears of the reset."""
     model = arm()
@@ -278,6 +280,7 @@ def test_models_actuators_are_silent_meanwhile(end: str) -> None:
     actuators.close()
 
 
+@needs_mujoco_4
 def test_batch_is_given_back_as_it_was() -> None:
     """Its simulations have models of their own: one may be driven alone."""
     model = arm()
@@ -333,7 +336,7 @@ def test_armature_and_friction_are_set_and_given_back() -> None:
     assert changed(model, before) == []
 
 
-@pytest.mark.parametrize("kind", ["list", "batch"])
+@pytest.mark.parametrize("kind", ["list", pytest.param("batch", marks=needs_mujoco_4)])
 def test_armature_of_one_environment(kind: str) -> None:
     """Simulations of a batch have their own; data share that of the model."""
     model = arm()
@@ -364,7 +367,9 @@ def test_armature_of_one_environment(kind: str) -> None:
         (lambda m: (m, []), ValueError, "data holds 0 MjData: must be at least one"),
         (lambda m: (m, [mujoco.MjData(m)] * 2), ValueError, "data holds 2 MjData: .* each once"),
         (lambda m: (m, mujoco.MjData(mixed())), ValueError, r"data\[0\] has \(nq, nv, nu\) = \(14, 12, 2\), the model"),
-        (lambda m: (m, Batch(mixed(), 2, 1)), ValueError, "data is a batch of another model"),
+        pytest.param(
+            lambda m: (m, Batch(mixed(), 2, 1)), ValueError, "data is a batch of another model", marks=needs_mujoco_4
+        ),
     ],
 )
 def test_what_is_no_model_and_data(
@@ -374,6 +379,7 @@ def test_what_is_no_model_and_data(
         MujocoSimulation(*make(arm()))
 
 
+@needs_mujoco_4
 def test_steps_of_a_batch_that_differ() -> None:
     """Actuators are stepped for all simulations at once."""
     model = arm()
@@ -435,3 +441,11 @@ def test_closed_is_closed() -> None:
         sim.step(-1)
     with pytest.raises(TypeError, match="cannot be copied"):
         copy.copy(sim)
+
+
+def test_batch_of_an_older_mujoco_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what helps."""
+    monkeypatch.delattr(Batch, "expanded", raising=False)
+    model = arm()
+    with pytest.raises(HostError, match=r"data is a batch of MuJoCo .*: must be of MuJoCo 4 or later. Run"):
+        MujocoSimulation(model, Batch(model, 2, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import (
@@ -257,6 +258,7 @@ def test_shapes_without_size(tmp_path: Path) -> None:
         assert sim._host.model.ngeom == 8
 
 
+@pytest.mark.skipif(mujoco.__version__ < "4", reason="MuJoCo does not warn of this before version 4")
 def test_warnings_of_mujoco_are_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once, and not to a file in the working directory."""
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from importlib.util import find_spec
 
 import numpy as np
@@ -135,6 +136,24 @@ def test_tree_that_is_not_there_is_not_found() -> None:
         (["a", "b"], ["a_b"], {"/J"}),
     ):
         assert graph.find(ROOT, links, joints, known) is None
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_joint_from_the_world_that_physx_does_not_have_is_told(fixed: bool) -> None:
+    """It would be locked in silence; with a base link that is fixed to the world it moves, in silence."""
+    made = SmallStage()
+    made.root(ROOT)
+    made.body(f"{ROOT}/a", com=(0.5, 0, 0))
+    made.body(f"{ROOT}/b", (1, 0, 0), com=(0.5, 0, 0))
+    made.joint(f"{ROOT}/elbow", "Revolute", f"{ROOT}/a", f"{ROOT}/b", at=(1, 0, 0))
+    if fixed:
+        made.body(f"{ROOT}/base")
+        made.joint(f"{ROOT}/fix", "Fixed", None, f"{ROOT}/base")
+    made.joint(f"{ROOT}/shoulder", "Revolute", f"{ROOT}/base" if fixed else None, f"{ROOT}/a")
+    words = r"</World/Robot/shoulder> leads to </World/Robot/a> from what is no rigid body: engine 'physx' holds"
+    with contextlib.nullcontext() if fixed else pytest.warns(UserWarning, match=words):
+        sim = Simulation(made.stage, engine="physx")
+    assert sim.articulation(ROOT).dof_names == (["shoulder", "elbow"] if fixed else ["elbow"])
 
 
 def test_links_that_cannot_be_told_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

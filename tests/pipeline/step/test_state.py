@@ -168,6 +168,7 @@ KNEE = "/A/knee.controller.integral"
         (without("steps"), "saved steps"),
         (with_(steps=np.array([-1])), "saved steps = .*>= 0"),
         (with_(steps=np.array([2**40])), "saved steps"),
+        (with_(steps=np.array([2**31])), "saved steps"),
         (with_(steps="abc"), "saved steps"),
         (without("faults"), "saved faults"),
         (with_(faults=np.array([[0, 9, 1, 0]])), "saved faults"),

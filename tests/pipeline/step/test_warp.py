@@ -353,6 +353,32 @@ def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
     assert step.faults() == [(1, 0, 1, 0), (2, 0, 32, 0)]
 
 
+@wp.func
+def timing_clamp(effort: float, q: float, qd: float, dt: float, seen: float):
+    return effort, seen + dt
+
+
+class Timing(Clamping):
+    """A limit that counts seconds."""
+
+    PARAMETERS: ClassVar = ()
+    STATE: ClassVar = ("seen",)
+    LAW = timing_clamp
+
+
+def test_limits_have_the_seconds_of_the_command_before_them() -> None:
+    """A step in two halves takes as long as one."""
+    entry = ActuatorEntry("a", ("a",), ControllerPD(full(1), full(0)), [Timing()], None)
+    step, shape = WarpStep(compile_plan([entry], ROBOTS), "cpu"), (ROBOTS, 1)
+    step.bind(Columns([0], [np.ones(shape, np.float32) for _ in range(5)], np.zeros(shape, np.float32)))
+    numbers = [wp.zeros(shape, dtype=wp.float32, device="cpu") for _ in range(7)]
+    step.hand_over(numbers[:5], wp.zeros(shape, dtype=wp.int32, device="cpu"), *numbers[5:])
+    for _ in range(4):
+        step.command(0.25)
+        step.limit()
+    assert step.now.laws[0][0].numpy().tolist() == [1.0] * ROBOTS
+
+
 @pytest.mark.parametrize(
     ("mask", "words"),
     [

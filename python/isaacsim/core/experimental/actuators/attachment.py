@@ -25,6 +25,7 @@ from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .hosts.values import broadcast, resolve_indices
 from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
+from .specs.arguments import number_of
 
 _INFINITY = float("inf")
 _numbers = itertools.count()
@@ -163,6 +164,8 @@ class Attachment:
             return self._require_nothing_to_step()
         try:
             # NaN is not less than anything
+            if type(dt) is not float:
+                dt = number_of("step_dt", dt)
             if not 0.0 < dt < _INFINITY:
                 raise ValueError(f"step_dt = {dt}: must be a finite number of seconds > 0.")
             buffers.refresh()

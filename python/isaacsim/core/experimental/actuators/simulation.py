@@ -13,6 +13,8 @@ from .errors import HostError, no_copy
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
+from .specs.arguments import number_of, require_type
+from .specs.fields import shown
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -82,9 +84,9 @@ class Simulation:
         engine: str = "mujoco",
         strict_inertia: bool = False,
     ) -> None:
-        if dt is not None and not (math.isfinite(dt) and dt > 0):
+        if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-        if not (math.isfinite(num_envs) and num_envs == int(num_envs) and num_envs >= 1):
+        if not (math.isfinite(number_of("num_envs", num_envs)) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
         is_file = isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in _ROBOT_FILES
         if is_file and engine == "physx":
@@ -183,9 +185,13 @@ class Simulation:
             ValueError: `steps` is negative.
             SimulationDivergedError: A robot's state is not finite any more; the message names it.
         """
-        if steps < 0:
+        try:
+            count = operator.index(steps)
+        except TypeError:
+            raise TypeError(f"steps = {shown(steps)}: must be an integer >= 0. Give a number of steps.") from None
+        if count < 0:
             raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        self._host.step(operator.index(steps))
+        self._host.step(count)
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.
@@ -301,6 +307,7 @@ def _open_stage(source: Any) -> Any:
 
 def _host_class(simulator: str) -> Any:
     """The host of a simulator, imported only when it is used."""
+    require_type("engine", simulator, str, "'mujoco' or 'physx'")
     if simulator == "mujoco":
         with needs("Simulation", "sim", HostError):
             from .hosts.mujoco.host import MujocoHost

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import signal
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,6 +34,8 @@ from .run_graph import run_graph
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
 # default amplitudes [rad], [m]
 _TURN, _SLIDE = 0.2, 0.02
+# what of a delay of a view is made up for [s of wall clock]
+_CATCH_UP = 0.1
 _JOINT = {
     "robot": "robot",
     "joint": "joint",
@@ -54,7 +59,8 @@ class Run(Command):
     """What the joints are to do: `hold` their pose (default), `sine` or `step` around it, or a CSV file with a column
     `time [s]` and one per joint."""
     seconds: float | None = None
-    """How long [s]; by default 3, or as long as the CSV file."""
+    """How long [s]; by default 3, or as long as the CSV file. With `--view` and no CSV file until the window is closed,
+    or Ctrl+C."""
     steps: int | None = None
     """How long, in physics steps instead."""
     dt: float | None = None
@@ -72,7 +78,7 @@ class Run(Command):
     plot: Path | None = None
     """Draw what happened."""
     view: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Show it live."""
+    """Show it live, as fast as the clock; what `hold` holds can be moved there."""
     strict: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Refuse inertias that no body can have, in place of taking the closest."""
     frame_rate: float | None = None
@@ -109,7 +115,9 @@ class Run(Command):
         targets, seconds = self._targets(one.robots)
         steps = self._counted(one.simulation, seconds)
         with contextlib.closing(_view(one.simulation)) if self.view else contextlib.nullcontext() as view:
-            after_step = None if view is None else view.sync
+            if view is not None and (self.seconds, self.steps) == (None, None) and self.targets in (None, *KINDS):
+                steps = _while_open(view)
+            after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
             trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
         notes = [*_driven_by(one), *_told(trial)]
         if self.record is not None:
@@ -166,7 +174,40 @@ def _view(simulation: Simulation) -> Any:
     view: Callable[[], Any] | None = getattr(simulation, "view", None)
     if view is None:
         raise HostError("--view: this version has no live view. Use --plot or --record instead.")
-    return view()
+    # the answer alone goes to where answers go
+    with contextlib.redirect_stdout(sys.stderr):
+        return view()
+
+
+def _while_open(view: Any) -> Iterator[int]:
+    """Physics steps, until the window is closed or somebody presses Ctrl+C."""
+    ended = False
+
+    def end(*_: object) -> None:
+        nonlocal ended
+        ended, view.paused = True, False
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        for count in itertools.count():
+            if ended or not view.is_running:
+                return
+            yield count
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _in_real_time(sync: Callable[[], None], dt: float) -> Callable[[], None]:
+    """Show a step, and wait until the clock is where simulated time is; short delays are made up for."""
+    due = time.perf_counter()
+
+    def after_step() -> None:
+        nonlocal due
+        sync()
+        due = max(due + dt, time.perf_counter() - _CATCH_UP)
+        time.sleep(max(0.0, due - time.perf_counter()))
+
+    return after_step
 
 
 def _driven_by(one: Opened) -> list[str]:

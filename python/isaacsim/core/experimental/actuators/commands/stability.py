@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import tyro
 
@@ -43,10 +44,12 @@ class Stability(Command):
     """Physics step [s]; by default that of the file, 1/240 for USD."""
     robot: str | None = None
     """Path of the robot, or of a prim above several equal ones; by default all."""
+    engine: Literal["mujoco", "physx"] = "mujoco"
+    """What computes physics: each has its limits, for they step positions differently."""
 
     def answer(self) -> Answer:
         """See the class."""
-        with opened(Simulation(self.file, self.dt), self.robot, told=False) as one:
+        with opened(Simulation(self.file, self.dt, engine=self.engine), self.robot, told=False) as one:
             actuators = require_actuators(one, self.file)
             one.simulation.play()
             found, columns = actuators.stability(), columns_of(_JOINT, one.robots)
@@ -54,8 +57,8 @@ class Stability(Command):
             dataclasses.asdict(robot) | {"verdict": "stable" if robot.stable else "vibrating"} for robot in found.robots
         ]
         notes = [
-            "margin: what all gains may be multiplied by; below 1 it vibrates. smallest armature and largest step: "
-            "either would do."
+            "margin: what all gains may be multiplied by; below 1 it vibrates, and at 0 only more damping or a "
+            "smaller step helps. smallest armature and largest step: either would do."
         ]
         if found.unknown:
             notes.append(

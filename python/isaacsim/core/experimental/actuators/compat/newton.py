@@ -126,7 +126,8 @@ def component_class(given: Any) -> Any:
 
 def register_inputs(builder: Any, names: Sequence[str]) -> None:
     """Let the controls of the model that a newton `ModelBuilder` makes have these arrays, one number per joint axis."""
-    # there is a builder, so newton was imported
+    if "newton" not in sys.modules or not hasattr(builder, "add_custom_attribute"):
+        raise TypeError(f"builder = {builder!r}: must be a ModelBuilder of newton. Give one.")
     model = sys.modules["newton"].Model
     where = {
         "frequency": model.AttributeFrequency.JOINT_DOF,

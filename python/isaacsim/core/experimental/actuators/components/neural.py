@@ -74,7 +74,8 @@ class NetworkState(Component.State):
             else:
                 require_mask(mask, array.shape[1], array.device)
                 each = array.size // (array.shape[0] * array.shape[1])
-                wp.launch(clear_kernel, array.size, [mask, each], [array.flatten()], device=array.device)
+                flat = array.flatten()
+                wp.launch(clear_kernel, array.size, [mask, each], [flat], device=array.device, record_tape=False)
 
 
 class ControllerNeural(Controller):

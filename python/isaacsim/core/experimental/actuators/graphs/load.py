@@ -82,7 +82,7 @@ def _settings(prim: GraphPrim, issues: list[str]) -> dict[str, str]:
     for name, (default, allowed) in _SETTINGS.items():
         authored = prim.settings.get(name)
         says, where = (authored.value, authored.layer) if authored is not None else (None, "not authored")
-        found[name] = str(says) if says else default
+        found[name] = str(says) if says is not None and str(says) else default
         if found[name] not in allowed:
             issues.append(
                 f"<{prim.path}>.{name} = {found[name]!r} ({where}): must be {' or '.join(allowed)} outside Kit. "

@@ -8,6 +8,7 @@ from typing import Self
 from ..errors import HostError
 from ..hosts.current import use_host
 from ..simulation import Simulation
+from ..specs.arguments import number_of
 from .clock import Clock
 from .error import GraphError, did_you_mean
 from .graph import Graph
@@ -40,13 +41,15 @@ class GraphRunner:
     """
 
     def __init__(self, simulation: Simulation, frame_rate: float = 60.0) -> None:
-        if not (math.isfinite(frame_rate) and frame_rate > 0):
+        if not (math.isfinite(number_of("frame_rate", frame_rate)) and frame_rate > 0):
             raise ValueError(f"frame_rate = {frame_rate}: must be a finite number of frames per second > 0.")
         self.simulation = simulation
         self.substeps = max(1, round(1 / (frame_rate * simulation.dt)))
         self.graphs = load_graphs(simulation.stage)
         if not self.graphs:
-            raise GraphError(["the stage has no OmniGraph prim that is active: there is nothing to run. Add a graph."])
+            raise GraphError(
+                [f"{simulation!r} has no OmniGraph prim that is active: there is nothing to run. Add one."]
+            )
         self._at_frames = [graph for graph in self.graphs if not graph.on_demand]
         self._at_steps = [graph for graph in self.graphs if graph.runs_at_physics_steps]
         self._earlier_plays = 0.0

@@ -13,6 +13,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
+from ..specs.arguments import names_of
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from .dof_access import DofAccess
 from .port import Buffers
@@ -139,6 +140,10 @@ class PhysicsBackend(DofBackend, Protocol):
 
     def mass_matrix(self, robot: Robot) -> np.ndarray:
         """Square, of the robot's coordinates."""
+        ...
+
+    def velocity_weight(self, robot: Robot) -> np.ndarray:
+        """Of the velocity after a step, in the step of positions; no axes."""
         ...
 
     def jacobian(self, robot: Robot) -> np.ndarray:
@@ -389,7 +394,7 @@ def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Any) -
         copies.setdefault(robot.prototype[0], []).append(row)
     own, prototypes = Roots(robot.path for robot in robots), Roots(copies)
     picked: dict[int, None] = {}
-    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+    for pattern in names_of("articulation paths", patterns, "a path"):
         hits = own.find(pattern)
         if not hits:
             hits = sorted(row for hit in prototypes.find(pattern) for row in copies[prototypes.paths[hit]])

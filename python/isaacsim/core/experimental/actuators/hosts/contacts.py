@@ -9,6 +9,7 @@ from typing import Any
 import warp as wp
 
 from ..errors import HostError
+from ..specs.arguments import names_of
 from ..specs.patterns import pattern_problem
 from .articulation import ArrayArticulation, PhysicsBackend
 from .values import as_warp, resolve_indices
@@ -40,7 +41,7 @@ class Contacts(ArrayArticulation):
             HostError: The simulator does not tell contact forces.
         """
         names = [path.rsplit("/", 1)[-1] for path in self._current()[0].links]
-        patterns = [links] if isinstance(links, str) else list(links or ())
+        patterns = [] if links is None else names_of("links", links, "a pattern")
         for pattern in patterns:
             if problem := pattern_problem(pattern):
                 raise ValueError(f"links: {pattern!r} {problem}")

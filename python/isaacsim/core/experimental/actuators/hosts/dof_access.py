@@ -8,6 +8,7 @@ from typing import Any
 import warp as wp
 
 from ..errors import no_copy
+from ..specs.arguments import names_of
 from ..usd.axes import told_apart
 
 
@@ -60,7 +61,7 @@ class DofAccess:
             ValueError: There is no such joint; the message lists those there are.
         """
         known = told_apart(self.dof_names, getattr(self, "prototype_dof_paths", None) or self.dof_paths[0])
-        wanted = [names] if isinstance(names, str) else list(names)
+        wanted = names_of("names", names)
         for name in wanted:
             if name not in known:
                 raise ValueError(f"joint {name!r}: not in <{self.paths[0]}>. Available: {known}.")

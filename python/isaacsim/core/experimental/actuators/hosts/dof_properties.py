@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
+from ..specs.fields import shown
 from ..usd.axes import is_angular
 from .articulation import ArrayArticulation, PhysicsBackend
 from .values import broadcast
@@ -98,8 +99,8 @@ class DofProperties(ArrayArticulation):
         Raises:
             ValueError: There is no such mode.
         """
-        if mode not in _MODES:
-            raise ValueError(f"mode = {mode!r}: must be one of {', '.join(map(repr, _MODES))}. Correct the name.")
+        if not isinstance(mode, str) or mode not in _MODES:
+            raise ValueError(f"mode = {shown(mode)}: must be one of {', '.join(map(repr, _MODES))}. Correct the name.")
         defaults, at = self._defaults(), self._index(indices, dof_indices)
         stiffnesses = defaults["stiffnesses"][at] if mode == "position" else 0.0
         dampings = 0.0 if mode == "effort" else defaults["dampings"][at]

@@ -25,6 +25,13 @@ class Dynamics(ArrayArticulation):
         """Mass matrices, shape `(robots, C, C)`, joint armatures included."""
         return self._stack(self._backend.mass_matrix, indices)
 
+    def get_velocity_weights(self, *, indices: Any = None) -> wp.array:
+        """How positions are stepped, shape `(robots,)`: with weight w, `q⁺ = q + dt·((1 − w)·v + w·v⁺)`.
+
+        1 on MuJoCo, (n + 1)/(2·n) on PhysX with n solver position iterations.
+        """
+        return self._stack(self._backend.velocity_weight, indices)
+
     def get_jacobian_matrices(self, *, indices: Any = None) -> wp.array:
         """Linear, then angular velocities of the links by the coordinates, shape `(robots, L, 6, C)`.
 

@@ -201,6 +201,13 @@ class ArticulationExtras(Protocol):
         """
         ...
 
+    def get_velocity_weights(self, *, indices: Any = None) -> Any:
+        """Weights w of the velocities after a step in the step of positions, shape `(robots,)`. Without it, 1.
+
+        `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; it counts where actuators tell when a robot will vibrate.
+        """
+        ...
+
     def buffers(self) -> Buffers:
         """The arrays themselves, valid until physics stops. Without it, they are copied through getters and setters."""
         ...

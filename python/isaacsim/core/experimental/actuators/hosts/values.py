@@ -8,11 +8,26 @@ import numpy as np
 import warp as wp
 
 from ..components import warp_cache  # noqa: F401
+from ..specs.fields import shown
+
+# entries of a range that is made an array
+_LONGEST = 100_000_000
 
 
 def as_numpy(values: Any) -> np.ndarray:
-    """Return scalars, lists, NumPy or Warp arrays as a NumPy array."""
-    return np.asarray(values.numpy() if hasattr(values, "numpy") else values)
+    """Return scalars, lists, NumPy or Warp arrays as a NumPy array.
+
+    Raises:
+        ValueError: They are rows of different lengths, have masked entries, or are a range that is too long.
+    """
+    if isinstance(values, range) and len(values) > _LONGEST:
+        raise ValueError(f"{values!r}: has more than {_LONGEST} entries. Give an array of those that are meant.")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{shown(values)}: has masked entries, which have no value. Fill them, or leave them out.")
+    try:
+        return np.asarray(getattr(values, "numpy", lambda: values)())
+    except ValueError:
+        raise ValueError(f"{shown(values)}: must be an array. Give rows of one length.") from None
 
 
 def as_warp(values: np.ndarray) -> wp.array:
@@ -36,7 +51,7 @@ def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
     if array.size == 0:
         return np.zeros(0, np.int64)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{what} indices = {indices!r}: must be integers, a list of them, or a boolean mask.")
+        raise ValueError(f"{what} indices = {shown(indices)}: must be integers, a list of them, or a boolean mask.")
     wrong = array[(array < 0) | (array >= count)]
     if wrong.size:
         raise ValueError(f"{what} index {wrong[0]}: must be in 0 … {count - 1}. There are {count}.")
@@ -50,7 +65,11 @@ def broadcast(values: Any, shape: tuple[int, ...], what: str, *, infinite: bool 
         ValueError: The values do not fit the shape or one is not finite.
     """
     array = as_numpy(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} = {shown(values)}: must be numbers, not {array.dtype}. Correct the values.")
     try:
+        # before anything is copied, for an array that does not fit may be of any size
+        np.broadcast_to(array, shape)
         # wide enough to see what float32 cannot hold
         array = np.broadcast_to(array if array.dtype == np.float32 else array.astype(np.float64), shape)
     except ValueError as error:

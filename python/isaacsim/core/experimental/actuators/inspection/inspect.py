@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..extras import needs
+from ..specs.arguments import require_type
 from .described import InspectedRobot
 from .model import robots_of_model
 from .stage import robots_of_stage
@@ -38,6 +39,9 @@ def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | N
         >>> arm.actuators[0].pipeline
         'PD(kp=200, kd=20) → max effort 60'
     """
+    if variants is not None:
+        require_type("variants", variants, Mapping, "a dictionary")
+    require_type("file", file, (str, os.PathLike), "the path of a file")
     path = Path(file)
     if path.suffix.lower() in MODELS:
         if variants:

@@ -15,6 +15,7 @@ from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.given import entries_from_configs, in_joint_order
 from ..pipeline.motors import Motor, resolve_motors
 from ..pipeline.step.fault import Fault
+from ..specs.arguments import names_of, number_of
 from ..specs.motors import Motors
 
 AnyMotors = Motors | Sequence[tuple[Any, str]]
@@ -38,14 +39,14 @@ class Actuated(ActuatorSet):
     """
 
     def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
-        names = list(dof_names)
         if isinstance(dof_names, str):
             raise ValueError(f"dof_names = {dof_names!r}: must be a list of names. Give [{dof_names!r}].")
+        names = names_of("dof_names", dof_names)
         if repeated := [name for name in names if names.count(name) > 1]:
             raise ValueError(
                 f"joint {repeated[0]!r} is found {names.count(repeated[0])} times. Give each joint a name of its own."
             )
-        if num_robots < 1:
+        if not number_of("num_robots", num_robots) >= 1:
             raise ValueError(f"num_robots = {num_robots}: must be at least 1. Give the number of rows of the arrays.")
         self._names, self._num_robots, self._device = names, int(num_robots), wp.get_device(device)
         self._closed = False
@@ -115,6 +116,12 @@ class Actuated(ActuatorSet):
         self._closed = True
         super().close()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{type(self).__name__} cannot be copied or pickled: its step holds the addresses of its arrays. Make "
+            "another one of the same motors, and use save_state() and restore_state()."
+        )
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._columns)} joints x {self._num_robots} robots on {self._device}>"
 
@@ -127,7 +134,7 @@ class Actuated(ActuatorSet):
         if self._closed:
             raise RuntimeError(f"{self!r} is closed. Make a new one.")
         # NaN is not less than anything
-        if not 0.0 < dt < _INFINITY:
+        if not 0.0 < (dt if type(dt) is float else number_of("dt", dt)) < _INFINITY:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0. Give the physics step.")
 
 

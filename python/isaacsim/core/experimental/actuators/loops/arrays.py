@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import warp as wp
@@ -51,12 +53,12 @@ class ActuatedArrays(Actuated):
         device: Where the arrays are, as Warp names it.
         requires_grad: Whether efforts of tensors that require gradients have them, by positions, velocities, targets,
             feedforward and those parameters that `step` is given; on the CPU, with Torch. Gradients go back through
-            integrals and delays to the last `reset` or `detach`.
+            what laws, networks and delays remember to the last `reset` or `detach`.
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a network, a law or component of the
-            user's own, a GPU, or a package without its native core.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a law or component of the user's own, a
+            network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
         ModuleNotFoundError: `requires_grad` is True, and Torch is not installed.
 
     Example:
@@ -125,7 +127,8 @@ class ActuatedArrays(Actuated):
             feedforward: Efforts that are passed through delay, controller and clamps [N·m or N]; None means 0.
             out: Where efforts go; columns without a motor are left as they are. None means an array of its own.
             parameters: Tensors of Torch by name of a parameter, `kp` say, that all actuators with one of that name have
-                from now on, of a shape that `(robots, DOFs)` can be made of. For those made with `requires_grad`.
+                from now on, of a shape that `(robots, DOFs)` can be made of; weights of networks by the names that
+                `weights` tells. For those made with `requires_grad`.
 
         Returns:
             The efforts [N·m or N], of the library and shape of `q`, on `device`, 0 where there is no motor: `out`, or
@@ -159,6 +162,48 @@ class ActuatedArrays(Actuated):
         """Let gradients go back no further than here: between two stretches of a long run, say."""
         if self._gradients is not None:
             self._gradients.forget()
+
+    def weights(self, dof_name: str) -> dict[str, Any]:
+        """Return what of the network that drives a joint can be trained, as it is now.
+
+        Args:
+            dof_name: Name of the joint. Joints whose motors have the same network have the same weights.
+
+        Returns:
+            Tensors of Torch that require gradients, copies, by names that begin with that of the network's first joint:
+            `knee.1.weight`. They act when `step` is given them among its `parameters`.
+
+        Raises:
+            ValueError: There is no such joint, it has no network, or this was made without `requires_grad`.
+        """
+        if self._gradients is None:
+            raise ValueError("weights: must be asked of actuators made with requires_grad = True. Make them so.")
+        if dof_name not in self._names:
+            raise ValueError(f"dof_name = {dof_name!r}: must be one of {list(self._names)}. Correct the name.")
+        found = self._gradients.weights(self._names.index(dof_name))
+        if not found:
+            raise ValueError(f"dof_name = {dof_name!r}: must be a joint that a network drives. Name another.")
+        return found
+
+    def save_network(self, dof_name: str, path: str | os.PathLike[str]) -> None:
+        """Write the network that drives a joint with its weights as they are now, for `NeuralControlConfig`.
+
+        Args:
+            dof_name: Name of the joint.
+            path: `.safetensors`, or `.onnx` with the extra `nets`.
+
+        Raises:
+            ValueError: As `weights`, or the path ends with something else, or the package for it is missing.
+        """
+        # formats are for those who save
+        from ..networks.convert import WRITERS
+
+        write = WRITERS.get(Path(path).suffix.lower())
+        if write is None:
+            raise ValueError(f"{path}: must end with {' or '.join(WRITERS)}. Rename the file.")
+        self.weights(dof_name)
+        assert self._gradients is not None
+        Path(path).write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
 
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays, integrals and faults.

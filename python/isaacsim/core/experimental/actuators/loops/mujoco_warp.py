@@ -55,7 +55,7 @@ class ActuatedWorlds(Actuated):
 
     def __init__(self, mjm: Any, model: Any, motors: AnyMotors, num_worlds: int = 1) -> None:
         sizes, expected = ([getattr(one, name, None) for name in ("nq", "nv", "njnt")] for one in (model, mjm))
-        if sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
+        if None in expected or sizes != expected or isinstance(getattr(mjm, "qpos0", None), wp.array):
             raise ValueError(
                 f"model is a {type(model).__name__} with (nq, nv, njnt) = {sizes}, mjm a {type(mjm).__name__} with "
                 f"{expected}: must be the same model. Give an MjModel, and what mujoco_warp.put_model made of it."

@@ -9,6 +9,7 @@ delays' rings and of the laws' states, and it keeps the steps in their order. On
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +18,44 @@ import numpy as np
 import warp as wp
 
 from .. import native
+from ..components.network_law import NetworkLaw
+from ..networks.network import Network
+from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
 from ..pipeline.gradients import Pipeline, require_gradients
 from ..pipeline.plan import Placed
+from ..pipeline.step.native import NativeStep
 
 _SIGNALS = 5
+
+
+@dataclass(eq=False)
+class _Network:
+    """A network that some of the actuators have, called by the first joint that it drives."""
+
+    joint: str
+    law: NetworkLaw
+    weights: Weights
+    # compiled, in the steps and on the way back with the numbers that it has
+    steps: list[Any]
+    back: dict[Any, np.ndarray]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Name of each weight among all parameters, and in the network."""
+        return {f"{self.joint}.{name}": name for name in self.weights.shapes}
+
+    def change(self, values: Mapping[str, np.ndarray]) -> None:
+        """Step with these numbers from now on."""
+        self.weights.change(values)
+        for core in self.steps:
+            core.set(self.weights.numbers)
+
+    def go_back(self, core: Any, numbers: np.ndarray) -> None:
+        """Let the way back be that of a step with these numbers."""
+        if self.back.get(core) is not numbers:
+            core.set(numbers)
+            self.back[core] = numbers
 
 
 @dataclass(eq=False)
@@ -35,22 +69,25 @@ class _Part:
     columns: list[int]
     places: np.ndarray
     first: int
-    rings: int
-    states: int
+    # the network that is its controller, if it is one
+    network: _Network | None
+    # of the three rings and of what its laws remember; axis 1 runs over the joints where there are several
+    shapes: list[tuple[int, ...]]
 
     @property
     def size(self) -> int:
         """Numbers that it remembers."""
-        return (self.rings + self.states) * self.pipeline.count
+        return sum(map(math.prod, self.shapes))
 
     def split(self, remembered: np.ndarray | None) -> list[Any]:
         """Its piece of a flat array: the three rings, then the states of its laws; None for each without one."""
-        count, depth = self.pipeline.count, self.pipeline.depth
         if remembered is None:
-            return [None] * ((3 if self.rings else 0) + self.states)
-        mine = remembered[self.first : self.first + self.size].reshape(self.rings + self.states, count)
-        rings = [mine[k * depth : (k + 1) * depth] for k in range(3 if self.rings else 0)]
-        return [*rings, *mine[self.rings :]]
+            return [None] * len(self.shapes)
+        pieces, at = [], self.first
+        for shape in self.shapes:
+            pieces.append(remembered[at : at + math.prod(shape)].reshape(shape))
+            at += pieces[-1].size
+        return pieces
 
 
 @dataclass(eq=False)
@@ -58,6 +95,8 @@ class _Taken:
     """What a step noted, and what its gradients have to be like."""
 
     notes: list[Any]
+    # of the network of each part
+    numbers: list[np.ndarray | None]
     shapes: list[Any]
     names: tuple[str, ...]
 
@@ -79,6 +118,7 @@ class TorchGradients:
 
         self._torch, self._assembly, self._num_dofs = torch, assembly, num_dofs
         self._parts: list[_Part] = []
+        self._networks: list[_Network] = []
         first = 0
         for joints, step in assembly.parts:
             label = step.plan.labels[0] if hasattr(step, "plan") else "actuators"
@@ -88,8 +128,11 @@ class TorchGradients:
                 columns = [assembly.columns[joints[slot]] for slot in placed.slots]
                 rows = np.arange(assembly.num_robots)[:, None] * num_dofs
                 places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
-                states = sum(1 for _ in pipeline.remembered(placed))
-                part = _Part(step, placed, pipeline, columns, places, first, 3 * pipeline.depth, states)
+                shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
+                for _, _, one, _ in pipeline.remembered(placed):
+                    shapes.append(one.law.state_shape(pipeline.count) if one.is_network else (pipeline.count,))
+                network = self._network_of(step, pipeline, step.plan.dof_names[placed.slots[0]])
+                part = _Part(step, placed, pipeline, columns, places, first, network, shapes)
                 self._parts.append(part)
                 first += part.size
         self._size = first
@@ -98,8 +141,23 @@ class TorchGradients:
 
     @property
     def parameters(self) -> list[str]:
-        """Names of all parameters."""
+        """Names of all parameters, weights of networks aside."""
         return list(dict.fromkeys(name for part in self._parts for name, _ in part.pipeline.rows))
+
+    def weights(self, column: int) -> dict[str, Any]:
+        """Copies of the weights of the network that drives a column, requiring gradients; none without one."""
+        network = next((part.network for part in self._parts if column in part.columns), None)
+        if network is None:
+            return {}
+        values = {name: network.weights.of(inner, network.weights.numbers) for name, inner in network.names.items()}
+        return {name: self._torch.tensor(array, requires_grad=True) for name, array in values.items()}
+
+    def network(self, column: int) -> tuple[Network, dict[str, Any]]:
+        """The network that drives a column with its weights as they are now, and what its file says besides."""
+        network = next(part.network for part in self._parts if column in part.columns)
+        controller = next(actuator.controller for actuator, columns in self._actuators() if column in columns)
+        assert network is not None
+        return network.weights.network(), controller.checkpoint.metadata
 
     def wants(self, tensors: Sequence[Any]) -> bool:
         """Whether a step with these is one to go back through."""
@@ -116,24 +174,39 @@ class TorchGradients:
             return
         kept = np.ones(self._size, np.float32)
         for part in self._parts:
-            kept[part.first : part.first + part.size].reshape(-1, self._assembly.num_robots, len(part.columns))[
-                :, robots
-            ] = 0
+            for piece in part.split(kept):
+                before = piece.shape[: piece.ndim > 1]
+                by_robot = piece.reshape(*before, self._assembly.num_robots, -1)
+                by_robot[(*[slice(None)] * len(before), robots)] = 0
         self._remembered = self._remembered * self._torch.from_numpy(kept)
 
     def set(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the actuators these parameters from the next step on, and return them as tensors `(robots, DOFs)`.
+        """Give the actuators these parameters from the next step on.
+
+        Returns:
+            The same as tensors `(robots, DOFs)`; weights as they are.
 
         Raises:
             ValueError: No actuator has one of that name, or it has another shape, type or range.
         """
         found: dict[str, Any] = {}
         shape = self._assembly.num_robots, self._num_dofs
+        weights: dict[str, tuple[_Network, str]] = {}
+        for network in self._networks if parameters else ():
+            weights |= {name: (network, inner) for name, inner in network.names.items()}
+        changed: dict[_Network, dict[str, np.ndarray]] = {}
         for name, given in parameters.items():
-            if name not in self.parameters:
-                raise ValueError(f"parameter {name!r}: must be one of {self.parameters}. Correct the name.")
+            if name not in weights and name not in self.parameters:
+                raise ValueError(
+                    f"parameter {name!r}: must be one of {[*self.parameters, *weights]}. Correct the name."
+                )
             if not isinstance(given, self._torch.Tensor) or given.dtype is not self._torch.float32:
                 raise ValueError(f"parameter {name!r} = {given!r}: must be a tensor of float32. Convert it.")
+            if name in weights:
+                network, inner = weights[name]
+                changed.setdefault(network, {})[inner] = _weight(name, given, network.weights.shapes[inner])
+                found[name] = given
+                continue
             try:
                 found[name] = given.expand(shape)
             except RuntimeError as error:
@@ -141,6 +214,9 @@ class TorchGradients:
                     f"parameter {name!r} has shape {tuple(given.shape)}: must be one that {shape}, (robots, DOFs), can "
                     "be made of. Reshape it."
                 ) from error
+        for network, arrays in changed.items():
+            network.change(arrays)
+        for name in [one for one in found if one not in weights]:
             values = found[name].detach().numpy()
             for actuator, columns in self._actuators():
                 for component in (actuator.controller, *actuator.clamping):
@@ -172,7 +248,9 @@ class TorchGradients:
         notes = [self._note(part, signals, dt) for part in self._parts]
         efforts = run().clone()
         remembered = self._torch.zeros(()).expand(self._size)
-        return efforts, remembered, _Taken(notes, [None if one is None else one.shape for one in tensors], names)
+        shapes = [None if one is None else one.shape for one in tensors]
+        numbers = [part.network and part.network.weights.numbers for part in self._parts]
+        return efforts, remembered, _Taken(notes, numbers, shapes, names)
 
     def backward(self, taken: _Taken, by_efforts: Any, by_after: Any, needed: Sequence[bool]) -> tuple[Any, ...]:
         """The gradients by states before the step and by tensors, None where none is needed."""
@@ -187,7 +265,12 @@ class TorchGradients:
         efforts = _flat(by_efforts)
         signals = [None if one is None else one.numpy().reshape(-1) for one in found[:_SIGNALS]]
         named: dict[str, Any] = dict(zip(taken.names, found[_SIGNALS:], strict=True))
-        for part, note in zip(self._parts, taken.notes, strict=True):
+        for part, note, numbers in zip(self._parts, taken.notes, taken.numbers, strict=True):
+            by_numbers = None
+            if part.network is not None and numbers is not None:
+                part.network.go_back(part.pipeline.network_core, numbers)
+                if any(named.get(name) is not None for name in part.network.names):
+                    by_numbers = np.zeros_like(numbers)
             given = {
                 name: np.zeros(part.pipeline.count, np.float32)
                 for name, _ in part.pipeline.rows
@@ -203,7 +286,12 @@ class TorchGradients:
                 [given.get(name) for name, _ in part.pipeline.rows],
                 states,
                 states,
+                by_numbers,
             )
+            if part.network is not None and by_numbers is not None:
+                for name, inner in part.network.names.items():
+                    if named.get(name) is not None:
+                        named[name].numpy()[...] += part.network.weights.of(inner, by_numbers)
             for name, values in given.items():
                 named[name].numpy()[:, part.columns] += values.reshape(-1, len(part.columns))
         return (before if needed[0] else None, *found)
@@ -218,10 +306,24 @@ class TorchGradients:
                 at = pipeline.places(plan.delayed)
                 rings = [np.ascontiguousarray(getattr(now, name)[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            laws = [np.ascontiguousarray(now.laws[law][k][at]) for law, k, at in pipeline.remembered(part.placed)]
+            laws = [np.ascontiguousarray(now.laws[law][k][at]) for law, k, _, at in pipeline.remembered(part.placed)]
             pushes = now.num_pushes[pipeline.places(plan.delayed)] if pipeline.depth else np.zeros(0, np.int32)
             state = native.core.State(rings, pushes, now.write_idx, laws)
         return pipeline.core.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
+
+    def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:
+        """What is known here of the network of an actuator."""
+        law = pipeline.network
+        if law is None:
+            return None
+        found = next((one for one in self._networks if one.law == law), None)
+        if found is None:
+            found = _Network(joint, law, Weights(law.network), [], {})
+            self._networks.append(found)
+        core = step.networks[[one.law for one in step.plan.networks].index(law)]
+        if core not in found.steps:
+            found.steps.append(core)
+        return found
 
     def _actuators(self) -> list[tuple[Any, list[int]]]:
         """Each actuator and its columns."""
@@ -235,6 +337,18 @@ _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
 def _flat(tensor: Any) -> np.ndarray:
     """A tensor as NumPy has it, row after row; over the same memory where its rows lie so."""
     return tensor.detach().contiguous().numpy().reshape(-1)
+
+
+def _weight(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A weight as NumPy has it."""
+    if tuple(given.shape) != shape:
+        raise ValueError(
+            f"parameter {name!r} has shape {tuple(given.shape)}: must be {shape}. Take those of weights()."
+        )
+    values = given.detach().numpy()
+    if not np.isfinite(values).all():
+        raise ValueError(f"parameter {name!r}: must be finite. Train with a smaller learning rate.")
+    return values
 
 
 @functools.cache

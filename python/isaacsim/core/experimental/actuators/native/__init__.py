@@ -1,11 +1,49 @@
-"""The compiled core, or None where it was not built; its source is `native/` in the repository."""
+"""The compiled core, or None where it was not built; its source is `native/` in the repository.
+
+A core that is there and cannot be loaded (cut short, made for another system, lacking a symbol) is told by a
+RuntimeWarning, and Warp computes in its place. ACTUATORS_CORE=off does without the core.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
-core: Any
-try:
-    from . import core  # pyright: ignore[reportAttributeAccessIssue]
-except ImportError:
-    core = None
+
+def _check_whole(path: str) -> None:
+    """Raise ImportError for a library of Linux that is cut short, which would end the process while it loads."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if head[:5] == b"\x7fELF\x02":
+        # the table of sections comes last
+        start, size, count = (int.from_bytes(head[a:b], sys.byteorder) for a, b in ((40, 48), (58, 60), (60, 62)))
+        if start + size * count > os.path.getsize(path):
+            raise ImportError("the file is cut short")
+
+
+def _load() -> Any:
+    name = f"{__name__}.core"
+    spec = find_spec(name)
+    if spec is None or os.environ.get("ACTUATORS_CORE") == "off":
+        return None
+    try:
+        if spec.origin:
+            _check_whole(spec.origin)
+        return import_module(name)
+    except Exception as error:
+        # the loader raises ImportError, the module's own beginning anything
+        warnings.warn(
+            f"native core = {spec.origin}: cannot be loaded ({error}), Warp runs on the CPU instead, slower. Build it "
+            "anew: './python.sh setup.py build_ext --inplace --force' in the repository, 'pip install "
+            "--force-reinstall --no-deps' of the package elsewhere; ACTUATORS_CORE=off does without it.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return None
+
+
+core: Any = _load()

@@ -1,7 +1,7 @@
 """A network laid out for evaluation: instructions over columns of numbers, one per actuator, that values share.
 
 Columns begin with the input and the recurrent state: hidden (and cell) state of all layers, and the same again for
-what it becomes. Behind them every value has its place from its making to its last reading.
+what it becomes. Behind them every value has its place from its making to its last reading, or for good.
 """
 
 from __future__ import annotations
@@ -63,9 +63,10 @@ class Program:
 
     Args:
         network: What to compute.
+        keep: Whether nothing takes the place of what was computed before, so that all can be read afterwards.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, *, keep: bool = False) -> None:
         self.inputs, self.num_layers, self.hidden_size = network.inputs, network.num_layers, network.hidden_size
         self.num_states = {"mlp": 0, "gru": 1, "lstm": 2}[network.kind]
         """Number of state arrays: hidden state, then cell state."""
@@ -79,12 +80,13 @@ class Program:
         self._taken: dict[int, int] = {}
         self._base = self.columns
         self._new_hidden = self.inputs + self.num_states * state
-        self._lay_out(network)
+        self._lay_out(network, keep)
         self.numbers = np.concatenate([np.zeros(0, np.float32), *self._numbers])
         """All numbers of all instructions, float32."""
 
-    def _lay_out(self, network: Network) -> None:
-        last = _last_readings(network)
+    def _lay_out(self, network: Network, keep: bool) -> None:
+        end = len(network.operations) + 1
+        last = [end] * len(network.widths) if keep else _last_readings(network)
         places = [0]
         # values that are parts of others keep those in place: the piece that each value lies in
         pieces = [-1]
@@ -104,7 +106,7 @@ class Program:
                 gates = self._take(4 * width)
                 out = self._new_hidden + operation.layer * width
                 self._emit(operation, network, places, out, width, gates)
-                del self._taken[gates]
+                until[gates] = end if keep else number
                 place(number, out, -1)
             else:
                 out = -1

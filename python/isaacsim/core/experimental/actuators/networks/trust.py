@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+
+from ..specs.arguments import require_type
 
 CONVERT = "python -m isaacsim.core.experimental.actuators.networks convert --trusted IN OUT"
 """The command that makes one file of another."""
@@ -31,7 +33,8 @@ class Permission:
     """
 
     def __init__(self, paths: _Paths, *, trusted: bool) -> None:
-        several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        several: Any = [paths] if isinstance(paths, str | os.PathLike) else paths
+        require_type("paths", several, Iterable, "a path or a list of them")
         self.paths = tuple(_resolved(path) for path in several)
         """Real paths of the files and folders."""
         self.trusted = trusted
@@ -104,6 +107,7 @@ def roots() -> list[str]:
 
 def _resolved(path: str | os.PathLike[str]) -> str:
     # the empty path would be the current folder
+    require_type("path", path, (str, os.PathLike), "a path")
     if not (text := os.fspath(path)):
         raise ValueError(f"path {text!r} of checkpoints: must not be empty. Give a file or a folder.")
     real = os.path.realpath(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +77,10 @@ class OgnType:
         if self.base == "execution":
             return ExecutionAttributeState(self._numbers(value, np.uint32, "biu").item())
         if self.base == "target":
-            return tuple(str(path) for path in ([value] if isinstance(value, str) else value))
+            paths = [value] if isinstance(value, str) else value
+            if not isinstance(paths, Iterable):
+                raise self._wrong(value, "paths")
+            return tuple(str(path) for path in paths)
         if self.base in _TEXTS:
             return self._texts(value)
         dtype = _NUMBERS[self.base]
@@ -96,7 +100,8 @@ class OgnType:
         return self.base == other.base or (self.base in _TEXTS and other.base in _TEXTS)
 
     def _texts(self, value: Any) -> Any:
-        given = [value] if isinstance(value, str) else list(value) if self.is_array else [None]
+        is_list = self.is_array and isinstance(value, Iterable)
+        given = [value] if isinstance(value, str) else list(value) if is_list else [None]
         if isinstance(value, str) is self.is_array or not all(isinstance(text, str) for text in given):
             raise self._wrong(value, "strings")
         return np.array(given, object) if self.is_array else value

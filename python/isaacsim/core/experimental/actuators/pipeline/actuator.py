@@ -16,6 +16,8 @@ import warp as wp
 from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
+from ..specs.arguments import require_type
+from ..specs.fields import shown
 from .assign import assign_state
 from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
 from .gradients import OnTape, forget_gradients, tape_now, with_gradients
@@ -72,8 +74,8 @@ class Actuator:
     Raises:
         TypeError: Not exactly one of `controller` and `drive` is given.
         ValueError: Index arrays differ in shape.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a network, a law or component of the
-            user's own, a GPU, or a package without its native core.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a law or component of the user's own, a
+            network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
     """
 
     @dataclass(init=False)
@@ -161,13 +163,16 @@ class Actuator:
                 f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
             )
         law: Any = drive if controller is None else controller
+        require_type("indices", indices, wp.array, "a Warp array of integers")
         given = {"pos_indices": pos_indices, "target_pos_indices": target_pos_indices, "effort_indices": effort_indices}
         for name, array in given.items():
+            if array is not None:
+                require_type(name, array, wp.array, "a Warp array of integers")
             if array is not None and array.shape != indices.shape:
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
         for component in (law, delay, *(clamping or ())):
-            if component is not None:
-                newton.adopt(component)
+            if component is not None and not callable(getattr(newton.adopt(component), "finalize", None)):
+                raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
         self.indices, self.delay, self.clamping = indices, delay, list(clamping or ())
         self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ..specs.arguments import require_type
 from .actuator import Actuator, as_ours
 from .calls import Calls, is_native
 from .gradients import tape_now
@@ -27,6 +28,7 @@ class ActuatorGroup:
     """
 
     def __init__(self, actuators: Sequence[Any]) -> None:
+        require_type("actuators", actuators, Sequence, "a list of actuators")
         if len(set(map(id, actuators))) != len(actuators):
             raise ValueError("an actuator is listed twice: must be there once, as it keeps one record. Make another.")
         self.actuators = tuple(map(as_ours, actuators))
@@ -102,6 +104,7 @@ class ActuatorGroup:
         """Both lists of states, looked through before anything is stepped."""
         now, after = both = [self._without if states is None else states for states in given]
         for name, states in zip(("current_states", "next_states"), both, strict=True):
+            require_type(name, states, Sequence, "a list of states")
             if len(states) != len(self.actuators):
                 raise ValueError(
                     f"{name} has {len(states)} states: must have {len(self.actuators)}, one per actuator. Take state()."

@@ -6,8 +6,8 @@ that meets what it knows already goes straight into the core; elsewhere Python l
 
 from __future__ import annotations
 
-import math
 import operator
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
+from ..specs.fields import shown
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -210,7 +211,8 @@ class Calls:
                     "network says its own, sample_dt_s."
                 )
             return 0.0
-        if not (math.isfinite(dt) and dt >= 0):
+        # an int may be larger than any float
+        if not 0 <= dt <= sys.float_info.max:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
         return float(dt)
 
@@ -299,6 +301,8 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
     fresh = step.around.new_state() if isinstance(step, StepBetween) else step.new_state()
     if state is None:
         return StateBetween(fresh, [actuator.State()]) if isinstance(step, StepBetween) else fresh
+    if not (hasattr(state, "delay_state") and hasattr(state, "controller_state")):
+        raise ValueError(f"{label}: state = {shown(state)}: must be one of this actuator. Take state().")
     if plan.num_delayed:
         delay = state.delay_state
         if delay is None:

@@ -15,7 +15,9 @@ import warp as wp
 
 from ..compat import newton
 from ..components import catalogue
+from ..specs.arguments import require_type
 from ..specs.configs import Config
+from ..specs.fields import shown
 from ..specs.motors import motor_of, problems_of
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config
@@ -34,6 +36,10 @@ def in_joint_order(pairs: Sequence[tuple[Any, str]], names: Sequence[str], where
     Raises:
         ValueError: A name is unknown, ambiguous or given twice.
     """
+    require_type("actuators", pairs, Sequence, "a list of pairs of an actuator and a joint name")
+    for pair in pairs:
+        if not (isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[1], str)):
+            raise TypeError(f"actuators: {shown(pair)}: must be a pair of an actuator and a joint name. Give one.")
     driven = [name for _, name in pairs]
     for position, name in enumerate(driven):
         if name not in names:

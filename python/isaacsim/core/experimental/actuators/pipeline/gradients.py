@@ -7,6 +7,7 @@
 
 What was read is copied at the step, so that arrays may be overwritten before `Tape.backward`. An array without `grad`
 gets none. At a kink the gradient is that of the branch the law takes; a joint with a fault has none for that step. A
+network is computed once more on the way back, and kinks of its functions have Torch's slopes. A
 tape that meets a state for the first time finds no gradient in it, whatever a tape before has left there.
 """
 
@@ -22,9 +23,9 @@ import warp as wp
 
 from .. import native
 from ..components.curve import prepare_curve
-from .plan import Placed, Plan, Row
+from .plan import Placed, Plan, Remembering, Row
 from .step.binding import Indices, as_numpy
-from .step.native import NativeStep
+from .step.native import NativeStep, network_of
 from .step.state import StepState
 
 # how many views of gradients are kept
@@ -65,9 +66,11 @@ def require_gradients(label: str, step: Any, device: Any) -> None:
     if native.core is None:
         refuse(label, "gradients must have the native core, which was not built")
     if not isinstance(step, NativeStep):
-        refuse(label, "a law of one's own, or an array computation, has no gradients")
-    if step.plan.networks:
-        refuse(label, "a network has no gradients")
+        refuse(
+            label,
+            "a law or computation of one's own, a network that Torch runs, or one with a column of the caller's has no "
+            "gradients",
+        )
 
 
 class Pipeline:
@@ -80,9 +83,10 @@ class Pipeline:
 
     def __init__(self, plan: Plan, slots: Sequence[int]) -> None:
         self._plan, self._slots, first = plan, list(slots), slots[0]
-        law = plan.controllers[plan.controller_kind[first]]
+        networks = [one for one in plan.networks if one.used[first]]
+        law = None if networks else plan.controllers[plan.controller_kind[first]]
         limits = [limit for limit in plan.limits if limit.used[first]]
-        self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS]
+        self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS] if law else []
         self.rows += [pair for limit in limits for pair in limit.rows.items()]
         """Parameters, those of the controller first."""
         self.depth = plan.depth if plan.delayed[first] else 0
@@ -92,7 +96,12 @@ class Pipeline:
             for limit in limits
         ]
         names = [limit.clamp.__name__ for limit in limits]
-        self.core = native.core.Gradients(self.count, law.__name__, names, curves, self.depth)
+        name, given = law.__name__ if law else "", [network_of(one, keep=True) for one in networks]
+        self.network = networks[0].law if networks else None
+        """The law of its network, if its controller is one."""
+        self.network_core = given[0][0] if given else None
+        """That network compiled."""
+        self.core = native.core.Gradients(self.count, name, given, names, curves, self.depth)
 
     def values(self) -> list[np.ndarray]:
         """The parameters as they stand, each `(count,)`."""
@@ -110,13 +119,13 @@ class Pipeline:
         mine = np.searchsorted(np.flatnonzero(having), self._slots)
         return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
 
-    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, np.ndarray]]:
-        """What its laws remember: number of the law, number in its `STATE`, and places in that array."""
+    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, Remembering, Any]]:
+        """What its laws remember: number of the law, number in its `STATE`, the law, and index into that array."""
         limits = {limit for _, limit in placed.limits}
         for number, one in enumerate(self._plan.stateful):
             if one.limit in limits or (one.limit is None and one.law is placed.controller):
                 for k in range(len(one.law.STATE)):
-                    yield number, k, self.places(one.used)
+                    yield number, k, one, (*[slice(None)] * one.axis, self.places(one.used))
 
 
 @dataclass(eq=False)
@@ -230,7 +239,8 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
 
     def back() -> None:
         for array in arrays:
-            array.grad.numpy()[chosen] = 0.0
+            # axis 1 of what a network remembers runs over the actuators
+            array.grad.numpy()[(*[slice(None)] * (array.ndim > 1), chosen)] = 0.0
 
     if arrays:
         tape.record_func(back, arrays)

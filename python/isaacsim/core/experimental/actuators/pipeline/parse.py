@@ -14,6 +14,7 @@ from ..errors import ActuatorParseError
 from ..extras import needs
 from ..networks.checkpoint import CheckpointPath
 from ..specs.actuator_spec import ACTUATOR_TYPE
+from ..specs.arguments import require_type
 from ..specs.configs import CONFIGS, ForeignConfig
 
 
@@ -133,6 +134,8 @@ def register_actuator_component(
     with needs("register_actuator_component", "usd"):
         from ..usd.schema import accept_schema
 
+    require_type("schema_name", schema_name, str, "the name of a schema")
+    require_type("kind", kind, enum.Enum, "a ComponentKind")
     if schema_name in _TOKENS.values():
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."

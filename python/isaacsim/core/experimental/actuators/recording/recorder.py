@@ -16,6 +16,7 @@ from ..pipeline.plan import Row
 from ..pipeline.step.binding import SIGNALS as INPUTS
 from ..pipeline.step.binding import as_numpy
 from ..pipeline.step.native import NativeStep
+from ..specs.arguments import names_of, number_of
 from .native_tape import NativeTape
 from .recording import KINDS, SIGNALS, Recording, Subject
 from .tape import Tape
@@ -48,10 +49,10 @@ class Recorder:
         robots: Sequence[int],
         joints: Sequence[int],
     ) -> None:
-        names = [signals] if isinstance(signals, str) else list(signals)
+        names = names_of("signals", signals)
         if odd := [name for name in names if name not in SIGNALS]:
             raise ValueError(f"signals: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
-        if capacity is not None and capacity < 1:
+        if capacity is not None and number_of("capacity", capacity) < 1:
             raise ValueError(f"capacity = {capacity}: must be at least 1, or None for all steps.")
         if not (len(names) and len(robots) and len(joints)):
             raise ValueError("nothing to record: must be one signal, robot and joint at least. Choose some.")

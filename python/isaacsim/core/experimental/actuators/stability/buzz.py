@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..specs.arguments import number_of
+
 # share of the power of fast motion that a tone holds, and of its strength in the first half that the second has
 _SHARE, _LASTING = 0.6, 0.5
 # swings of a tone that a recording holds at least, and samples
@@ -51,7 +53,7 @@ def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
         >>> print(found.joint, round(found.frequency), round(found.amplitude, 3))
         0 30 0.01
     """
-    if not (math.isfinite(dt) and dt > 0):
+    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
     recorded = np.asarray(positions, float)
     recorded = recorded[:, None] if recorded.ndim == 1 else recorded

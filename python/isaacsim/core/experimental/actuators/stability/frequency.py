@@ -1,7 +1,7 @@
 """The loop of one joint over frequency: what the closed loop of `loop.py` does to a sine, exactly as it is stepped.
 
-    v⁺ = v + dt·τ/I      q⁺ = q + dt·v⁺      hence, with z = exp(j·2π·f·dt),
-    V/T = (dt/I)/(z − 1)      Q/T = (dt·z/(z − 1))·V/T
+    v⁺ = v + dt·τ/I      q⁺ = q + dt·((1 − w)·v + w·v⁺)      hence, with z = exp(j·2π·f·dt),
+    V/T = (dt/I)/(z − 1)      Q/T = dt·(1 − w + w·z)/(z − 1)·V/T
     open loop     L = kp·Q/T + kd·V/T + ki·dt·z/(z − 1)·Q/T
     closed loop   z⁻ᵈ·(kp + ki·dt·z/(z − 1))·(Q/T) / (1 + L)
 
@@ -26,7 +26,14 @@ _NEAR = 0.01
 
 
 def frequency_response(
-    joint: str, kp: float, kd: float, ki: float, inertia: float, dt: float, delay_steps: int = 0
+    joint: str,
+    kp: float,
+    kd: float,
+    ki: float,
+    inertia: float,
+    dt: float,
+    delay_steps: int = 0,
+    velocity_weight: float = 1.0,
 ) -> FrequencyResponse:
     """Return what a joint's loop does to sines.
 
@@ -38,6 +45,7 @@ def frequency_response(
         inertia: What the motor feels [kg·m² or kg].
         dt: Physics step [s].
         delay_steps: Delay of commands [physics steps].
+        velocity_weight: The simulator's, see `stability_of`.
 
     Raises:
         ValueError: There is no gain, or the inertia or step is not > 0.
@@ -50,9 +58,9 @@ def frequency_response(
     half = 0.5 / dt
     slowest = max(math.sqrt(kp / inertia), kd / inertia, (ki / inertia) ** (1 / 3)) / (2 * math.pi)
     frequencies = np.geomspace(min(_BELOW * slowest, 0.1 * half), half, _POINTS)
-    loop, followed = _responses(frequencies, kp, kd, ki, inertia, dt)
+    loop, followed = _responses(frequencies, (kp, kd, ki), inertia, dt, velocity_weight)
     crossover, margin = _phase_margin(frequencies, loop)
-    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]])).margin(dt)
+    factor = Loop(np.array([[1.0 / inertia]]), np.array([[kp], [kd], [ki]]), velocity_weight).margin(dt)
     turn = _phase_crossover(frequencies, loop, factor)
     level = np.abs(followed)
     falls = np.flatnonzero((level[:-1] >= math.sqrt(0.5)) & (level[1:] < math.sqrt(0.5)))
@@ -62,15 +70,16 @@ def frequency_response(
 
 
 def _responses(
-    frequencies: np.ndarray, kp: float, kd: float, ki: float, inertia: float, dt: float
+    frequencies: np.ndarray, gains: tuple[float, float, float], inertia: float, dt: float, weight: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Open loop, and closed loop without a delay."""
+    kp, kd, ki = gains
     z = np.exp(2j * math.pi * frequencies * dt)
     # the highest one turns the sign exactly
     z[-1] = -1.0
     summed = dt * z / (z - 1)
     velocity = dt / inertia / (z - 1)
-    position = summed * velocity
+    position = dt * (1 - weight + weight * z) / (z - 1) * velocity
     loop = kp * position + kd * velocity + ki * summed * position
     return loop, (kp + ki * summed) * position / (1 + loop)
 

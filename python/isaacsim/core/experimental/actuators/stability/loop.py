@@ -1,12 +1,15 @@
 """When gains make joints vibrate: the closed loop of explicit PD and PID laws, one physics step at a time.
 
-    v⁺ = v + dt·M⁻¹·τ        q⁺ = q + dt·v⁺        τ = −Kp·q − Kd·v + Ki·z⁺        z⁺ = z − dt·q
+    v⁺ = v + dt·M⁻¹·τ    q⁺ = q + dt·((1 − w)·v + w·v⁺)    τ = −Kp·q − Kd·v + Ki·z⁺    z⁺ = z − dt·q
 
-The effort is computed once per physics step and held; M is the mass matrix with the armatures, and the step of velocity
-and position is that of MuJoCo and PhysX. A robot is stable where all eigenvalues of this map are inside the unit circle
-or on it. For one joint and for ki = 0 that is `kd·dt + kp·dt²/2 <= 2·I`. Gravity, friction, contacts and joints that no
-actuator drives take no part. Nor do delays and clamps: a delay holds back targets and feedforward, which are no
-feedback, and a clamp turns what would grow into a buzz of constant strength.
+The effort is computed once per physics step and held; M is the mass matrix with the armatures. The weight w is the
+simulator's: 1 is the semi-implicit step of MuJoCo, and PhysX, which divides its step into n, has (n + 1)/(2·n). A robot
+is stable where all eigenvalues of this map are inside the unit circle or on it. For one joint and for ki = 0 that is
+
+    kd·dt + (2·w − 1)·kp·dt²/2 <= 2·I    and    kd >= (1 − w)·kp·dt
+
+Gravity, friction, contacts and joints that no actuator drives take no part. Nor do delays and clamps: a delay holds
+back targets and feedforward, which are no feedback, and a clamp turns what would grow into a buzz of constant strength.
 """
 
 from __future__ import annotations
@@ -28,10 +31,11 @@ class Loop:
     Args:
         inverse: Of the mass matrix, in the rows and columns of these joints, which leaves all others free, `(J, J)`.
         gains: Proportional, derivative and integral gains, shape `(3, J)`.
+        velocity_weight: Of the velocity after a step, in the step of positions.
     """
 
-    def __init__(self, inverse: np.ndarray, gains: np.ndarray) -> None:
-        self._inverse, self._gains = inverse, gains
+    def __init__(self, inverse: np.ndarray, gains: np.ndarray, velocity_weight: float = 1.0) -> None:
+        self._inverse, self._gains, self._weight = inverse, gains, velocity_weight
         # without gains a joint closes no loop, and is free for the others
         self._used = np.flatnonzero(gains.any(axis=0))
 
@@ -43,7 +47,7 @@ class Loop:
     def joint(self, at: int) -> Loop:
         """One joint alone."""
         one = slice(at, at + 1)
-        return Loop(self._inverse[one, one], self._gains[:, one])
+        return Loop(self._inverse[one, one], self._gains[:, one], self._weight)
 
     def radius(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> float:
         """Spectral radius of a physics step, all gains times `factor`, with `added` armatures `(J,)`."""
@@ -57,12 +61,15 @@ class Loop:
         kp, kd, ki = factor * self._gains[:, used]
         summing = np.flatnonzero(ki)
         # rows: velocity, position and integral after the step; columns: position, velocity and integral before
-        pushed = dt * inverse
-        velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
-        position = dt * velocity
-        position[:, : len(used)] += unit
+        with np.errstate(over="ignore", invalid="ignore"):
+            pushed = dt * inverse
+            velocity = np.hstack([-pushed * (kp + dt * ki), unit - pushed * kd, (pushed * ki)[:, summing]])
+            position = dt * self._weight * velocity
+            position[:, : 2 * len(used)] += np.hstack([unit, dt * (1.0 - self._weight) * unit])
         integral = np.hstack([-dt * unit[summing], np.zeros((len(summing), len(used))), np.eye(len(summing))])
-        return float(np.abs(np.linalg.eigvals(np.vstack([position, velocity, integral]))).max())
+        after = np.vstack([position, velocity, integral])
+        # what no number holds grows
+        return float(np.abs(np.linalg.eigvals(after)).max()) if np.isfinite(after).all() else math.inf
 
     def is_stable(self, dt: float, factor: float = 1.0, added: np.ndarray | None = None) -> bool:
         """Whether nothing grows."""
@@ -85,7 +92,7 @@ class Loop:
             return np.zeros(len(self._inverse))
         kp, kd, ki = self._gains
         # with this inertia, a motion that turns round at each step stays as large as it is
-        least = kd * dt / 2 + kp * dt**2 / 4 + ki * dt**3 / 8
+        least = kd * dt / 2 + (2 * self._weight - 1) * (kp * dt**2 / 4 + ki * dt**3 / 8)
 
         def beyond(share: float) -> np.ndarray:
             return np.maximum(least / share - self.felt, 0.0)

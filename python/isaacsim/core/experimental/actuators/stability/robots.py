@@ -19,6 +19,8 @@ from .table import JointStability, Stability, stability_of
 
 # joints that a warning names
 _NAMED = 3
+# what helps besides a shorter step, by whether smaller gains do
+_CURES = {True: "Raise the armature, or lower the gains", False: "Raise the damping"}
 
 
 class ClosedLoops:
@@ -56,16 +58,17 @@ class ClosedLoops:
             raise HostError(f"{self._owner!r}: its simulator tells no physics step. Pass stability(dt=...).")
         known, paths = self._known, list(robots.paths)
         names = [name for name, is_known in zip(self._names, known, strict=True) if is_known]
-        armatures = self._armatures()
+        armatures = self._property("armature")
         found: dict[bytes, Stability] = {}
         tables = []
-        for row, inverse in zip(rows, self._inverses(rows), strict=True):
+        for row, inverse, weight in zip(rows, self._inverses(rows), self._velocity_weights(rows), strict=True):
             gains, armature = self._gains[:, row, known], armatures[row, known]
-            key = b"".join(part.tobytes() for part in (inverse, gains, armature))
+            key = b"".join(part.tobytes() for part in (inverse, gains, armature, weight))
             if key not in found:
                 # of these joints alone, the others free
                 matrix = np.linalg.inv(inverse)
-                found[key] = stability_of(matrix, step, *gains, armature=armature, joints=names)
+                options = {"armature": armature, "joints": names, "velocity_weight": float(weight)}
+                found[key] = stability_of(matrix, step, *gains, **options)
             tables.append(_named(found[key], paths[row]))
         joints = tuple(joint for table in tables for joint in table.joints)
         unknown = tuple(name for name, is_known in zip(self._names, known, strict=True) if not is_known)
@@ -74,20 +77,30 @@ class ClosedLoops:
     def warning(self) -> str | None:
         """What to say of the first robot, if it will vibrate; the simulator has to be known.
 
-        Integrals are let be: one that swings up does so at every step, slowly, and friction may hold it.
+        Integrals are let be: one that swings up does so at every step, slowly, and friction may hold it. Viscous
+        friction stands in for damping that is too small for the stiffness.
         """
         dt = self._dt
         if dt is None or not self._known.any():
             return None
         first = np.zeros(1, int)
-        without_integral = self._gains[:, 0, self._known] * [[1.0], [1.0], [0.0]]
-        if Loop(self._inverses(first)[0], without_integral).is_stable(dt):
+        gains = self._gains[:, 0, self._known] * [[1.0], [1.0], [0.0]]
+        damped = gains + [[0.0], [1.0], [0.0]] * self._property("viscous_friction")[0, self._known]
+        inverse, weight = self._inverses(first)[0], float(self._velocity_weights(first)[0])
+        if any(Loop(inverse, either, weight).is_stable(dt) for either in (gains, damped)):
             return None
         table = self.stability(first, None)
         whole = table.robots[0]
         worst = sorted(table.joints, key=lambda joint: joint.margin)
-        short = [joint for joint in worst if joint.smallest_armature > joint.armature]
-        joints = "; ".join(map(_told, short[:_NAMED])) + (" …" if len(short) > _NAMED else "")
+        # below it no armature helps
+        least = {joint.joint: (1.0 - weight) * joint.kp * dt for joint in worst}
+        short = [
+            joint
+            for joint in worst
+            if joint.armature < joint.smallest_armature < np.inf or joint.kd < least[joint.joint]
+        ]
+        told = [_told(joint, least[joint.joint]) for joint in short[:_NAMED]]
+        joints = "; ".join(told) + (" …" if len(short) > _NAMED else "")
         among = (
             ""
             if self._robots.num_robots == 1
@@ -95,8 +108,8 @@ class ClosedLoops:
         )
         return (
             f"{self._owner!r}: <{whole.robot}>{among} will vibrate at dt = {dt:.3g} s: its gains may be at most "
-            f"{whole.margin:.3g} times what they are. {joints}. Raise the armature, or step with dt <= "
-            f"{whole.largest_step:.3g} s, or lower the gains; stability() shows all joints."
+            f"{whole.margin:.3g} times what they are. {joints}. {_CURES[whole.margin > 0.0]}, or step with dt <= "
+            f"{whole.largest_step:.3g} s; stability() shows all joints."
         )
 
     # inside
@@ -135,9 +148,14 @@ class ClosedLoops:
         driven = np.sort(self._assembly.columns)[self._known] + matrices.shape[-1] - robots.num_dofs
         return np.linalg.inv(matrices)[:, driven[:, None], driven]
 
-    def _armatures(self) -> np.ndarray:
+    def _velocity_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Of each row; 1 where the articulation does not tell."""
+        tell = getattr(self._robots.articulation, "get_velocity_weights", None)
+        return np.ones(len(rows)) if tell is None else as_numpy(tell(indices=rows)).astype(float)
+
+    def _property(self, name: str) -> np.ndarray:
         """Of the joints of the actuators, `(robots, joints)`; 0 where the articulation does not tell."""
-        found = read_property(self._robots.articulation, "armature")
+        found = read_property(self._robots.articulation, name)
         columns = np.sort(self._assembly.columns)
         return np.zeros((self._robots.num_robots, len(columns))) if found is None else found[:, columns]
 
@@ -148,8 +166,11 @@ def _named(table: Stability, robot: str) -> Stability:
     return Stability(table.dt, joints, tuple(dataclasses.replace(one, robot=robot) for one in table.robots))
 
 
-def _told(joint: JointStability) -> str:
-    return (
+def _told(joint: JointStability, least_damping: float) -> str:
+    has = (
         f"{joint.joint} has kp = {joint.kp:.3g}, kd = {joint.kd:.3g}, inertia {joint.inertia:.3g}, armature "
-        f"{joint.armature:.3g}, and needs an armature of {joint.smallest_armature:.3g}"
+        f"{joint.armature:.3g}"
     )
+    if joint.kd < least_damping:
+        return f"{has}, and needs kd >= {least_damping:.3g}"
+    return f"{has}, and needs an armature of {joint.smallest_armature:.3g}"

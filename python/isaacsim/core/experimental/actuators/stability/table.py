@@ -27,7 +27,8 @@ class JointStability:
         kd: Derivative gain at the joint [N·m·s/rad or N·s/m].
         ki: Integral gain at the joint [N·m/(rad·s) or N/(m·s)].
         inertia: What the motor feels, `1 / diag(M⁻¹)` [kg·m² or kg].
-        margin: Factor by which all its gains may grow; below 1 it vibrates, and at 0 smaller gains do not help.
+        margin: Factor by which all its gains may grow; below 1 it vibrates, and at 0 smaller gains do not help, but
+            more damping beside the others.
         armature: What it has [kg·m² or kg].
         smallest_armature: What it needs so that the robot is stable when all joints have theirs; what it has where that
             is enough, infinite where none is.
@@ -55,12 +56,14 @@ class RobotStability:
         margin: Factor by which all gains may grow; below 1 the robot vibrates.
         spectral_radius: Largest magnitude of the eigenvalues of a physics step.
         largest_step: Physics step [s] up to which it is stable.
+        velocity_weight: The simulator's, see `stability_of`.
     """
 
     robot: str
     margin: float
     spectral_radius: float
     largest_step: float
+    velocity_weight: float = 1.0
 
     @property
     def stable(self) -> bool:
@@ -123,6 +126,7 @@ def stability_of(
     armature: Any = 0.0,
     joints: Sequence[str] | None = None,
     robot: str = "",
+    velocity_weight: float = 1.0,
 ) -> Stability:
     """Return how far a robot is from vibrating, from numbers alone.
 
@@ -135,10 +139,13 @@ def stability_of(
         armature: What of the mass matrix is armature, a number or shape `(J,)`; default 0 [kg·m² or kg].
         joints: Their names; by default their numbers.
         robot: Name of the robot.
+        velocity_weight: How the simulator steps positions, from the velocities before and after the step:
+            `q⁺ = q + dt·((1 − w)·v + w·v⁺)`; default 1, as MuJoCo does. PhysX has (n + 1)/(2·n) with n solver position
+            iterations.
 
     Raises:
-        ValueError: `dt` is not a finite number > 0, a gain is negative or not finite, shapes do not fit, or the mass
-            matrix is not positive definite.
+        ValueError: `dt` is not a finite number > 0, a gain is negative or not finite, `velocity_weight` is not in
+            0.5 … 1, shapes do not fit, or the mass matrix is not positive definite.
 
     Example:
         >>> from isaacsim.core.experimental.actuators import stability_of
@@ -147,6 +154,8 @@ def stability_of(
     """
     if not (math.isfinite(dt) and dt > 0):
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
+    if not 0.5 <= velocity_weight <= 1.0:
+        raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
     matrix = np.asarray(mass_matrix, float)
     count = len(matrix) if matrix.ndim else 0
     if matrix.shape != (count, count) or not _is_positive_definite(matrix):
@@ -159,8 +168,8 @@ def stability_of(
     names = [str(at) for at in range(count)] if joints is None else list(joints)
     if len(names) != count:
         raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
-    loop = Loop(np.linalg.inv(matrix), values[:3])
-    whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt))
+    loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight)
+    whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
     columns = *values[:3], loop.felt, values[3], values[3] + loop.lacking(dt)
     rows = []
     for at, name in enumerate(names):

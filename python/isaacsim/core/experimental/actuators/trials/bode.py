@@ -63,5 +63,6 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
             "response instead."
         )
     (row,) = [row for row in table.joints if row.joint == joint]
+    weight = table.robots[0].velocity_weight
     late = delay_of(actuator, robot, column)
-    return frequency_response(joint, row.kp, row.kd, row.ki, row.inertia, table.dt, late)
+    return frequency_response(joint, row.kp, row.kd, row.ki, row.inertia, table.dt, late, weight)

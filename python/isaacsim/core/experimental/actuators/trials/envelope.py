@@ -14,6 +14,7 @@ from ..pipeline.actuator import Actuator
 from ..pipeline.bounds import ClampBounds, copied
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
+from ..specs.fields import shown
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -115,6 +116,8 @@ def find_actuator(actuators: ActuatorSet, joint: str) -> tuple[Actuator, int]:
     Raises:
         ValueError: None drives it.
     """
+    if not hasattr(actuators, "actuators"):
+        raise TypeError(f"actuators = {shown(actuators)}: must be an ArticulationActuators or the like. Give one.")
     for actuator in actuators.actuators:
         if joint in actuator.dof_names:
             return actuator, actuator.dof_names.index(joint)
@@ -162,7 +165,7 @@ def _shown(read: Any, far: float) -> float | None:
 
 def _changes(found: Bounds) -> np.ndarray:
     """Between which neighbours bounds differ."""
-    known = np.nan_to_num(found, nan=np.finfo(np.float32).max)
+    known = np.nan_to_num(found, nan=float(np.finfo(np.float32).max))
     return np.any(np.abs(np.diff(known)) > 1e-6 * np.abs(known[:, 1:]), axis=0)
 
 

@@ -102,12 +102,15 @@ def follow(
         steps: Counts physics steps.
         after_step: Called after each of them.
     """
-    room, rows, diverged = room_of(robots), [], None
+    room, rows, diverged, last = room_of(robots), [], None, None
     with contextlib.nullcontext() if actuators is None else actuators.record() as log:
         for count in steps:
             target = targets(count * simulation.dt)
-            robots.set_dof_position_targets(target)
-            rows.append([*_state(robots), target])
+            if last is None or not np.array_equal(target, last):
+                # between changes somebody else may set them, in a live view
+                robots.set_dof_position_targets(target)
+                last = target
+            rows.append([*_state(robots), robots.get_dof_position_targets().numpy().copy()])
             try:
                 simulation.step()
             except SimulationDivergedError as error:
@@ -120,7 +123,16 @@ def follow(
     recording = _recording(simulation, robots, positions, velocities, wanted) if log is None else log
     joints = _joints(robots, room, np.concatenate([positions, final[None]]), wanted, log)
     faults = () if actuators is None else tuple(map(_said, actuators.faults))
-    return Trial(tuple(joints), recording, _buzzing(robots, positions, wanted, simulation.dt), faults, diverged)
+    buzzing = _buzzing(robots, _driven(robots, actuators), positions, wanted, simulation.dt)
+    return Trial(tuple(joints), recording, buzzing, faults, diverged)
+
+
+def _driven(robots: Any, actuators: ArticulationActuators | None) -> np.ndarray:
+    """Which joints of each robot an actuator or a drive moves: one that swings freely does not buzz."""
+    driven = np.any([gains.numpy() for gains in robots.get_dof_gains()], axis=0)
+    if actuators is not None:
+        driven[:, actuators.actuated_dof_indices] = True
+    return driven
 
 
 def _state(robots: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +181,9 @@ def _joints(
             )
 
 
-def _buzzing(robots: Any, positions: np.ndarray, targets: np.ndarray, dt: float) -> dict[tuple[str, str], Buzz]:
+def _buzzing(
+    robots: Any, driven: np.ndarray, positions: np.ndarray, targets: np.ndarray, dt: float
+) -> dict[tuple[str, str], Buzz]:
     """Tones of the second half that targets do not have."""
     late = slice(len(positions) // 2, None)
     found: dict[tuple[str, str], Buzz] = {}
@@ -178,6 +192,6 @@ def _buzzing(robots: Any, positions: np.ndarray, targets: np.ndarray, dt: float)
     for row, robot in enumerate(robots.paths):
         asked = {one.joint: one.frequency for one in buzz(targets[late, row], dt)}
         for one in buzz(positions[late, row], dt):
-            if abs(one.frequency - asked.get(one.joint, 0.0)) > _SAME * one.frequency:
+            if driven[row, one.joint] and abs(one.frequency - asked.get(one.joint, 0.0)) > _SAME * one.frequency:
                 found[robot, robots.dof_names[one.joint]] = one
     return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from pxr import Sdf, Usd
 
-from .authored import authored
+from .authored import authored_number, targets
 from .axes import MANY
+from .readable import readable
 
 # active, loaded, defined and not abstract, instances included
 on_stage = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
@@ -25,8 +28,8 @@ def axes_of(joint: Usd.Prim) -> tuple[str, ...]:
 
 
 def _is_locked(joint: Usd.Prim, axis: str) -> bool:
-    low, high = (authored(joint, f"limit:{axis}:physics:{side}") for side in ("low", "high"))
-    return low is not None and high is not None and low > high
+    low, high = (authored_number(joint, f"limit:{axis}:physics:{side}", math.nan) for side in ("low", "high"))
+    return low > high
 
 
 def unloaded_payloads(stage: Usd.Stage) -> list[str]:
@@ -40,6 +43,7 @@ def unloaded_at(stage: Usd.Stage, path: str | Sdf.Path) -> list[str]:
     return [str(one) for one in found if one.HasPrefix(at) or at.HasPrefix(one)]
 
 
+@readable
 def articulation_roots(stage: Usd.Stage) -> list[str]:
     """Paths of every prim with `PhysicsArticulationRootAPI`, in stage order."""
     return [
@@ -49,5 +53,5 @@ def articulation_roots(stage: Usd.Stage) -> list[str]:
 
 def bodies_of(stage: Usd.Stage, joint: str) -> list[Sdf.Path]:
     """Paths of the bodies a joint connects, as far as it is on the stage and names them."""
-    sides = [stage.GetRelationshipAtPath(f"{joint}.physics:body{side}") for side in (0, 1)]
-    return [path for side in sides if side for path in side.GetForwardedTargets()]
+    prim = stage.GetPrimAtPath(joint)
+    return [path for side in (0, 1) for path in targets(prim, f"physics:body{side}")] if prim else []

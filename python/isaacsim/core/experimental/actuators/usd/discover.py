@@ -8,17 +8,20 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pxr import Sdf, Tf, Usd
+from pxr import Sdf, Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.arguments import require_type
 from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
+from .authored import targets
 from .axes import axis_in, is_angular
 from .joint_order import dof_names
 from .joint_properties import axis_of
 from .ownership import Ownership
+from .readable import readable
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
@@ -35,11 +38,13 @@ from .schema import (
 from .units import from_stage, units_of
 
 
+@readable
 def actuator_paths(stage: Usd.Stage) -> list[str]:
     """Paths of every `NewtonActuator` prim, in stage order."""
     return [str(prim.GetPath()) for prim in every_prim(stage.GetPseudoRoot()) if is_actuator(prim)]
 
 
+@readable
 def discover(
     stage: Usd.Stage,
     root: str,
@@ -105,6 +110,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
         ActuatorParseError: Listing every problem of the prim.
         ValueError: The prim is not on a stage.
     """
+    require_type("prim", prim, Usd.Prim, "a prim of a stage")
     if not prim:
         raise ValueError(f"{prim!r}: no such prim on the stage. Give the path of an actuator prim.")
     if not is_actuator(prim):
@@ -128,10 +134,7 @@ def targets_of(prim: Usd.Prim) -> list[tuple[str, str]]:
 
     None when `newton:targets` is no relationship.
     """
-    try:
-        found = prim.GetRelationship(TARGETS).GetForwardedTargets()
-    except Tf.ErrorException:
-        return []
+    found = targets(prim, TARGETS)
     return [(str(path.GetPrimPath()), path.name if path.IsPropertyPath() else "") for path in found]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd
 
 from .articulation import on_stage
+from .readable import readable
 
 GRAPH, NODE = "OmniGraph", "OmniGraphNode"
 VARIABLE = "graph:variable:"
@@ -70,6 +71,7 @@ class GraphPrim:
     nodes: list[NodePrim]
 
 
+@readable
 def read_graphs(stage: Usd.Stage) -> list[GraphPrim]:
     """Return every graph that is active and loaded, in stage order."""
     prims = Usd.PrimRange(stage.GetPseudoRoot(), on_stage)
@@ -137,7 +139,8 @@ def _plain(value: Any) -> Any:
         return value.GetValue()
     if isinstance(value, Sdf.PathExpression):
         return value.GetText()
-    if value is None or isinstance(value, bool | int | float | str):
+    # of an unregistered type there is no value but its text, which nodes refuse
+    if value is None or isinstance(value, bool | int | float | str | Sdf.UnregisteredValue):
         return value
     # vectors, matrices and arrays; text stays as it is
     plain = list(value)

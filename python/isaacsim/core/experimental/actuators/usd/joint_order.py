@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from pxr import Sdf, Usd
 
 from .articulation import axes_of, bodies_of, every_prim
+from .readable import readable
 
 # of each body, the joints there and the bodies that each connects
 _JointsOfBodies = dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
 
 
+@readable
 def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
     """The joint of each DOF of each articulation, breadth-first from its root: a path as often as the joint has axes.
 
@@ -24,6 +26,7 @@ def joint_orders(stage: Usd.Stage, roots: Sequence[str]) -> list[list[str]]:
     return [[path for path in order for _ in axes_of(stage.GetPrimAtPath(path))] for order in orders]
 
 
+@readable
 def dof_names(stage: Usd.Stage, joints: Sequence[str]) -> list[str]:
     """Names of DOFs by the joint of each: that of the joint, or `joint:axis` where the joint has several."""
     names, seen = [], Counter[str]()

@@ -17,7 +17,9 @@ from pxr import Sdf, Usd
 
 from ..errors import HostError, UnsupportedSceneError
 from .articulation import axes_of
+from .authored import authored_number
 from .axes import MANY, axis_in, is_angular
+from .readable import readable
 from .units import StageUnits, units_of
 
 Axis = tuple[str, str]
@@ -126,6 +128,7 @@ def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     return axis if (axis := axis_in(name)) in MANY else first
 
 
+@readable
 def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property as authored, one per axis; NaN where nothing is.
 
@@ -136,6 +139,7 @@ def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     return np.array([_authored(_joint(stage, joint), known, axis, units) for joint, axis in axes])
 
 
+@readable
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property, one per axis; ±inf is no limit, NaN what is asked of an axis without a name."""
     values = authored(stage, name, axes)
@@ -191,7 +195,9 @@ def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | Non
 
 def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
     attribute = _saying(joint, known, axis)
-    return math.nan if attribute is None else float(attribute.Get(Usd.TimeCode.Default())) / known.scale(axis, units)
+    return (
+        math.nan if attribute is None else authored_number(joint, attribute.GetName(), 0.0) / known.scale(axis, units)
+    )
 
 
 def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None:
@@ -202,13 +208,13 @@ def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None
         attribute = joint.GetAttribute(name)
         # without its schema, a drive or an axis has no attributes
         lacks = name == names[0] and schema is not None and not _has(joint, schema)
-        if not lacks and attribute and attribute.HasAuthoredValue():
-            value = attribute.Get(Usd.TimeCode.Default())
-            if value is not None and math.isnan(value):
+        if not lacks and attribute and attribute.HasAuthoredValue() and attribute.Get() is not None:
+            value = authored_number(joint, name, 0.0)
+            if math.isnan(value):
                 raise UnsupportedSceneError(
                     f"<{joint.GetPath()}>.{name} = nan: must be a number. Correct it, or remove it."
                 )
-            if value is not None and not (name in known.positive and value <= 0):
+            if not (name in known.positive and value <= 0):
                 return attribute
     return None
 

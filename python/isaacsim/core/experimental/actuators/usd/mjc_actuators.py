@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pxr import Sdf, Usd
 
 from ..specs.linear_actuators import Bounds, Law, law_of
 from .articulation import every_prim
-from .authored import authored
+from .authored import authored, authored_number, authored_numbers, targets
 
 ACTUATOR, TENDON = "MjcActuator", "MjcTendon"
 
@@ -22,12 +20,6 @@ def mjc_prims(stage: Usd.Stage) -> tuple[list[Usd.Prim], list[Usd.Prim]]:
     return found[ACTUATOR], found[TENDON]
 
 
-def targets(prim: Usd.Prim, name: str) -> Sequence[Sdf.Path]:
-    """What a relationship of a prim names."""
-    relation = prim.GetRelationship(name)
-    return relation.GetForwardedTargets() if relation else []
-
-
 def joint_of(actuator: Usd.Prim) -> Sdf.Path | None:
     """What an actuator acts on, a joint or something else."""
     return next(iter(targets(actuator, "mjc:target")), None)
@@ -36,8 +28,8 @@ def joint_of(actuator: Usd.Prim) -> Sdf.Path | None:
 def law_of_prim(actuator: Usd.Prim) -> Law | str:
     """An actuator as a law of its joint, or why it is none."""
     kinds = [str(authored(actuator, f"mjc:{name}Type", "none")) for name in ("dyn", "bias")]
-    gain = [*map(float, authored(actuator, "mjc:gainPrm", (1.0,))), 0.0, 0.0]
-    bias = [*map(float, authored(actuator, "mjc:biasPrm", ())), 0.0, 0.0, 0.0] if kinds[1] == "affine" else [0.0] * 3
+    gain = [*authored_numbers(actuator, "mjc:gainPrm", (1.0,)), 0.0, 0.0, 0.0]
+    bias = [*authored_numbers(actuator, "mjc:biasPrm", ()), 0.0, 0.0, 0.0] if kinds[1] == "affine" else [0.0] * 3
     known = kinds[0] == "none" and kinds[1] in ("none", "affine")
     if not known or str(authored(actuator, "mjc:gainType", "fixed")) not in ("fixed", "affine") or any(gain[1:3]):
         return "its force is more than a constant times its control, its position and its velocity"
@@ -46,17 +38,17 @@ def law_of_prim(actuator: Usd.Prim) -> Law | str:
 
 def gear_of(actuator: Usd.Prim) -> float:
     """Transmission of an actuator on a joint of one axis."""
-    return float(authored(actuator, "mjc:gear", (1.0,))[0])
+    return [*authored_numbers(actuator, "mjc:gear", ()), 1.0][0]
 
 
 def armature_of(actuator: Usd.Prim) -> float:
     """What an actuator adds to the armature of its joint."""
-    return float(authored(actuator, "mjc:armature", 0.0)) * gear_of(actuator) ** 2
+    return authored_number(actuator, "mjc:armature", 0.0) * gear_of(actuator) ** 2
 
 
 def bounds(prim: Usd.Prim, of: str, ends: tuple[str, str] = ("Range", "Limited")) -> Bounds | None:
     """A range that MuJoCo limits something to, `of` control say; None where it is not in force."""
-    low, high = (float(authored(prim, f"mjc:{of}{ends[0]}:{side}", 0.0)) for side in ("min", "max"))
+    low, high = (authored_number(prim, f"mjc:{of}{ends[0]}:{side}", 0.0) for side in ("min", "max"))
     is_limited = str(authored(prim, f"mjc:{of}{ends[1]}", "auto")) != "false"
     return (low, high) if low < high and is_limited else None
 

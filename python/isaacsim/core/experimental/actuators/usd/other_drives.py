@@ -9,9 +9,11 @@ from pxr import Usd
 
 from .joint_properties import authored, axis_of
 from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
+from .readable import readable
 from .words import listed
 
 
+@readable
 def nothing_found(stage: Usd.Stage, root: str, joints: Sequence[str], names: Sequence[str]) -> str:
     """What to say of a robot without actuators: what does drive its joints, and how that becomes motors.
 

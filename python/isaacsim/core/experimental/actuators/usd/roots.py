@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..specs.arguments import names_of
 from ..specs.fields import shown
 from ..specs.pattern_cost import LENGTH
 from ..specs.patterns import pattern_problem
@@ -91,7 +92,7 @@ def match_roots(patterns: str | Sequence[str], roots: Iterable[str], unloaded: S
         ValueError: A pattern is no regular expression, or matches no articulation, or there is none.
     """
     known = Roots(roots)
-    wanted = [patterns] if isinstance(patterns, str) else list(patterns)
+    wanted = names_of("articulation paths", patterns, "a path")
     if not wanted:
         raise no_pattern()
     picked: dict[int, None] = {}

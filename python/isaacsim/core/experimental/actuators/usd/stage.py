@@ -11,7 +11,9 @@ import newton_usd_schemas  # noqa: F401
 from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
+from ..specs.arguments import require_type
 from .units import units_of
+from .words import said
 
 _MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
 # missing parts that are told of by name
@@ -27,20 +29,23 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     """
     if isinstance(source, Usd.Stage):
         return source
+    require_type("source", source, (str, os.PathLike), "the path of a file, or a stage")
     path = Path(source)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file.")
+    if not path.is_file():
+        raise ValueError(f"{path}: must be a file, not a folder or a device. Give the path of a USD file.")
     # USD's own words, printed, are for when nobody else says it
     own_words = UsdUtils.CoalescingDiagnosticDelegate()
     try:
         stage = Usd.Stage.Open(str(path))
-        said = own_words.TakeUncoalescedDiagnostics()
+        printed = own_words.TakeUncoalescedDiagnostics()
     except Tf.ErrorException as error:
-        raise ValueError(f"{path}: USD cannot read this file ({error}). Check it with usdchecker.") from error
+        raise ValueError(f"{path}: USD cannot read this file ({said(error)}). Check it with usdchecker.") from error
     finally:
         del own_words
     _require_parts(stage, path)
-    for one in said:
+    for one in printed:
         Tf.Warn(one.commentary)
     return stage
 

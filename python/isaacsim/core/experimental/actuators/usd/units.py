@@ -15,6 +15,7 @@ from pxr import Usd, UsdGeom, UsdPhysics
 
 from ..errors import UnsupportedSceneError
 from ..specs.fields import parameters_of
+from .readable import readable
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class StageUnits:
         return self.torque**effort if angular else self.force**effort * self.length**position
 
 
+@readable
 def units_of(stage: Usd.Stage) -> StageUnits:
     """The units that `stage` authors; metres and kilograms where it authors none.
 

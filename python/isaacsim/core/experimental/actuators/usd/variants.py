@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from pxr import Usd
 
 from .articulation import every_prim
+from .readable import readable
 
 
+@readable
 def select_variants(stage: Usd.Stage, choices: Mapping[str, str]) -> None:
     """Select variants by the names of their sets, on every prim that has the set; in the session layer.
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from typing import Any
 
 from ..hosts.mujoco.window import DrawingWindow
 from .live import Live
 
+# numbers are written less often than robots are drawn, for the viewer is waited for then [s of wall clock]
+_TEXT_PERIOD = 1 / 10
 # as GLFW numbers them
 _KEYS = {32: "pause", 262: "step", 259: "reset"}
 
@@ -25,6 +29,8 @@ class Window:
     def __init__(self, live: Live, ask: Callable[..., None]) -> None:
         self._ask, self._drawing = ask, live.drawing
         self._window: Any = DrawingWindow(live.drawing, self._on_key)
+        self._written = -math.inf
+        self._was_paused = False
 
     @property
     def is_open(self) -> bool:
@@ -41,13 +47,14 @@ class Window:
         if live.drawing is not self._drawing:
             self._window.close()
             self._drawing, self._window = live.drawing, DrawingWindow(live.drawing, self._on_key)
+            self._written = -math.inf
         live.poses()
         live.target_poses()
-        lines = [("paused" if paused else "time", f"{live.time:.2f} s")]
-        for effort in live.efforts():
-            numbers = f"{effort.applied:.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
-            lines.append((live.joints[effort.column].name, numbers))
-        self._window.show(lines)
+        now = time.monotonic()
+        if now - self._written >= _TEXT_PERIOD or paused != self._was_paused:
+            self._written, self._was_paused = now, paused
+            self._window.write(_lines(live, paused))
+        self._window.show()
 
     def close(self) -> None:
         """Close it."""
@@ -56,3 +63,15 @@ class Window:
     def _on_key(self, key: int) -> None:
         if key in _KEYS:
             self._ask(_KEYS[key])
+
+
+def _lines(live: Live, paused: bool) -> list[tuple[str, str]]:
+    """Time, and what each motor does within its limits; the viewer has no letters beyond ASCII."""
+    lines = [("paused" if paused else "time", f"{live.time:.2f} s")]
+    efforts = live.efforts()
+    if efforts:
+        lines.append(("effort", "within its limits [N m or N]"))
+    for effort in efforts:
+        numbers = f"{effort.applied:z.2f} in [{effort.lower:.2f}, {effort.upper:.2f}] {effort.limited_by}"
+        lines.append((live.joints[effort.column].name, numbers))
+    return lines

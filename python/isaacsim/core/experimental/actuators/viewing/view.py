@@ -166,8 +166,9 @@ class View:
     def _show(self) -> None:
         screen, now = self._screen, time.monotonic()
         if screen is not None and screen.is_open and self._sim.playing and now - self._shown >= _PERIOD:
-            self._shown = now
             screen.show(self._live, self.paused)
+            # what is slow to draw leaves time to the loop
+            self._shown = time.monotonic()
 
 
 def open_view(sim: Any, host: Any, native: bool | None, address: tuple[str, int], open_browser: bool | None) -> View:

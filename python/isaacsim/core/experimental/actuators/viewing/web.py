@@ -22,8 +22,6 @@ Ask = Callable[..., None]
 _PANEL_PERIOD = 1 / 10
 # a slider that somebody moves is left alone that long [s of wall clock]
 _HANDS_OFF = 0.5
-# a body this close [m] to its target has no ghost, nor one turned as little
-_THERE = 1e-2
 _GHOST = (240, 150, 40)
 _BLUE, _RED, _GRAY, _BAND = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec"
 _POINTS = 200
@@ -59,8 +57,12 @@ class Page:
         )
         server.gui.set_panel_label("live view")
         self._nodes: list[Any] = []
+        self._all: Any = None
+        self._env: Any = None
+        self._robot: Any = None
         self._panel: Any = None
         self._drawing: Any = None
+        self._choices: Any = None
         self._subject: Any = None
         self._panel_shown = -math.inf
         self._moved: dict[int, float] = {}
@@ -78,6 +80,10 @@ class Page:
         """Show what is now."""
         if live.drawing is not self._drawing:
             self._draw(live)
+        choices = live.drawing, live.envs, len(live.robots)
+        if choices != self._choices:
+            self._choices = choices
+            self._build_choices(live)
         subject = live.drawing, live.env, live.robot, tuple(live.robots), tuple(live.joints)
         if subject != self._subject:
             self._subject = subject
@@ -116,15 +122,17 @@ class Page:
         self._nodes.append(scene.add_grid("/ground", **grid, **place, shadow_opacity=0.25))
         for number, piece in enumerate(self._drawing.pieces):
             red, green, blue, opacity = piece.color
-            shape: dict[str, Any] = {"vertices": piece.vertices, "faces": piece.faces, "side": "double"}
+            # shadows of its own would be speckled on what is seen from both sides
+            shape: dict[str, Any] = {"faces": piece.faces, "side": "double", "receive_shadow": False}
             color = tuple(round(255 * part) for part in (red, green, blue))
             frame = self._frame(self._bodies, f"/body/{piece.body}", piece.body)
             seen = None if opacity >= 1 else opacity
-            scene.add_mesh_simple(f"{frame}/{number}", **shape, color=color, opacity=seen)
+            scene.add_mesh_simple(f"{frame}/{number}", piece.vertices, **shape, color=color, opacity=seen)
             if piece.robot:
                 frame = self._frame(self._ghosts, f"/target/{piece.body}", piece.body)
-                alone: dict[str, Any] = {"cast_shadow": False, "receive_shadow": False}
-                scene.add_mesh_simple(f"{frame}/{number}", **shape, **alone, color=_GHOST, opacity=0.35)
+                scene.add_mesh_simple(
+                    f"{frame}/{number}", piece.ghost, **shape, color=_GHOST, opacity=0.35, cast_shadow=False
+                )
         middle, away = (low + high) / 2, np.array([1.0, -1.0, 0.55])
         self._camera = middle + 1.15 * size * away / np.linalg.norm(away), middle
         for client in self._server.get_clients().values():
@@ -145,36 +153,49 @@ class Page:
         poses = live.poses()
         for body, frame in self._bodies.items():
             _place(frame, poses[body])
-        targets = live.target_poses()
+        targets, away = live.target_poses(), live.drawing.away()
         for body, frame in self._ghosts.items():
-            is_away = self._ghost_wanted and not np.allclose(poses[body], targets[body], rtol=0, atol=_THERE)
-            if frame.visible != is_away:
-                frame.visible = is_away
-            if is_away:
+            is_seen = self._ghost_wanted and bool(away[body])
+            if frame.visible != is_seen:
+                frame.visible = is_seen
+            if is_seen:
                 _place(frame, targets[body])
 
     # the panel
 
-    def _build_panel(self, live: Live) -> None:
-        """Make buttons, sliders and charts of the robot that is shown."""
-        if self._panel is not None:
-            self._panel.remove()
+    def _build_choices(self, live: Live) -> None:
+        """Make buttons, and what chooses what is looked at."""
+        if self._all is not None:
+            self._all.remove()
         gui = self._server.gui
-        self._chosen = next((at for at, joint in enumerate(live.joints) if joint.driven), 0)
-        self._scales: dict[int, float] = {}
-        self._panel = gui.add_folder(None)
-        with self._panel:
+        self._panel = self._subject = self._env = self._robot = None
+        self._all = gui.add_folder(None)
+        with self._all:
             self._status = gui.add_html("")
             buttons = gui.add_button_group(" ", ("pause", "step", "reset"))
             buttons.on_click(lambda event: self._ask(event.target.value))
             if live.envs > 1:
-                self._listen(
-                    gui.add_number("environment", live.env, min=0, max=live.envs - 1, step=1), self._select_env(live)
-                )
+                last = live.envs - 1
+                self._env = gui.add_number("environment", live.env, min=0, max=last, step=1)
+                # what is typed may be beyond it
+                self._listen(self._env, lambda env: self._ask("select", min(max(int(env), 0), last), live.robot))
             if len(live.robots) > 1:
-                robots = gui.add_dropdown("robot", live.robots, initial_value=live.robots[live.robot])
-                self._listen(robots, lambda path: self._ask("select", live.env, live.robots.index(path)))
+                self._robot = gui.add_dropdown("robot", live.robots, initial_value=live.robots[live.robot])
+                self._listen(self._robot, lambda path: self._ask("select", live.env, self._robot.options.index(path)))
             self._listen(gui.add_checkbox("show targets", self._ghost_wanted), self._want_ghost)
+
+    def _build_panel(self, live: Live) -> None:
+        """Make sliders and charts of the robot that is shown."""
+        if self._panel is not None:
+            self._panel.remove()
+        gui = self._server.gui
+        if self._robot is not None and list(self._robot.options) != live.robots:
+            self._robot.options = live.robots
+        self._chosen = next((at for at, joint in enumerate(live.joints) if joint.driven), 0)
+        self._scales: dict[int, float] = {}
+        with self._all:
+            self._panel = gui.add_folder(None)
+        with self._panel:
             with gui.add_folder("efforts [N·m or N]", visible=any(joint.driven for joint in live.joints)):
                 self._bars = gui.add_html("")
             with gui.add_folder("position targets [rad or m]"):
@@ -204,7 +225,8 @@ class Page:
         def ask(value: float) -> None:
             if joint.driven:
                 self._chosen = column
-            self._ask("set_target", column, float(value))
+            # what is typed may be beyond it
+            self._ask("set_target", column, min(max(float(value), slider.min), slider.max))
 
         return self._listen(slider, ask)
 
@@ -244,6 +266,10 @@ class Page:
         """Put the numbers of now into it."""
         word = f"<b style='color:{_RED}'>paused</b>" if paused else "running"
         self._status.content = f"<div style='padding:0 .8em .3em'>{live.time:.2f} s, {word}</div>"
+        if self._env is not None:
+            self._set(self._env, live.env)
+        if self._robot is not None:
+            self._set(self._robot, live.robots[live.robot])
         for slider, value in zip(self._sliders, live.targets(), strict=True):
             self._follow(slider, float(value))
         efforts = live.efforts()
@@ -285,7 +311,7 @@ class Page:
             f"<i style='position:absolute;left:{low:.1f}%;width:{high - low:.1f}%;height:100%;background:{_BAND}'></i>"
             f"<i style='position:absolute;left:{left:.1f}%;width:{width:.1f}%;height:100%;background:{color}'></i>"
             "<i style='position:absolute;left:50%;width:1px;height:100%;background:#777'></i></span>"
-            f"<span style='width:20%;text-align:right;color:{color}'>{effort.applied:.{digits}f}</span></div>"
+            f"<span style='width:20%;text-align:right;color:{color}'>{effort.applied:z.{digits}f}</span></div>"
         )
 
     # from the page; other threads run these
@@ -302,14 +328,15 @@ class Page:
         return handle
 
     def _follow(self, handle: Any, value: float) -> None:
-        """Show a value that the program has set, unless somebody holds the slider."""
+        """Show a value that the program has set, unless somebody holds what shows it."""
         value = min(max(value, handle.min), handle.max)
-        is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
-        if not is_held and abs(handle.value - value) > handle.step:
-            handle.value = round(value, _digits(handle.step))
+        if abs(handle.value - value) > handle.step:
+            self._set(handle, round(value, _digits(handle.step)))
 
-    def _select_env(self, live: Live) -> Callable[[Any], None]:
-        return lambda env: self._ask("select", int(env), live.robot)
+    def _set(self, handle: Any, value: Any) -> None:
+        is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
+        if not is_held and handle.value != value:
+            handle.value = value
 
     def _want_ghost(self, wanted: bool) -> None:
         self._ghost_wanted = wanted

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _AROUND, _ACROSS = 32, 9
 # edges [rad] sharper than that are drawn as such
 _SHARP = math.radians(35)
+# a ghost is that much smaller than the robot, about the middle of each geometry: it is hidden where both are, and the
+# corners of what is round do not come through by turns
+GHOST_SCALE = 0.96
+# what is not as far from its target has no ghost, in the robots' sizes
+_AWAY = 0.04
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class Piece:
         color: Red, green, blue and opacity, 0 … 1.
         vertices: In the frame of the body [m], `(points, 3)`; two for one point where its normals differ.
         faces: Numbers of the vertices of triangles, `(faces, 3)`.
+        ghost: The same vertices of the ghost.
     """
 
     body: int
@@ -41,6 +47,7 @@ class Piece:
     color: tuple[float, float, float, float]
     vertices: np.ndarray
     faces: np.ndarray
+    ghost: np.ndarray
 
 
 class Drawing:
@@ -65,6 +72,10 @@ class Drawing:
         mujoco.mj_kinematics(self.model, self.data)
         self.box = box_of(points_of(self.model, self.data, robots))
         """Lower and upper corner of the robots in the world at first [m]."""
+        self._corners = np.zeros((self.model.nbody, 8, 3))
+        for body in {piece.body for piece in self.pieces}:
+            box = box_of(np.concatenate([piece.vertices for piece in self.pieces if piece.body == body]))
+            self._corners[body] = box[np.array([*np.ndindex(2, 2, 2)]), np.arange(3)]
         lay_ground(self.model, self.box)
         planes = self.model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
         heights = self.model.geom_pos[planes & (self.model.geom_bodyid == 0), 2]
@@ -83,6 +94,15 @@ class Drawing:
         self.shadow.qpos[self._host.position_columns[there]] = targets[there]
         return self._forward(self.shadow)
 
+    def away(self) -> np.ndarray:
+        """Whether each body is visibly elsewhere than its target, `(bodies,)`, as of the last poses of both."""
+        here, there = (
+            np.einsum("bij,bkj->bki", data.xmat.reshape(-1, 3, 3), self._corners) + data.xpos[:, None]
+            for data in (self.data, self.shadow)
+        )
+        far = np.linalg.norm(here - there, axis=2).max(axis=1)
+        return far > _AWAY * np.linalg.norm(self.box[1] - self.box[0])
+
     def _forward(self, data: mujoco.MjData) -> np.ndarray:
         mujoco.mj_kinematics(self.model, data)
         return np.hstack([data.xpos, data.xquat])
@@ -90,20 +110,21 @@ class Drawing:
 
 def _pieces(model: mujoco.MjModel, robots: np.ndarray) -> Iterator[Piece]:
     """What is drawn of each body, by colour."""
-    found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, np.ndarray]]] = {}
+    found: dict[tuple[int, tuple[float, ...]], list[tuple[np.ndarray, ...]]] = {}
     for geom in np.flatnonzero(is_shown(model)).tolist():
         triangles = _triangles(model, geom)
         if triangles is not None:
             vertices, faces = triangles
             turn = np.empty(9)
             mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-            placed = vertices @ turn.reshape(3, 3).T + model.geom_pos[geom]
-            found.setdefault((int(model.geom_bodyid[geom]), _color(model, geom)), []).append((placed, faces))
+            turned, middle = vertices @ turn.reshape(3, 3).T, model.geom_pos[geom]
+            part = turned + middle, faces, GHOST_SCALE * turned + middle
+            found.setdefault((int(model.geom_bodyid[geom]), _color(model, geom)), []).append(part)
     for (body, color), parts in found.items():
-        starts = np.cumsum([0, *(len(vertices) for vertices, _ in parts)])
-        faces = np.concatenate([faces + start for (_, faces), start in zip(parts, starts, strict=False)])
-        vertices = np.concatenate([vertices for vertices, _ in parts])
-        yield Piece(body, body in robots, color, vertices.astype(np.float32), faces.astype(np.uint32))  # pyright: ignore[reportArgumentType]
+        starts = np.cumsum([0, *(len(vertices) for vertices, *_ in parts)])
+        faces = np.concatenate([faces + start for (_, faces, _), start in zip(parts, starts, strict=False)])
+        vertices, ghost = (np.concatenate([part[at] for part in parts]).astype(np.float32) for at in (0, 2))
+        yield Piece(body, body in robots, color, vertices, faces.astype(np.uint32), ghost)  # pyright: ignore[reportArgumentType]
 
 
 def _color(model: mujoco.MjModel, geom: int) -> tuple[float, ...]:

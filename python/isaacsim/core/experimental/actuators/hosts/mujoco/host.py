@@ -200,11 +200,18 @@ class MujocoHost:
         """A copy of one environment's MuJoCo data with all derived quantities computed."""
         if self._batch is None:
             raise HostError("physics is not running: call play() first.")
-        env = int(resolve_indices(env, self.num_envs, "environment")[0])
+        env = self._env(env)
         self._commit()
         data = self._batch.get_data(env)
         mujoco.mj_forward(self._batch.get_model(env), data)
         return data
+
+    def _env(self, env: Any) -> int:
+        """The number of one environment."""
+        found = resolve_indices(env, self.num_envs, "environment")
+        if found.size != 1:
+            raise ValueError(f"env = {env!r}: must be one environment, 0 … {self.num_envs - 1}. Give its number.")
+        return int(found[0])
 
     def drawn(self) -> mujoco.MjModel:
         """A model with all that is to be seen; physics goes without it."""
@@ -216,7 +223,7 @@ class MujocoHost:
         """Put positions, and the fixed bases of a drawn model, where one environment has them."""
         if self._batch is None:
             raise HostError("physics is not running: call play() first.")
-        env = int(resolve_indices(env, self.num_envs, "environment")[0])
+        env = self._env(env)
         seen.qpos[:] = self._qpos[env]
         for name in ("body_pos", "body_quat"):
             getattr(drawn, name)[:] = self._fields.read(name)[env]
@@ -234,7 +241,7 @@ class MujocoHost:
         """A copy of one environment's MuJoCo model as it is."""
         if self._batch is None:
             raise HostError("physics is not running: call play() first.")
-        return self._batch.get_model(int(resolve_indices(env, self.num_envs, "environment")[0]))
+        return self._batch.get_model(self._env(env))
 
     # backend of the articulations
 
@@ -315,6 +322,10 @@ class MujocoHost:
     def mass_matrix(self, robot: Robot) -> np.ndarray:
         """Of the robot's coordinates, armature included."""
         return self._equations(robot.env).mass_matrix(self._layout(robot))
+
+    def velocity_weight(self, robot: Robot) -> np.ndarray:
+        """Positions move with the velocity after the step."""
+        return np.ones(())
 
     def jacobian(self, robot: Robot) -> np.ndarray:
         """Of each link that can move, by the robot's coordinates."""

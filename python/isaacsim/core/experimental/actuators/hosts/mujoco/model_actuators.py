@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...specs.arguments import require_type
 from ...specs.linear_actuators import Law, law_of, motor_of, refused
 from ...specs.motors import MotorConfig
 from .own_library import mujoco
@@ -102,6 +103,7 @@ def laws_by_joint(model: mujoco.MjModel) -> tuple[dict[int, dict[int, Law]], lis
 
 def actuators_by_joint(model: mujoco.MjModel) -> dict[int, list[int]]:
     """The model's actuators on each hinge or slide, of whatever kind."""
+    require_type("model", model, mujoco.MjModel, "an MjModel")
     found: dict[int, list[int]] = {}
     single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     for actuator, kind in enumerate(model.actuator_trntype):

@@ -78,9 +78,15 @@ class BatchData:
 
     Raises:
         ValueError: Their physics steps differ.
+        HostError: MuJoCo is older than 4.
     """
 
     def __init__(self, batch: Batch) -> None:
+        if not hasattr(batch, "expanded"):
+            raise HostError(
+                f"data is a batch of MuJoCo {mujoco.__version__}, which does not tell what its simulations have of "
+                "their own: must be of MuJoCo 4 or later. Run `pip install 'mujoco>=4'`, or give a list of MjData."
+            )
         self.model, self._batch, self.count = batch.model, batch, batch.nsim
         self.fields = _BatchFields(batch)
         # the batch has a copy of the model of its own

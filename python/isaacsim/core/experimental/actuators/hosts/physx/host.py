@@ -16,6 +16,7 @@ from ..physics_articulation import PhysicsArticulation
 from ..values import resolve_indices
 from .properties import SceneProperties
 from .scene import PhysxScene
+from .solver import velocity_weight
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
 _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "jointVelocityTarget"}
@@ -176,6 +177,11 @@ class PhysxHost:
         matrix[last, last] += self._properties.read("armatures")[robot.offset :][:dofs]
         return matrix
 
+    def velocity_weight(self, robot: Robot) -> np.ndarray:
+        """Of the velocity after a step, in the step of positions."""
+        self._running()
+        return np.array(self._velocity_weights[robot.path])
+
     def jacobian(self, robot: Robot) -> np.ndarray:
         """Of each link that can move, by the robot's coordinates."""
         return self._running()[0].jacobian(robot.path)
@@ -245,6 +251,7 @@ class PhysxHost:
         require_si(self.stage)
         scene = PhysxScene(self.stage)
         self.gravity = scene.gravity
+        self._velocity_weights = {known.path: velocity_weight(self.stage, known.path) for known in scene.robots}
         self._robots, offset = [], 0
         for known in scene.robots:
             joints = tuple(axis.joint for axis in known.axes)

@@ -18,6 +18,7 @@ class LinkGraph:
 
     def __init__(self, stage: Any, links: Collection[str]) -> None:
         self._around: dict[str, list[tuple[str, str]]] = {link: [] for link in links}
+        self._to_world: dict[str, list[tuple[str, bool]]] = {link: [] for link in links}
         for prim in every_prim(stage.GetPseudoRoot()):
             if prim.IsA("PhysicsJoint"):
                 joint = str(prim.GetPath())
@@ -25,6 +26,13 @@ class LinkGraph:
                 if len(ends) == 2:
                     self._around[ends[0]].append((joint, ends[1]))
                     self._around[ends[1]].append((joint, ends[0]))
+                elif ends:
+                    self._to_world[ends[0]].append((joint, prim.IsA("PhysicsFixedJoint")))
+
+    def moved_by(self, link: str) -> str | None:
+        """The joint by which a link moves in the world; None where none does, or one fixes it."""
+        joints = self._to_world[link]
+        return None if not joints or any(fixes for _, fixes in joints) else joints[0][0]
 
     def find(
         self, root: str, links: Sequence[str], joints: Sequence[str], known: Collection[str]

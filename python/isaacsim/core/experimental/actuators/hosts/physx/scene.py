@@ -242,6 +242,12 @@ class PhysxScene:
                     f"<{path}>: its joints do not lead to the links that PhysX has, {links}. "
                     "Let each joint name two of them, or one and the world."
                 )
+            if fixed[path][0] and (held := graph.moved_by(tree[0][0])) is not None:
+                warnings.warn(
+                    f"<{held}> leads to <{tree[0][0]}> from what is no rigid body: engine 'physx' holds that link "
+                    "still and does not have the joint. Put a base link in between, a rigid body fixed to the world.",
+                    stacklevel=2,
+                )
             robots.append(PhysxRobot(path, axes, *tree, floating=not fixed[path][0]))
         return sorted(robots, key=lambda robot: roots.index(robot.path) if robot.path in roots else len(roots))
 

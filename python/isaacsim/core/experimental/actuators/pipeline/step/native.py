@@ -45,7 +45,9 @@ class NativeStep:
         ]
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
-        networks = [_network(one) for one in plan.networks]
+        networks = [network_of(one) for one in plan.networks]
+        self.networks = [one[0] for one in networks]
+        """The compiled networks of the plan, in its order."""
         delayed = _slots(plan.delayed), plan.depth
         self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks)
         for number, limit in enumerate(plan.limits):
@@ -230,8 +232,8 @@ class NativeStep:
         return bound
 
 
-def _network(one: Remembering) -> tuple[Any, ...]:
-    """A network as the core takes it."""
+def network_of(one: Remembering, *, keep: bool = False) -> tuple[Any, ...]:
+    """A network as the core takes it; what goes back through it must keep all that it computes."""
     # most plans have none
     from ...networks.evaluator import core_of
     from ...networks.features import COLUMNS
@@ -245,7 +247,7 @@ def _network(one: Remembering) -> tuple[Any, ...]:
     ]
     histories = [columns.index(column) for column in kept]
     numbers = law.steps, law.scale, law.offset
-    return core_of(Program(law.network)), features, histories, *numbers, _slots(one.used)
+    return core_of(Program(law.network, keep=keep)), features, histories, *numbers, _slots(one.used)
 
 
 def _slots(used: np.ndarray) -> list[int]:

@@ -231,7 +231,7 @@ def _newest_rows(buffer: np.ndarray, newest: int, pushes: np.ndarray, count: int
 
 def _require_layout(saved: Mapping[str, Any]) -> None:
     rule = f"must be {LAYOUT}, as version {__version__} of this package writes. Save the state anew."
-    if "layout" not in saved:
+    if not isinstance(saved, Mapping) or "layout" not in saved:
         raise ValueError(f"saved state has no layout number, as those that versions up to 0.2.0 wrote: {rule}")
     layout, version = (np.asarray(saved[name]).ravel().tolist() if name in saved else [] for name in _HEAD)
     if layout != [LAYOUT]:

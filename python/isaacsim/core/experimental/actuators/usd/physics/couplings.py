@@ -8,7 +8,7 @@ from typing import Any
 from pxr import Sdf, Usd
 
 from ...errors import UnsupportedSceneError
-from ..authored import authored
+from ..authored import authored, authored_number, targets
 from ..schema import applied_schemas
 from .joints import hardness, unit_of
 from .scene import Axis, Mimic
@@ -44,7 +44,7 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
             elif name == "PhysxMimicJointAPI":
                 relation = f"physxMimicJoint:{instance}:referenceJoint"
                 gearing, offset = (
-                    float(authored(prim, f"physxMimicJoint:{instance}:{one}", fallback))
+                    authored_number(prim, f"physxMimicJoint:{instance}:{one}", fallback)
                     for one, fallback in (("gearing", 1.0), ("offset", 0.0))
                 )
                 # PhysX: position + gearing · that of the leader + offset = 0
@@ -58,17 +58,17 @@ def read_mimics(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], length: f
 def _mimic(
     prim: Usd.Prim, relation: str, own: list[Axis], axes: Mapping[Sdf.Path, list[Axis]], coefficients: Any
 ) -> Mimic:
-    targets = prim.GetRelationship(relation).GetForwardedTargets() if prim.GetRelationship(relation) else []
-    if not targets or targets[0] not in axes:
-        leader = f"<{targets[0]}>" if targets else "nothing"
+    leading = targets(prim, relation)
+    if not leading or leading[0] not in axes:
+        leader = f"<{leading[0]}>" if leading else "nothing"
         raise UnsupportedSceneError(
             f"<{prim.GetPath()}> follows {leader} ({relation}): must be a joint that closes no loop. Correct the "
             "relationship, or remove the schema."
         )
-    leaders = axes[targets[0]]
+    leaders = axes[leading[0]]
     if len(own) > 1 or len(leaders) > 1:
         raise UnsupportedSceneError(
-            f"<{prim.GetPath()}> follows <{targets[0]}> and one of them has several axes: not simulated here. Split "
+            f"<{prim.GetPath()}> follows <{leading[0]}> and one of them has several axes: not simulated here. Split "
             "the joint."
         )
     return Mimic(own[0], leaders[0] if leaders else None, coefficients, hardness(prim))
@@ -76,15 +76,12 @@ def _mimic(
 
 def _newton_leader(prim: Usd.Prim) -> str:
     """The relationship that names the joint to follow; assets of an older MuJoCo converter have another."""
-    own = prim.GetRelationship("newton:mimicJoint")
-    return "newton:mimicJoint" if own and own.HasAuthoredTargets() else "mjc:target"
+    return "newton:mimicJoint" if targets(prim, "newton:mimicJoint") else "mjc:target"
 
 
 def _newton_coefficients(prim: Usd.Prim, unit: float) -> tuple[float, ...]:
-    offset = authored(prim, "newton:mimicCoef0", None)
     # the older attributes are in radians
-    first = authored(prim, "mjc:coef0", 0.0) if offset is None else float(offset) * unit
-    ratio = authored(prim, "newton:mimicCoef1", None)
-    second = authored(prim, "mjc:coef1", 1.0) if ratio is None else ratio
-    more = (float(authored(prim, f"mjc:coef{power}", 0.0)) for power in (2, 3, 4))
-    return (float(first), float(second), *more)
+    older = authored(prim, "newton:mimicCoef0") is None
+    first = authored_number(prim, "mjc:coef0", 0.0) if older else authored_number(prim, "newton:mimicCoef0", 0.0) * unit
+    second = authored_number(prim, "newton:mimicCoef1", authored_number(prim, "mjc:coef1", 1.0))
+    return (first, second, *(authored_number(prim, f"mjc:coef{power}", 0.0) for power in (2, 3, 4)))

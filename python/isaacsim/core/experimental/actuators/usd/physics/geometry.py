@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from pxr import Gf, Usd, UsdGeom
+
+from ..authored import authored, other_type
 
 # corners of what is round and has no primitive
 _CORNERS = 32
@@ -52,7 +53,7 @@ def geometry_of(prim: Usd.Prim, matrix: np.ndarray) -> Geometry | None:
         radii = scale * _number(prim, "radius", 1.0)
         round_ = np.ptp(radii) <= 1e-6 * radii.max()
         return _placed("SPHERE" if round_ else "ELLIPSOID", radii, matrix, rotation)
-    along = "XYZ".index(str(prim.GetAttribute("axis").Get() or "Z")) if kind in (*_ROUND, "Plane") else 2
+    along = _along(prim) if kind in (*_ROUND, "Plane") else 2
     rotation = np.roll(rotation, 2 - along, axis=1)
     if kind in _ROUND:
         across = scale[[i for i in range(3) if i != along]].max()
@@ -110,7 +111,7 @@ _ROUND = {"Capsule": "CAPSULE", "Cylinder": "CYLINDER"}
 
 def _is_oval(prim: Usd.Prim, kind: str, matrix: np.ndarray) -> bool:
     """Whether a cylinder is scaled unevenly across its axis; a capsule stays a capsule."""
-    along = "XYZ".index(str(prim.GetAttribute("axis").Get() or "Z"))
+    along = _along(prim)
     across = np.linalg.norm(matrix[:3, [i for i in range(3) if i != along]], axis=0)
     return kind == "Cylinder" and bool(np.ptp(across) > 1e-6 * across.max())
 
@@ -130,9 +131,12 @@ def _mesh(points: np.ndarray, faces: np.ndarray, matrix: np.ndarray) -> Geometry
 def _triangles(mesh: UsdGeom.Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Points and triangles of a polygon mesh: each face as a fan."""
     attributes = mesh.GetPointsAttr(), mesh.GetFaceVertexCountsAttr(), mesh.GetFaceVertexIndicesAttr()
-    points, counts, corners = (_array(attribute.Get()) for attribute in attributes)
+    points, counts, corners = (_array(attribute) for attribute in attributes)
+    for attribute, found, shape in zip(attributes, (points, counts, corners), ((3,), (), ()), strict=True):
+        if found.size and found.shape[1:] != shape:
+            raise other_type(mesh.GetPrim(), attribute.GetName(), attribute.Get(), "an array of numbers or points")
     points, counts, corners = points.reshape(-1, 3).astype(float), counts.astype(np.int64), corners.astype(np.int32)
-    if int(counts.sum()) != len(corners):
+    if int(counts.sum()) != len(corners) or (counts < 0).any():
         return points, np.zeros((0, 3), np.int32)
     if (counts == 3).all():
         return points, corners.reshape(-1, 3)
@@ -166,15 +170,30 @@ def _turned(prim: Usd.Prim, kind: str) -> tuple[np.ndarray, np.ndarray]:
     last, (down, up) = (len(rings) - 1) * _CORNERS, (len(points) - 2, len(points) - 1)
     faces += [np.stack([np.full(_CORNERS, down), after, at], 1)]
     faces += [np.stack([np.full(_CORNERS, up), last + at, last + after], 1)]
-    along = "XYZ".index(str(prim.GetAttribute("axis").Get() or "Z"))
+    along = _along(prim)
     return np.roll(points, along - 2, axis=1), np.concatenate(faces).astype(np.int32)
 
 
-def _array(value: Any) -> np.ndarray:
-    return np.zeros(0) if value is None else np.asarray(value)
+def _array(attribute: Usd.Attribute) -> np.ndarray:
+    """Numbers of an attribute."""
+    value = attribute.Get()
+    found = np.zeros(0) if value is None else np.asarray(value)
+    if found.dtype.kind not in "biuf" or not found.ndim:
+        raise other_type(attribute.GetPrim(), attribute.GetName(), value, "an array of numbers")
+    return found
+
+
+def _along(prim: Usd.Prim) -> int:
+    """Number of the axis that a round shape is turned about."""
+    axis = authored(prim, "axis", "Z")
+    if axis not in ("X", "Y", "Z"):
+        raise other_type(prim, "axis", axis, "X, Y or Z")
+    return "XYZ".index(axis)
 
 
 def _number(prim: Usd.Prim, name: str, fallback: float) -> float:
     attribute = prim.GetAttribute(name)
     value = attribute.Get() if attribute else None
+    if not isinstance(value, int | float | None):
+        raise other_type(prim, name, value, "a number")
     return fallback if value is None else float(value)

@@ -13,6 +13,7 @@ from pxr import Gf, Sdf, Usd
 from ...errors import UnsupportedSceneError
 from .. import articulation
 from ..authored import authored as authored_value
+from ..authored import authored_number, authored_numbers
 from ..axes import is_angular
 from ..joint_properties import authored
 from ..mjc_actuators import joint_bounds
@@ -183,10 +184,11 @@ def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | Non
     """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is."""
     prim = stage.GetPrimAtPath(axis.joint)
     unit = unit_of(axis, length)
-    position, velocity = (
-        authored_value(prim, f"state:{axis.usd_name}:physics:{name}") for name in ("position", "velocity")
-    )
-    return None if position is None else position * unit, (velocity or 0.0) * unit
+    position, velocity = (f"state:{axis.usd_name}:physics:{name}" for name in ("position", "velocity"))
+    is_there = authored_value(prim, position) is not None
+    return authored_number(prim, position, 0.0) * unit if is_there else None, authored_number(
+        prim, velocity, 0.0
+    ) * unit
 
 
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
@@ -213,8 +215,10 @@ def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
 
 def hardness(prim: Usd.Prim) -> dict[str, list[float]]:
     """How hard a constraint is, where MuJoCo's own attributes say so."""
-    found = {name: authored_value(prim, f"mjc:{name}") for name in ("solref", "solimp")}
-    return {name: [*value] for name, value in found.items() if value is not None}
+    sizes = {
+        name: size for name, size in (("solref", 2), ("solimp", 5)) if authored_value(prim, f"mjc:{name}") is not None
+    }
+    return {name: authored_numbers(prim, f"mjc:{name}", (), size) for name, size in sizes.items()}
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
@@ -281,14 +285,14 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
     angle = math.radians(1.0) if degrees and not axis.linear else 1.0
 
     def value(name: str) -> float:
-        return float(authored_value(prim, f"mjc:{name}", 0.0))
+        return authored_number(prim, f"mjc:{name}", 0.0)
 
     axis.armature = axis.armature or value("armature")
     axis.friction = axis.friction or value("frictionloss")
     axis.damping = axis.damping or value("damping")
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle
-    time_constant, ratio = authored_value(prim, "mjc:springdamper", None) or (0.0, 0.0)
-    axis.springdamper = float(time_constant), float(ratio)
+    time_constant, ratio = authored_numbers(prim, "mjc:springdamper", (0.0, 0.0), 2)
+    axis.springdamper = time_constant, ratio
     if (efforts := joint_bounds(prim)) and math.isinf(axis.drive_limit):
         axis.drive_limit = max(map(abs, efforts))

@@ -15,7 +15,7 @@ import numpy as np
 from pxr import Gf, Usd
 
 from ...errors import UnsupportedSceneError
-from ..authored import authored
+from ..authored import authored_number, authored_numbers, quaternion
 from ..units import StageUnits
 from .scene import Shape
 
@@ -158,32 +158,28 @@ def _mesh(vertices: np.ndarray, faces: np.ndarray) -> Mass:
 
 def _positive(prim: Usd.Prim, name: str, unit: float) -> float:
     """A mass or density; 0 says nothing, as in USD."""
-    value = authored(prim, f"physics:{name}")
-    if value is None:
-        return 0.0
+    value = authored_number(prim, f"physics:{name}", 0.0)
     if not (math.isfinite(value) and value >= 0.0):
         raise UnsupportedSceneError(
             f"<{prim.GetPath()}>.physics:{name} = {value:g}: must be a finite number >= 0. Correct it."
         )
-    return float(value) * unit
+    return value * unit
 
 
 def _vector(prim: Usd.Prim, name: str) -> np.ndarray | None:
-    value = authored(prim, f"physics:{name}")
-    return None if value is None or not all(map(math.isfinite, value)) else np.array(value, float)
+    value = authored_numbers(prim, f"physics:{name}", [math.nan] * 3, 3)
+    return np.array(value) if all(map(math.isfinite, value)) else None
 
 
 def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
     """The authored inertia: that of newton's schema, or a diagonal one in its own frame."""
     unit = units.mass * units.length**2
-    compact = authored(prim, "newton:inertia")
-    if compact is not None and len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
-        xx, yy, zz, xy, xz, yz = map(float, compact)
+    compact = authored_numbers(prim, "newton:inertia", ())
+    if len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
+        xx, yy, zz, xy, xz, yz = compact
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) * unit
     diagonal = _vector(prim, "diagonalInertia")
     if diagonal is None or not diagonal.any():
         return None
-    axes = authored(prim, "physics:principalAxes")
-    turn = Gf.Quatd(axes) if axes is not None and axes.GetLength() > 0 else Gf.Quatd(1.0)
-    frame = np.array(Gf.Matrix3d(turn.GetNormalized())).T
+    frame = np.array(Gf.Matrix3d(quaternion(prim, "physics:principalAxes"))).T
     return frame @ np.diag(diagonal) @ frame.T * unit

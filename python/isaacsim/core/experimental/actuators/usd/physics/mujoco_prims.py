@@ -8,8 +8,8 @@ import numpy as np
 from pxr import Sdf, Usd
 
 from ...specs.linear_actuators import Law
-from ..authored import authored
-from ..mjc_actuators import armature_of, joint_of, law_of_prim, targets
+from ..authored import authored, authored_number, authored_numbers, targets
+from ..mjc_actuators import armature_of, joint_of, law_of_prim
 from .frames import Places
 from .scene import Axis, Tendon
 from .shapes import Bodies
@@ -54,11 +54,11 @@ def read_tendons(
         if path is None:
             others.append(f"<{prim.GetPath()}>")
             continue
-        low, high = (float(authored(prim, f"mjc:range:{side}", 0.0)) for side in ("min", "max"))
+        low, high = (authored_number(prim, f"mjc:range:{side}", 0.0) for side in ("min", "max"))
         limited = str(authored(prim, "mjc:limited", "auto"))
         is_limited = limited == "true" or (limited == "auto" and low < high)
-        rest = [float(value) for value in authored(prim, "mjc:springlength", (-1.0, -1.0))]
-        values = {name: float(authored(prim, attribute, 0.0)) for name, attribute in _OF_TENDON.items()}
+        rest = authored_numbers(prim, "mjc:springlength", (-1.0, -1.0)) or [-1.0]
+        values = {name: authored_number(prim, attribute, 0.0) for name, attribute in _OF_TENDON.items()}
         limits = (low, high) if is_limited else None
         found.append(Tendon(str(prim.GetPath()), path, limits, (rest[0], rest[-1]), values))
     return found, others
@@ -78,19 +78,19 @@ def _path(
 ) -> list[tuple[Axis, float]] | list[list[tuple[int, np.ndarray]]] | None:
     """Axes with coefficients, or points on bodies, strand by strand; None for what is neither."""
     parts = targets(prim, "mjc:path")
-    order = [parts[at] for at in authored(prim, "mjc:path:indices", ()) if at < len(parts)]
+    order = [parts[int(at)] for at in authored_numbers(prim, "mjc:path:indices", ()) if 0 <= at < len(parts)]
     if str(authored(prim, "mjc:type", "spatial")) == "fixed":
-        coefficients = [float(one) for one in authored(prim, "mjc:path:coef", ())]
+        coefficients = authored_numbers(prim, "mjc:path:coef", ())
         if len(coefficients) != len(order) or any(len(axes.get(path, ())) != 1 for path in order):
             return None
         return [(axes[path][0], one) for path, one in zip(order, coefficients, strict=True)]
-    segments = list(authored(prim, "mjc:path:segments", [0] * len(order)))
-    divisors = list(authored(prim, "mjc:path:divisors", [1.0]))
+    segments = authored_numbers(prim, "mjc:path:segments", [0] * len(order))
+    divisors = authored_numbers(prim, "mjc:path:divisors", [1.0])
     sites = [prim.GetStage().GetPrimAtPath(path) for path in order]
     plain = sites and all("MjcSiteAPI" in site.GetPrimTypeInfo().GetAppliedAPISchemas() for site in sites if site)
     if not plain or not all(sites) or len(segments) != len(order) or any(one != 1.0 for one in divisors):
         return None
-    strands: dict[int, list[tuple[int, np.ndarray]]] = {}
+    strands: dict[float, list[tuple[int, np.ndarray]]] = {}
     for site, segment in zip(sites, segments, strict=True):
         body = bodies.above(site.GetPath())
         strands.setdefault(segment, []).append((body, places.within(site, bodies.frame(body))[:3, 3]))

@@ -11,6 +11,7 @@ from typing import Any
 from pxr import Sdf, Tf, Usd, UsdPhysics
 
 from ...errors import UnsupportedSceneError
+from ..words import said
 
 # the former name of it warns in newer versions of USD
 _load = getattr(UsdPhysics, "UsdPhysicsLoadStageFromPrimRange", None) or UsdPhysics.LoadUsdPhysicsFromRange
@@ -59,8 +60,10 @@ def parse(stage: Usd.Stage) -> Parsed:
     try:
         objects = _load(stage, ["/"])
     except Tf.ErrorException as error:
-        problems = "; ".join(str(one.commentary) for one in error.args) or str(error)
-        raise UnsupportedSceneError(f"USD cannot read the physics of this stage: {problems}. Correct that.") from error
+        where = stage.GetRootLayer().GetDisplayName()
+        raise UnsupportedSceneError(
+            f"{where}: USD cannot read the physics of this stage: {said(error)}. Correct that."
+        ) from error
     for kind, (paths, descriptions) in objects.items():
         for path, description in sorted(zip(paths, descriptions, strict=True), key=lambda one: one[0]):
             if not description.isValid:

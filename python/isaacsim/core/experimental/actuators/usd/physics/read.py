@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
-from ..authored import authored
+from ..authored import authored, authored_number
 from ..mjc_actuators import mjc_prims
+from ..readable import readable
 from ..units import StageUnits, units_of
 from ..words import listed
 from .couplings import read_mimics
@@ -34,6 +35,7 @@ _GRAVITY = 9.81
 _OFF = 1e-3
 
 
+@readable
 def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     """Return the physics of `stage`, in SI whatever its units are.
 
@@ -98,6 +100,7 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     )
 
 
+@readable
 def with_drawn(stage: Usd.Stage, scene: Scene) -> Scene:
     """The scene with all that is to be drawn, which physics has no use for."""
     places = Places(units_of(stage).length)
@@ -140,8 +143,8 @@ def _gravity(stage: Usd.Stage, parsed: Parsed, units: StageUnits) -> np.ndarray:
         if not authored(prim, "newton:gravityEnabled", True):
             return np.zeros(3)
         direction = Gf.Vec3d(scene.gravityDirection)
-        magnitude = authored(prim, "physics:gravityMagnitude")
-        if magnitude is None or not (math.isfinite(magnitude) and magnitude >= 0):
+        magnitude = authored_number(prim, "physics:gravityMagnitude", math.nan)
+        if not (math.isfinite(magnitude) and magnitude >= 0):
             magnitude = _GRAVITY / units.length
         down = direction.GetNormalized() if direction.GetLength() > 0 else -up
         return np.array(down) * magnitude * units.length
@@ -306,7 +309,7 @@ def _is_weightless(prim: Usd.Prim) -> float:
     """What part of a body's weight is taken from it."""
     if authored(prim, "physxRigidBody:disableGravity"):
         return 1.0
-    return float(authored(prim, "mjc:body:gravcomp", 0.0))
+    return authored_number(prim, "mjc:body:gravcomp", 0.0)
 
 
 def _articulation(

@@ -1,0 +1,31 @@
+"""Several Python threads with the core; `tests/hardening/threads.py` does so for long, under a sanitizer too."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators.native import core
+
+if core is None:
+    pytest.skip("the native core was not built", allow_module_level=True)
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hardening"))
+import threads
+
+
+@pytest.mark.parametrize("size", threads.SIZES)
+@pytest.mark.parametrize("case", threads.CASES)
+def test_threads_change_nothing_of_each_other(case: Callable[[int], Callable[[int], Any]], size: str) -> None:
+    """With plans of their own and with the same one: no error, no lock-up, the efforts of a plan that is alone."""
+    works = case(threads.SIZES[size])
+
+    def work(thread: int) -> None:
+        for _ in range(5):
+            works(thread)
+
+    rounds, errors = threads.run(case.__name__, work, 0)
+    assert errors == [] and rounds == threads.THREADS

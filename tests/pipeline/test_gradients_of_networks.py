@@ -1,0 +1,312 @@
+"""Gradients of actuators with networks on a tape: those of float64 finite differences of an oracle."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    Actuator,
+    ClampingMaxEffort,
+    ControllerNeuralGRU,
+    ControllerNeuralLSTM,
+    ControllerNeuralMLP,
+    Delay,
+    native,
+)
+from isaacsim.core.experimental.actuators.networks.network import Network
+from neural_twin import Twin, random_network, write_network
+from small_networks import NETWORKS
+
+pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
+
+# a whole block of the core, and one with room left
+N, DT = 45, 0.02
+SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
+CONTROLLERS: dict[str, Any] = {
+    "mlp": ControllerNeuralMLP,
+    "lstm": ControllerNeuralLSTM,
+    "gru": ControllerNeuralGRU,
+}
+COLUMNS = ["velocity_error", "position", "target_velocity", "position_error", "target_position", "velocity"]
+
+
+def gru_metadata(columns: list[str]) -> dict[str, Any]:
+    """Metadata with another mean and deviation for each column."""
+    mean = {name: 0.1 * k for k, name in enumerate(columns)}
+    std = {name: 0.5 + 0.2 * k for k, name in enumerate(columns)}
+    targets = {"mean": {"torque": 0.5}, "std": {"torque": 20.0}}
+    return {"input_columns": columns, "normalization": {"inputs": {"mean": mean, "std": std}, "targets": targets}}
+
+
+METADATA: dict[str, dict[str, Any]] = {
+    "mlp": {"input_order": "vel_pos", "input_idx": [0, 3, 1], "pos_scale": 1.5, "vel_scale": 0.5, "effort_scale": 8.0},
+    "lstm": {"pos_scale": 1.5, "vel_scale": 0.5, "effort_scale": 30.0},
+    "gru": gru_metadata(COLUMNS),
+}
+MODELS = {
+    "mlp": random_network("mlp", 6, layers=2),
+    "lstm": random_network("lstm", 2, layers=2),
+    "gru": random_network("gru", 6, layers=2, size=5),
+}
+Values = dict[str, np.ndarray]
+
+
+def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
+    return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=grad)
+
+
+class Rollout:
+    """Steps of a network with a limit behind it and maybe a delay before it, in float64 and on a tape.
+
+    The loss is a weighted sum of the efforts of all steps, and of what is remembered after the last one.
+    """
+
+    def __init__(
+        self, folder: Path, network: Network, metadata: dict[str, Any], steps: int, depth: int = 0, seed: int = 0
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self.network, self.metadata, self.steps, self.depth = network, metadata, steps, depth
+        file = write_network(folder / "knee.safetensors", network, metadata)
+        self.controller = CONTROLLERS[network.kind](file)
+        self.lag = rng.integers(0, depth + 1, N) if depth else np.zeros(N, int)
+        self.values: Values = {
+            f"{name} {k}": rng.normal(0, 1, N).astype(np.float32) for k in range(steps) for name in SIGNALS
+        }
+        self.values["max_effort"] = rng.uniform(1.0, 12.0, N).astype(np.float32)
+        law = self.controller.law
+        self.remembered = law.STATE
+        for name in law.STATE:
+            self.values[f"before: {name}"] = rng.normal(0, 0.5, law.state_shape(N)).astype(np.float32)
+        self.weights = rng.normal(0, 1, (steps, N)).astype(np.float32)
+        self.weights_after = {name: rng.normal(0, 1, law.state_shape(N)).astype(np.float32) for name in law.STATE}
+        self.limited = 0
+
+    def loss(self, values: Values) -> np.ndarray:
+        """Of each joint, in float64; joints do not know of each other."""
+        twin = Twin(self.network, self.metadata, N)
+        before = [values[f"before: {name}"] for name in self.remembered]
+        if self.network.kind == "mlp":
+            twin.past = [
+                [(float(e), float(v)) for e, v in zip(*(one[:, n] for one in before), strict=True)] for n in range(N)
+            ]
+        else:
+            twin.hidden, twin.cell = before[0].astype(np.float64), before[-1].astype(np.float64)
+        total = np.zeros(N)
+        self.limited = 0
+        for k in range(self.steps):
+            source = np.maximum(k - self.lag, 0)
+            command = [np.choose(source, [values[f"{name} {n}"] for n in range(self.steps)]) for name in SIGNALS[2:4]]
+            effort = twin.step(values[f"joint_q {k}"], values[f"joint_qd {k}"], *command)
+            limited = np.minimum(np.maximum(effort, -values["max_effort"]), values["max_effort"])
+            self.limited += int((limited != effort).sum())
+            total += self.weights[k] * limited
+        after: list[Any] = [twin.hidden, twin.cell]
+        if self.network.kind == "mlp":
+            rows = before[0].shape[0]
+            after = [np.array([[past[s][which] for past in twin.past] for s in range(rows)]) for which in range(2)]
+        for weights, one in zip(self.weights_after.values(), after, strict=False):
+            total += np.moveaxis(weights * one, 1, 0).reshape(N, -1).sum(axis=1)
+        return total
+
+    def differences(self) -> Values:
+        """The gradients by central differences."""
+        exact = {name: value.astype(np.float64) for name, value in self.values.items()}
+        found: Values = {name: np.zeros_like(value) for name, value in exact.items()}
+        width = 1e-6
+        for name, value in exact.items():
+            # one number of each joint at a time
+            others = [range(size) if axis != 1 else [slice(None)] for axis, size in enumerate(value.shape)]
+            for at in itertools.product(*others) if value.ndim > 1 else [slice(None)]:
+                ends = []
+                for sign in (1, -1):
+                    moved = value.copy()
+                    moved[at] += sign * width
+                    ends.append(self.loss(exact | {name: moved}))
+                found[name][at] = (ends[0] - ends[1]) / (2 * width)
+        return found
+
+    def on_tape(self, states: Callable[[Actuator, int], list[tuple[Any, Any]]]) -> Values:
+        """The gradients on a tape of Warp; `states` gives those before and after each step."""
+        limit = array(self.values["max_effort"])
+        delay = Delay(array(self.lag, False, wp.int32), self.depth) if self.depth else None
+        indices = array(np.arange(N), False, wp.uint32)
+        clamping = [ClampingMaxEffort(limit)]
+        actuator = Actuator(indices, self.controller, delay=delay, clamping=clamping, requires_grad=True)
+        pairs = states(actuator, self.steps)
+        first, last = (
+            {name: vars(one.controller_state)[name] for name in self.remembered} for one in (pairs[0][0], pairs[-1][1])
+        )
+        for name, one in first.items():
+            one.assign(self.values[f"before: {name}"])
+        signals = {name: array(value) for name, value in self.values.items() if name.split()[0] in SIGNALS}
+        efforts = [array(np.zeros(N)) for _ in range(self.steps)]
+        with wp.Tape() as tape:
+            for k, (now, after) in enumerate(pairs):
+                control = {name: signals[f"{name} {k}"] for name in SIGNALS} | {"joint_f": efforts[k]}
+                actuator.step(control, control, now, after, DT)
+        for effort, weights in zip(efforts, self.weights, strict=True):
+            effort.grad.assign(weights)
+        for name, one in last.items():
+            one.grad.assign(self.weights_after[name])
+        tape.backward()
+        found = {name: one.grad.numpy().copy() for name, one in (signals | {"max_effort": limit}).items()}
+        return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items()}
+
+
+def swapped(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+    """Two states in turn."""
+    two = [actuator.state(), actuator.state()]
+    return [(two[k % 2], two[1 - k % 2]) for k in range(steps)]
+
+
+def in_place(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+    """One state."""
+    return [((state := actuator.state()), state)] + [(state, state)] * (steps - 1)
+
+
+def one_each(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+    """A state for each step."""
+    return list(itertools.pairwise(actuator.state() for _ in range(steps + 1)))
+
+
+def assert_same(found: Values, expected: Values, tolerance: float = 1e-4) -> None:
+    for name, values in expected.items():
+        scale = max(1.0, float(np.abs(values).max()))
+        np.testing.assert_allclose(found[name], values, atol=tolerance * scale, rtol=0, err_msg=name)
+
+
+@pytest.mark.parametrize("states", [swapped, in_place, one_each])
+@pytest.mark.parametrize("depth", [0, 2])
+@pytest.mark.parametrize("kind", MODELS)
+def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states: Any, tmp_path: Path) -> None:
+    """By inputs, limit and what was remembered before, over more steps than history and delay are deep."""
+    rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 5, depth)
+    expected = rollout.differences()
+    assert 0 < rollout.limited < 5 * N
+    assert all(expected[name].any() for name in expected if "joint_act" not in name and "target_qd" not in name)
+    assert_same(rollout.on_tape(states), expected)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_operation(name: str, tmp_path: Path) -> None:
+    """Two steps of a network with each of the functions, and of recurrent layers among others."""
+    network = NETWORKS[name]
+    metadata: dict[str, Any] = {"effort_scale": 3.0}
+    if network.kind == "mlp":
+        metadata["input_idx"] = [0, 1, 2]
+    elif network.kind == "gru":
+        metadata = gru_metadata(["position_error", "velocity"])
+    rollout = Rollout(tmp_path, network, metadata, 2, seed=4)
+    rollout.values["max_effort"][:] = 1000.0
+    assert_same(rollout.on_tape(swapped), rollout.differences())
+
+
+@pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_instruction_set(kind: str, isa: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alike."""
+    rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 2)
+    expected = rollout.on_tape(swapped)
+    monkeypatch.setenv("ACTUATORS_ISA", isa)
+    assert_same(rollout.on_tape(swapped), expected, 1e-5)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("states", [swapped, in_place])
+def test_fault_has_no_gradient(kind: str, states: Any, tmp_path: Path) -> None:
+    """Of a joint with a fault none for that step; what it remembered goes on to act, and others are what they were."""
+    found: list[Values] = []
+    for bad in (False, True):
+        rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3)
+        rollout.values["max_effort"][5] = 1000.0
+        if bad:
+            rollout.values["joint_qd 1"][5] = np.nan
+        found.append(rollout.on_tape(states))
+    # without the step that was a fault, the other two
+    rollout.steps, rollout.weights = 2, rollout.weights[[0, 2]]
+    for name in SIGNALS:
+        rollout.values[f"{name} 1"] = rollout.values.pop(f"{name} 2")
+    without = rollout.differences()
+    others = np.arange(N) != 5
+    for name, values in found[1].items():
+        assert np.isfinite(values).all(), name
+        axis = int(values.ndim > 1)
+        np.testing.assert_array_equal(*(one[name].compress(others, axis) for one in found), err_msg=name)
+        if name.endswith(" 1"):
+            assert values[5] == 0, name
+        elif name != "max_effort":
+            right = without[name.replace(" 2", " 1")]
+            np.testing.assert_allclose(values.take(5, axis), right.take(5, axis), atol=2e-3, rtol=1e-3, err_msg=name)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("kind", MODELS)
+def test_reset_ends_what_goes_back(kind: str, whole: bool, tmp_path: Path) -> None:
+    """What was remembered before it has no gradient, of the joints of a mask or of all; nothing is said of kernels."""
+    rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 2)
+    actuator = Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=True)
+    state, mask = actuator.state(), np.arange(N) % 2 == 0
+    assert state is not None
+    steps = [{name: array(rollout.values[f"{name} {k}"]) for name in SIGNALS} for k in range(2)]
+    efforts = [array(np.zeros(N)) for _ in range(2)]
+    with wp.Tape() as tape:
+        actuator.step(steps[0], {**steps[0], "joint_f": efforts[0]}, state, state, DT)
+        state.reset(None if whole else array(mask, False, wp.bool))
+        actuator.step(steps[1], {**steps[1], "joint_f": efforts[1]}, state, state, DT)
+    assert all(callable(one) for one in tape.launches)
+    efforts[1].grad.fill_(1.0)
+    tape.backward()
+    gone = np.ones(N, bool) if whole else mask
+    before = steps[0]["joint_q"].grad.numpy()
+    assert not before[gone].any() and (whole or before[~gone].all())
+    assert steps[1]["joint_q"].grad.numpy().all()
+
+
+def test_two_tapes_in_a_row_do_not_know_of_each_other(tmp_path: Path) -> None:
+    """A state that goes on has no gradient of the tape before."""
+    rollout = Rollout(tmp_path, MODELS["lstm"], METADATA["lstm"], 1)
+    found: list[np.ndarray] = []
+    for earlier in (False, True):
+        actuator = Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=True)
+        now, after = actuator.state(), actuator.state()
+        arrays = {name: array(rollout.values[f"{name} 0"]) for name in SIGNALS} | {"joint_f": array(np.zeros(N))}
+        for wanted in (earlier, True):
+            for one in arrays.values():
+                one.grad.zero_()
+            with wp.Tape() as tape:
+                for _ in range(4):
+                    actuator.step(arrays, arrays, now, after, DT)
+                    now, after = after, now
+            if wanted:
+                arrays["joint_f"].grad.fill_(1.0)
+                tape.backward()
+        found.append(arrays["joint_q"].grad.numpy().copy())
+    np.testing.assert_array_equal(*found)
+    assert found[0].all()
+
+
+def test_efforts_and_states_are_those_without_gradients(tmp_path: Path) -> None:
+    """To the bit, on a tape or not."""
+    found = []
+    for grad, on_tape in ((False, False), (True, False), (True, True)):
+        rollout = Rollout(tmp_path, MODELS["gru"], METADATA["gru"], 1)
+        actuator = Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=grad)
+        state = actuator.state()
+        assert state is not None
+        arrays = {name: array(rollout.values[f"{name} 0"]) for name in SIGNALS} | {"joint_f": array(np.zeros(N))}
+        tape = wp.Tape()
+        if on_tape:
+            with tape:
+                actuator.step(arrays, arrays, state, state, DT)
+        else:
+            actuator.step(arrays, arrays, state, state, DT)
+        found.append([arrays["joint_f"].numpy(), state.controller_state.hidden.numpy()])
+    for one in found[1:]:
+        for mine, right in zip(one, found[0], strict=True):
+            np.testing.assert_array_equal(mine, right)

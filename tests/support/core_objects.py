@@ -1,0 +1,409 @@
+"""Objects of the native core made from plain arrays, with the arguments of each of its entries: without Warp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from isaacsim.core.experimental.actuators.native import core
+
+ROBOTS, SLOTS, DEPTH = 3, 4, 3
+DT = 0.01
+SIGNALS = ["joint_q", "joint_qd", "target_pos", "target_vel", "act"]
+
+
+class Entry(NamedTuple):
+    """An entry of the core, good arguments for it, and what to do with what was made."""
+
+    call: Callable[..., Any]
+    arguments: list[Any]
+    after: Callable[[Any], None]
+
+
+def floats(*shape: int, value: float = 1.0) -> np.ndarray:
+    """Numbers that are all alike."""
+    return np.full(shape, value, np.float32)
+
+
+def ints(*shape: int, value: int = 0) -> np.ndarray:
+    """Whole numbers that are all alike."""
+    return np.full(shape, value, np.int32)
+
+
+class Bench:
+    """A plan with a delay, a law that remembers, a network and all limits, and all that it is bound to."""
+
+    def __init__(self, robots: int = ROBOTS, slots: int = SLOTS) -> None:
+        self.robots, self.slots = robots, slots
+        self.every = list(range(slots))
+        self.network = core.Network(*self.network_arguments())
+        self.plan = core.Plan(*self.plan_arguments())
+        self.state, self.other = core.State(*self.state_arguments()), core.State(*self.state_arguments())
+        self.plan.add_curve(*self.curve_arguments())
+        self.plan.bind_columns(*self.column_arguments())
+        self.plan.use(self.state, self.state)
+        self.tape = core.Tape(*self.tape_arguments())
+
+    @staticmethod
+    def network_arguments() -> list[Any]:
+        """Of a linear map of one input and the tanh of it."""
+        lines = [("linear", 1, 2, 0, 1, 0, 0, 0, 0), ("tanh", 3, 2, 1, 2, 0, 0, 0, 0)]
+        return [1, 5, 3, 0, 0, 0, lines, floats(4, value=0.5)]
+
+    @staticmethod
+    def recurrent_arguments() -> list[Any]:
+        """Of one LSTM layer of two numbers: input, four states, gates, output."""
+        numbers = floats(8 * 1 + 8 * 2 + 8, value=0.1)
+        return [1, 1 + 8 + 8, 5, 1, 2, 2, [("lstm", 5, 2, 0, 1, 9, 8, 0, 0)], numbers]
+
+    def plan_arguments(self) -> list[Any]:
+        """PID on the first slots, a network on the last, every limit on all."""
+        limits = [
+            ("ClampingDCMotor", [5, 6, 7], self.every),
+            ("ClampingPositionBased", [], self.every),
+            ("ClampingMaxEffort", [7], self.every),
+        ]
+        networks = [(self.network, [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, self.every[-1:])]
+        controllers = [("ControllerPID", [0, 1, 2, 3, 4], self.every[:-1])]
+        return ["leg", self.robots, self.slots, [1.0] * 8, controllers, limits, self.every, DEPTH, networks]
+
+    def state_arguments(self) -> list[Any]:
+        """Three rings, how full they are, and the numbers of the law and of the network."""
+        count = self.robots * self.slots
+        laws = [floats(self.robots * (self.slots - 1)), floats(2, self.robots)]
+        return [core.ring(DEPTH, count), ints(count, value=1), ints(1), laws]
+
+    def curve_arguments(self) -> list[Any]:
+        """Two rows for all."""
+        return [1, np.array([[-1, 5, 0], [1, 5, 0]], np.float32), self.every]
+
+    def column_arguments(self) -> list[Any]:
+        """Every second column of the inputs, which leaves gaps."""
+        wide = 2 * self.slots
+        return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
+
+    def tape_arguments(self) -> list[Any]:
+        """All arrays of some robots and slots, the last five rows."""
+        return [[0, self.robots - 1], self.every[1:], list(range(10)), 5, self.robots, self.slots]
+
+    def handed(self) -> list[Any]:
+        """What stands between the halves of a step."""
+        shape = self.robots, self.slots
+        return [[floats(*shape) for _ in SIGNALS], ints(*shape), floats(*shape), floats(*shape)]
+
+
+def run_plan(plan: Any) -> None:
+    """Everything that a plan does."""
+    for _ in range(3):
+        plan.step(DT)
+    plan.layout, plan.memory, plan.steps, plan.faults()
+    plan.reset([0])
+    plan.step(DT)
+    plan.command(DT)
+    plan.limit()
+
+
+def run_gradients(of: Any) -> None:
+    """Forward and back."""
+    gradients, note, back = of
+    noted = gradients.note(*note)
+    gradients.back(noted, *back)
+
+
+class OneJoint:
+    """A plan of PID with a delay on joints found by index, as calls of an actuator have it."""
+
+    def __init__(self) -> None:
+        self.plan = core.Plan(
+            "knee", ROBOTS, 1, [1.0] * 6, [("ControllerPID", [0, 1, 2, 3, 4], [0])], [("ClampingMaxEffort", [5], [0])],
+            [0], DEPTH,
+        )  # fmt: skip
+        self.state = core.State(core.ring(DEPTH, ROBOTS), ints(ROBOTS, value=DEPTH), ints(1), [floats(ROBOTS)])
+        self.arrays: list[Any] = [floats(ROBOTS) for _ in range(7)]
+        self.at = np.arange(ROBOTS, dtype=np.uint32)
+        self.names = [*SIGNALS, "joint_f", "computed"]
+        named = dict(zip(self.names, self.arrays, strict=True))
+        self.sim_state = SimpleNamespace(**named)
+        self.calls = core.Calls(*self.call_arguments())
+        self.given = object()
+
+    def call_arguments(self) -> list[Any]:
+        """One plan, arrays by name."""
+        return [[self.plan], [(name,) for name in self.names], [], [], True, True]
+
+    def frame(self) -> list[Any]:
+        """Arrays as they are found."""
+        return [list(self.arrays), [list(self.names)], [list(self.arrays)], [[self.at] * 7]]
+
+    def states(self) -> list[Any]:
+        """The states as given, and bound."""
+        return [self.given, [self.given], [self.state], [self.state], []]
+
+    def run(self, _made: Any = None) -> None:
+        """Step with what was added, and without."""
+        for now, after in ((self.given, [self.given]), (self.given, self.given)):
+            self.calls.step(self.sim_state, self.sim_state, now, after, DT)
+        self.plan.step(DT)
+
+
+class Chain:
+    """Gradients of a law with a delay and limits, and arrays of one step.
+
+    Args:
+        law: "" for a PID, "network" for one with a history, or "recurrent" for one that remembers.
+    """
+
+    def __init__(self, law: str = "") -> None:
+        self.law = law
+        self.gradients = core.Gradients(*self.arguments())
+        self.state = core.State(core.ring(DEPTH, ROBOTS), ints(ROBOTS, value=DEPTH), ints(1), self.remembered())
+        self.at = np.arange(ROBOTS, dtype=np.uint32)
+
+    def arguments(self) -> list[Any]:
+        """Of joints in a row."""
+        curve = np.array([[-1, 5, 0], [1, 5, 0]], np.float32)
+        networks = []
+        if self.law == "network":
+            networks = [(core.Network(*Bench.network_arguments()), [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, [0])]
+        elif self.law == "recurrent":
+            networks = [(core.Network(*Bench.recurrent_arguments()), [(2, 0, -1, 0.0, 1.0)], [], 1, 1.0, 0.0, [0])]
+        name, limits = "" if networks else "ControllerPID", ["ClampingPositionBased", "ClampingMaxEffort"]
+        return [ROBOTS, name, networks, limits, [curve, None], DEPTH]
+
+    def remembered(self) -> list[np.ndarray]:
+        """What the law remembers, or gradients of that."""
+        if self.law == "network":
+            return [floats(2, ROBOTS)]
+        return [floats(1, ROBOTS, 2) for _ in range(2)] if self.law else [floats(ROBOTS)]
+
+    def parameters(self) -> list[np.ndarray]:
+        """Those of the law and of the limits, or gradients of them."""
+        return [floats(ROBOTS) for _ in range(1 if self.law else 6)]
+
+    def noting(self) -> list[Any]:
+        """What a step reads."""
+        signals = [floats(ROBOTS) for _ in SIGNALS]
+        return [signals, [self.at] * 5, self.parameters(), self.state, ints(ROBOTS, value=2), DT]
+
+    def backing(self) -> list[Any]:
+        """Gradients to read and to add to."""
+        after, before = ([*(floats(DEPTH, ROBOTS) for _ in range(3)), *self.remembered()] for _ in range(2))
+        signals = [floats(ROBOTS) for _ in SIGNALS]
+        numbers = {"": None, "network": floats(4), "recurrent": floats(32)}[self.law]
+        flat = self.parameters()
+        return [[floats(ROBOTS), None], self.at, signals, [self.at] * 5, flat, after, before, numbers]
+
+
+def entries() -> dict[str, Callable[[], Entry]]:
+    """Each entry by name; made anew for each call, for calls change what they are given."""
+
+    def nothing(_made: Any) -> None:
+        pass
+
+    def of_plan(name: str, arguments: Callable[[Bench], list[Any]]) -> Callable[[], Entry]:
+        def made() -> Entry:
+            bench = Bench()
+            bench.plan.hand_over(*bench.handed())
+            return Entry(getattr(bench.plan, name), arguments(bench), lambda _: run_plan(bench.plan))
+
+        return made
+
+    def on_tape(name: str) -> Callable[[], Entry]:
+        def made() -> Entry:
+            bench = Bench()
+            bench.plan.hand_over(*bench.handed())
+            if name != "record":
+                bench.plan.record(bench.tape)
+            if name == "read":
+                run_plan(bench.plan)
+            given = [bench.tape, 3] if name == "read" else [bench.tape]
+            return Entry(getattr(bench.plan, name), given, lambda _: run_plan(bench.plan))
+
+        return made
+
+    def new_plan() -> Entry:
+        bench = Bench()
+
+        def run(plan: Any) -> None:
+            plan.add_curve(*bench.curve_arguments())
+            plan.bind_columns(*bench.column_arguments())
+            plan.use(bench.state, bench.state)
+            plan.hand_over(*bench.handed())
+            run_plan(plan)
+
+        return Entry(core.Plan, bench.plan_arguments(), run)
+
+    def new_state() -> Entry:
+        bench = Bench()
+
+        def run(state: Any) -> None:
+            bench.plan.use(state, bench.state)
+            bench.plan.step(DT)
+            bench.plan.use(bench.state, state)
+            bench.plan.hand_over(*bench.handed())
+            run_plan(bench.plan)
+
+        return Entry(core.State, bench.state_arguments(), run)
+
+    def new_tape() -> Entry:
+        bench = Bench()
+
+        def run(tape: Any) -> None:
+            bench.plan.record(tape)
+            for _ in range(300):
+                bench.plan.step(DT)
+            for which in range(10):
+                try:
+                    bench.plan.read(tape, which)
+                except ValueError as error:
+                    assert "one that is noted" in str(error)
+
+        return Entry(core.Tape, bench.tape_arguments(), run)
+
+    def new_network(recurrent: bool) -> Callable[[], Entry]:
+        def made() -> Entry:
+            bench = Bench()
+            layers, rows, hidden = (1, 35, 2) if recurrent else (0, 35, 0)
+
+            def run(network: Any) -> None:
+                now = [floats(layers, rows, hidden) for _ in range(2 if recurrent else 0)]
+                network.bind(floats(rows, 1), floats(rows), now, now).run()
+
+            return Entry(core.Network, bench.recurrent_arguments() if recurrent else bench.network_arguments(), run)
+
+        return made
+
+    def bound_network() -> Entry:
+        network = core.Network(*Bench().recurrent_arguments())
+        now, after = [[floats(1, 35, 2) for _ in range(2)] for _ in range(2)]
+        return Entry(network.bind, [floats(35, 1), floats(35), now, after], lambda made: made.run())
+
+    def other_numbers() -> Entry:
+        bench = Bench()
+        bench.plan.hand_over(*bench.handed())
+        return Entry(bench.network.set, [floats(4)], lambda _: run_plan(bench.plan))
+
+    def indexed() -> Entry:
+        one = OneJoint()
+        one.plan.use(one.state, one.state)
+        return Entry(one.plan.bind_indices, [one.names, one.arrays, [one.at] * 7], lambda _: one.plan.step(DT))
+
+    def calls(name: str) -> Callable[[], Entry]:
+        def made() -> Entry:
+            one = OneJoint()
+            if name == "Calls":
+
+                def run(calls: Any) -> None:
+                    one.calls = calls
+                    calls.add_frame(*one.frame())
+                    calls.add_states(*one.states())
+                    calls.is_current()
+                    one.run()
+
+                return Entry(core.Calls, one.call_arguments(), run)
+            if name != "add_frame":
+                one.calls.add_frame(*one.frame())
+            if name != "add_states":
+                one.calls.add_states(*one.states())
+            given = {
+                "add_frame": one.frame(),
+                "add_states": one.states(),
+                "step": [one.sim_state, one.sim_state, one.given, [one.given], DT],
+            }
+            return Entry(getattr(one.calls, name), given[name], one.run)
+
+        return made
+
+    def gradients(name: str, law: str = "") -> Callable[[], Entry]:
+        def made() -> Entry:
+            chain = Chain(law)
+            if name == "Gradients":
+                return Entry(
+                    core.Gradients,
+                    chain.arguments(),
+                    lambda found: run_gradients((found, chain.noting(), chain.backing())),
+                )
+            if name == "note":
+
+                def back(noted: Any) -> None:
+                    chain.gradients.back(noted, *chain.backing())
+
+                return Entry(chain.gradients.note, chain.noting(), back)
+            noted = chain.gradients.note(*chain.noting())
+            return Entry(chain.gradients.back, [noted, *chain.backing()], nothing)
+
+        return made
+
+    def transfer() -> Entry:
+        items = [
+            (floats(ROBOTS, 6), [0, 1, 2], np.ones((ROBOTS, 6)), [3, 4, 5]),
+            (np.ones((ROBOTS, 6)), [5, 0], floats(ROBOTS, 6), [1, 4]),
+        ]
+        return Entry(core.Transfer, [items], lambda made: made.run())
+
+    def draws() -> Entry:
+        items = [
+            (floats(ROBOTS), floats(ROBOTS), 2, 1, 1.0, 0.1, 17, True),
+            (ints(ROBOTS), floats(ROBOTS), 0, 0, 1.0, 9.0, 18, False),
+        ]
+        counts = np.zeros(ROBOTS, np.int64)
+        return Entry(core.Draws, [items, ROBOTS], lambda made: made.draw(np.arange(ROBOTS), counts, 0))
+
+    def draw() -> Entry:
+        made = draws()
+        counts = np.zeros(ROBOTS, np.int64)
+        return Entry(made.call(*made.arguments).draw, [np.arange(ROBOTS), counts, 5], nothing)
+
+    def free(name: str, *arguments: Any) -> Callable[[], Entry]:
+        return lambda: Entry(getattr(core, name), list(arguments), nothing)
+
+    return {
+        "Plan": new_plan,
+        "Plan.share": of_plan("share", lambda b: [0, floats(b.slots)]),
+        "Plan.own": of_plan("own", lambda b: [0, floats(b.robots, b.slots)]),
+        "Plan.share_lag": of_plan("share_lag", lambda b: [ints(b.slots, value=2)]),
+        "Plan.own_lag": of_plan("own_lag", lambda b: [ints(b.robots, b.slots, value=2)]),
+        "Plan.add_curve": of_plan("add_curve", Bench.curve_arguments),
+        "Plan.bind_columns": of_plan("bind_columns", Bench.column_arguments),
+        "Plan.bind_indices": indexed,
+        "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
+        "Plan.hand_over": of_plan("hand_over", Bench.handed),
+        "Plan.observe": of_plan(
+            "observe", lambda b: [floats(b.robots, b.slots), np.zeros((b.robots, b.slots), np.uint8)]
+        ),
+        "Plan.record": on_tape("record"),
+        "Plan.stop_recording": on_tape("stop_recording"),
+        "Plan.read": on_tape("read"),
+        "Plan.step": of_plan("step", lambda _: [DT]),
+        "Plan.command": of_plan("command", lambda _: [DT]),
+        "Plan.reset": of_plan("reset", lambda _: [[0, 2]]),
+        "Plan.set_faults": of_plan("set_faults", lambda _: [[(0, 1, 2, 3), (2, 3, 1, 4)], 5]),
+        "State": new_state,
+        "Tape": new_tape,
+        "Network": new_network(False),
+        "Network, recurrent": new_network(True),
+        "Network.bind": bound_network,
+        "Network.set": other_numbers,
+        "Calls": calls("Calls"),
+        "Calls.add_frame": calls("add_frame"),
+        "Calls.add_states": calls("add_states"),
+        "Calls.step": calls("step"),
+        "Gradients": gradients("Gradients"),
+        "Gradients.note": gradients("note"),
+        "Gradients.back": gradients("back"),
+        **{
+            f"{name}, {law}": gradients(name.rpartition(".")[2], law)
+            for name in ("Gradients", "Gradients.note", "Gradients.back")
+            for law in ("network", "recurrent")
+        },
+        "Transfer": transfer,
+        "Draws": draws,
+        "Draws.draw": draw,
+        "unchanged": free("unchanged", [({"a": 1}, (1,)), ([], ())]),
+        "law": free("law", "ClampingMaxEffort", [floats(4) for _ in range(5)]),
+        "prepare": free("prepare", "ClampingMaxEffort", [floats(4)]),
+        "curve": free("curve", np.array([[-1, 5, 0], [1, 5, 0]], np.float32), floats(7)),
+        "ring": free("ring", 3, 12),
+    }

@@ -1,0 +1,27 @@
+"""Errors of USD amid a stage are ours, and name its file."""
+
+import pytest
+from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.usd.readable import readable
+from pxr import Sdf, Tf, Usd
+
+
+@readable
+def read(stage: Usd.Stage, *, text: bytes = b"") -> str:
+    """What fails in USD, or in text of a file."""
+    if not text:
+        Tf.RaiseRuntimeError("a path that is none")
+    return text.decode()
+
+
+@pytest.mark.parametrize(("text", "said"), [(b"", "a path that is none"), (b"\xff", "not UTF-8")])
+def test_error_of_usd_names_the_file(tmp_path, text, said):
+    """Say in which file USD could not read on, and what it says."""
+    stage = Usd.Stage.Open(Sdf.Layer.CreateNew(str(tmp_path / "robot.usda")))
+    with pytest.raises(UnsupportedSceneError, match=f"robot.usda: USD cannot read all of this stage: .*{said}"):
+        read(stage, text=text)
+
+
+def test_what_can_be_read_is_returned():
+    """Let results and arguments through."""
+    assert read(Usd.Stage.CreateInMemory(), text=b"fine") == "fine"
