@@ -150,7 +150,8 @@ class Tape {
     int64_t next_row() const { return capacity_ ? count_ % capacity_ : count_; }
 
     // Bring the memory of a short row into the cache, where there is such a row, while others do something else.
-    void fetch(int64_t row) const {
+    void fetch([[maybe_unused]] int64_t row) const {
+#if defined(__GNUC__)
         constexpr int64_t kLine = 64, kShort = 2048;
         const auto ask = [](const void* from, int64_t bytes) {
             for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(static_cast<const char*>(from) + at, 1);
@@ -158,6 +159,7 @@ class Tape {
         if (row == room_ || width_ > kShort) return;
         ask(floats_.data() + row * width_, width_ * sizeof(float));
         ask(bytes_.data() + row * bytes_width_, bytes_width_);
+#endif
     }
 
     float* array(int which) { return at_[which] < 0 ? nullptr : floats_.data() + row_ * width_ + at_[which]; }

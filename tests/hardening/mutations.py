@@ -40,7 +40,7 @@ from test_rooms import TESTED_IN  # noqa: E402
 
 PACKAGE = Path("python/isaacsim/core/experimental/actuators")
 NATIVE = Path("native")
-UNITS = ["module", "plan", "step", "network", "gradients"]
+UNITS = sorted(path.stem for path in (Path(__file__).parents[2] / NATIVE).glob("*.cpp"))
 FLAGS = ["-O1", "-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 FLAGS += ["-fvisibility=hidden", "-w", "-DACTUATORS_VARIANT=baseline", "-DACTUATORS_SYMBOL=kBaseline"]
 FLAGS += ['-DACTUATORS_NAME="baseline"']
@@ -51,6 +51,7 @@ STEPS = ["tests/pipeline/step/test_native.py", "tests/pipeline/step/test_same_bi
 # what is tested elsewhere than at its path, the quickest first
 TESTS = {
     "native/network.cpp": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
+    "native/network_gradients.cpp": ["tests/pipeline/test_gradients_of_networks.py"],
     "native/network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/functions.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/bound_network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
