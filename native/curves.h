@@ -9,7 +9,7 @@
 
 namespace ACTUATORS_VARIANT {
 
-static_assert(kWidth <= kRepeated, "a vector is wider than the numbers are repeated");
+static_assert(kLanes <= kRepeated, "a vector is wider than the numbers are repeated");
 
 inline Lanes value_at(Lanes position, const Curve& curve) {
     // from the first row on, each row that is passed gives where the curve bends
@@ -25,7 +25,7 @@ inline Lanes value_at(Lanes position, const Curve& curve) {
 
 // The values at `size` positions; both arrays are read and written beyond their end up to a whole vector.
 inline void values_at(const Curve& curve, const float* position, float* out, int64_t size) {
-    for (int64_t i = 0; i < size; i += kWidth) {
+    for (int64_t i = 0; i < size; i += kLanes) {
         const Lanes value = value_at(load(position + i), curve);
         std::memcpy(out + i, &value, sizeof value);
     }
@@ -37,7 +37,7 @@ inline void look_up(const Use& use, const Block& b, float* out, float* positions
     if (use.curves.empty() || use.curves[0].places) std::fill(out, out + b.size, kInfinity);
     for (const Curve& curve : use.curves) {
         if (!curve.places) {
-            const int64_t whole = b.size - b.size % kWidth;
+            const int64_t whole = b.size - b.size % kLanes;
             values_at(curve, q, out, whole);
             // not beyond the end of the articulation's array
             std::copy(q + whole, q + b.size, positions);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "arithmetic.h"
+#include "lanes.h"
 
 #if defined(__FMA__)
 #include <immintrin.h>
@@ -14,17 +15,9 @@
 namespace ACTUATORS_VARIANT {
 
 #if defined(__GNUC__)
-#if defined(__AVX512F__)
-constexpr int kLanes = 16;
-#elif defined(__AVX2__)
-constexpr int kLanes = 8;
-#else
-constexpr int kLanes = 4;
-#endif
 typedef float Floats __attribute__((vector_size(4 * kLanes), may_alias));
 typedef int32_t Ints __attribute__((vector_size(4 * kLanes), may_alias));
 #else
-constexpr int kLanes = 1;
 using Floats = float;
 using Ints = int32_t;
 #endif
@@ -228,6 +221,17 @@ inline float pow_of(float x, float y) {
         result = static_cast<float>(power * scale);
     }
     return x < 0.0f && odd ? -result : result;
+}
+
+// What has no vector form, lane by lane.
+template <class Function>
+inline Floats number_by_number(Floats x, Floats y, const Function& function) {
+    float first[kLanes], second[kLanes];
+    std::memcpy(first, &x, sizeof x);
+    std::memcpy(second, &y, sizeof y);
+    for (int lane = 0; lane < kLanes; ++lane) first[lane] = function(first[lane], second[lane]);
+    std::memcpy(&x, first, sizeof x);
+    return x;
 }
 
 }  // namespace ACTUATORS_VARIANT

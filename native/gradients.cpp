@@ -107,7 +107,7 @@ inline auto good_inputs(const LawInBlock& b, int64_t i) {
 
 template <class Law>
 void forward(const LawInBlock& b, int64_t size) {
-    for (int64_t i = 0; i < size; i += kWidth) {
+    for (int64_t i = 0; i < size; i += kLanes) {
         const auto input = [&](int k) { return load(input_array<Law>(b, k) + i); };
         Lanes curve{};
         if constexpr (Law::kCurves > 0) curve = bend_at(load(b.signals[kPosition] + i), b).value;
@@ -141,7 +141,7 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
     using At = Shape<Law>;
     const float* const from[] = {input_array<Law>(b, K)...};
     float* const to[] = {gradient_array<Law>(b, K)...};
-    for (int64_t i = 0; i < size; i += kWidth) {
+    for (int64_t i = 0; i < size; i += kLanes) {
         Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
         if constexpr (Law::kCurves > 0) in.bend = bend_at(in.inputs[1], b);
         const auto values = derive<Law, -1>(in);

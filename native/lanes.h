@@ -4,6 +4,7 @@
 
 namespace ACTUATORS_VARIANT {
 
+#if defined(__GNUC__)
 #if defined(__AVX512F__)
 constexpr int kLanes = 16;
 #elif defined(__AVX2__)
@@ -11,13 +12,11 @@ constexpr int kLanes = 8;
 #else
 constexpr int kLanes = 4;
 #endif
-
-#if defined(__GNUC__)
-typedef float Lanes __attribute__((vector_size(kLanes * 4)));
+typedef float Lanes __attribute__((vector_size(4 * kLanes)));
 #else
-typedef float Lanes;
+constexpr int kLanes = 1;
+using Lanes = float;
 #endif
-constexpr int kWidth = sizeof(Lanes) / sizeof(float);
 
 inline Lanes load(const float* from) {
     Lanes lanes;

@@ -210,12 +210,7 @@ inline void run(const Network& n, const Instruction& i, int lanes, float* column
             });
         case Code::kPow:
             return binary([](Floats x, Floats y) {
-                float bases[kLanes], exponents[kLanes];
-                std::memcpy(bases, &x, sizeof x);
-                std::memcpy(exponents, &y, sizeof y);
-                for (int lane = 0; lane < kLanes; ++lane) bases[lane] = pow_of(bases[lane], exponents[lane]);
-                std::memcpy(&x, bases, sizeof x);
-                return x;
+                return number_by_number(x, y, [](float base, float exponent) { return pow_of(base, exponent); });
             });
         case Code::kAbs:
             return unary(absolute);

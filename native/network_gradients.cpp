@@ -94,16 +94,6 @@ inline Pair chosen_one(C first, C both) {
     return {{both ? all(0.5f) : one, both ? all(0.5f) : all(1.0f) - one}};
 }
 
-template <class Function>
-Floats number_by_number(Floats x, Floats y, const Function& function) {
-    float first[kLanes], second[kLanes];
-    std::memcpy(first, &x, sizeof x);
-    std::memcpy(second, &y, sizeof y);
-    for (int lane = 0; lane < kLanes; ++lane) first[lane] = function(first[lane], second[lane]);
-    std::memcpy(&x, first, sizeof x);
-    return x;
-}
-
 // ---- recurrent layers, whose columns of gates hold what goes into the functions
 
 inline Floats sigmoid_slope(Floats y) {
