@@ -469,6 +469,11 @@ def refusal(call: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[str, 
         return None, error.issues
 
 
+def as_text(prim: Usd.Prim) -> str:
+    """All that layers say of a prim."""
+    return "".join(spec.GetAsText() for spec in prim.GetPrimStack())
+
+
 def named(issue: str) -> str:
     """The prim that a problem names, in one line with a remedy."""
     assert issue.startswith("<") and "\n" not in issue and issue.endswith(".") and len(issue) < 600, issue
@@ -488,8 +493,7 @@ def check_batch(rng: np.random.Generator, scene: str, number: int, counts: Count
         usd_prim = stage.GetPrimAtPath(path)
         found, issues = refusal(parse_prim, usd_prim)
         wanted = expected_spec(prim, root) if prim.type == "NewtonActuator" else None
-        text = "".join(spec.GetAsText() for spec in usd_prim.GetPrimStack())
-        assert repr(found) == repr(wanted), f"read {found} {issues}, expected {wanted}:\n{text}"
+        assert repr(found) == repr(wanted), f"read {found} {issues}, expected {wanted}:\n{as_text(usd_prim)}"
         assert {named(issue) for issue in issues} == ({path} if prim.type == "NewtonActuator" and not wanted else set())
         check_public_parser(usd_prim, wanted, issues)
         if prim.type != "NewtonActuator":

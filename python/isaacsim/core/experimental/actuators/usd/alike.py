@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Iterable
 
@@ -36,8 +37,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         'NewtonPDControlAPI'
     """
     plain = _plain(name)
-    if len(plain) > _LONGEST:
-        return None
+    return _nearest(plain, tuple(known)) if len(plain) <= _LONGEST else None
+
+
+# the same few names come again on every prim of a robot
+@functools.lru_cache(maxsize=1024)
+def _nearest(plain: str, known: tuple[str, ...]) -> str | None:
     distance, found = min(
         (_distance(plain, meant), one) for one in known for meant in (_plain(one), _plain(one).removesuffix("api"))
     )

@@ -6,6 +6,7 @@ Values, types, ranges and fallbacks come from the field descriptions in `specs`,
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -136,13 +137,8 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
 
 def _meant(name: str, known: list[str]) -> str:
     """What the author of an unknown property should do; `known` are the properties the prim may have."""
-
-    def likeness(candidate: str) -> float:
-        authored, meant = (each.removeprefix("newton:").replace("_", "").lower() for each in (name, candidate))
-        return difflib.SequenceMatcher(None, authored, meant).ratio()
-
-    best = max(_SCHEMAS_OF, key=likeness)
-    if likeness(best) < 0.6:
+    best = _most_like(name)
+    if best is None:
         return f"Known are {', '.join(known)}. Use one of these or remove it."
     owners = _SCHEMAS_OF[best]
     # of an attribute that schemas of our own share, newton's is meant
@@ -150,6 +146,18 @@ def _meant(name: str, known: list[str]) -> str:
     if best == name:
         return f"Apply {schemas} or remove it."
     return f"Did you mean {best}?" if best in known else f"Did you mean {best}? Then apply {schemas} as well."
+
+
+@functools.lru_cache(maxsize=1024)
+def _most_like(name: str) -> str | None:
+    """The attribute of a schema with the most of the letters of an unknown property, None when that are few."""
+
+    def likeness(candidate: str) -> float:
+        authored, meant = (each.removeprefix("newton:").replace("_", "").lower() for each in (name, candidate))
+        return difflib.SequenceMatcher(None, authored, meant).ratio()
+
+    best = max(_SCHEMAS_OF, key=likeness)
+    return best if likeness(best) >= 0.6 else None
 
 
 def opinion_of_other_kind(prim: Usd.Prim, name: str, kind: type[Sdf.PropertySpec]) -> str | None:
