@@ -15,7 +15,7 @@ import warp as wp
 from .actuator_set import ActuatorSet
 from .attachment import Attachment
 from .components.quiet_warp import quiet_warp
-from .errors import no_copy
+from .errors import NotCopied
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
@@ -54,7 +54,7 @@ def _built(specs: Sequence[ActuatorSpec], robots: Binding) -> tuple[list[Actuato
     return entries, [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
 
 
-class ArticulationActuators(ActuatorSet):
+class ArticulationActuators(ActuatorSet, NotCopied):
     """The actuators of one or more equal robots.
 
     Reads the `NewtonActuator` prims of the robot at the first matched path and steps their pipelines
@@ -84,6 +84,8 @@ class ArticulationActuators(ActuatorSet):
         ...     print(actuators.actuated_dof_indices)
         [0, 1, 2, 3, 4, 5, 6]
     """
+
+    _INSTEAD = "Hand the wrapper itself on, or use save_state() and restore_state()."
 
     _resolution: ResolutionTable | None = None
     _has_warned = False
@@ -427,9 +429,6 @@ class ArticulationActuators(ActuatorSet):
         self._attachment.close()
         super().close()
         _open.discard(self)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the wrapper itself on, or use save_state() and restore_state().")
 
     def __repr__(self) -> str:
         return repr(self._attachment)

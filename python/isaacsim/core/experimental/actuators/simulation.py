@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from .errors import HostError, no_copy
+from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
@@ -33,7 +33,7 @@ _ROBOT_FILES = (".xml", ".mjcf", ".urdf")
 _DT = 1 / 240
 
 
-class Simulation:
+class Simulation(NotCopied):
     """A USD stage, or an MJCF or URDF file, simulated here and now with MuJoCo or PhysX: no Kit, no GPU, no display.
 
     It is the current simulation of `Articulation`, `ArticulationActuators` and `add_actuator` until it is closed.
@@ -74,6 +74,8 @@ class Simulation:
         ...     print(sim.articulation("arm").dof_names, sim.dt)
         ['shoulder', 'extension'] 0.002
     """
+
+    _INSTEAD = "Hand the simulation itself on, or open another one of the same file."
 
     def __init__(
         self,
@@ -285,9 +287,6 @@ class Simulation:
     def __repr__(self) -> str:
         state = "playing" if self.playing else "stopped"
         return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
 
 
 def _open_file(path: Path, strict_inertia: bool) -> tuple[Any, float]:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import warp as wp
 
+from ..errors import NotCopied
 from ..specs.fields import parameters_of, violations
 from .curve import prepare_curve
 from .law import clamping_kernel, controller_kernel
@@ -50,8 +51,10 @@ class ParameterSource(Protocol):
         ...
 
 
-class Component:
+class Component(NotCopied):
     """What controllers, clamps and delays have in common."""
+
+    _INSTEAD = "Make another one, of its config or of the arrays that read() gives; configs can be copied and pickled."
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
@@ -76,8 +79,10 @@ class Component:
     # the built-in class whose law a class made from another library's has
     _runs_as: ClassVar[Any] = None
 
-    class State:
+    class State(NotCopied):
         """What a law remembers: float32 arrays `(N,)` by name."""
+
+        _INSTEAD = "Take another one of state(), and assign this one to it or copy its arrays."
 
         ACTUATOR_AXIS: ClassVar[dict[str, int]] = {}
         """Axis that runs over the actuators, by name of the array; `STATE_AXIS` of the component for the others."""

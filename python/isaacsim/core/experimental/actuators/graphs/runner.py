@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from ..errors import HostError
+from ..errors import HostError, NotCopied
 from ..hosts.current import use_host
 from ..simulation import Simulation
 from ..specs.arguments import number_of
@@ -15,7 +15,7 @@ from .graph import Graph
 from .load import load_graphs
 
 
-class GraphRunner:
+class GraphRunner(NotCopied):
     """Runs the action graphs of a simulation's stage while it steps the simulation.
 
     Frames come every `substeps` physics steps: *On Playback Tick* and *On Tick* happen before the first of them.
@@ -39,6 +39,8 @@ class GraphRunner:
         ...     print(graph.read("/World/ActionGraph/OnPlaybackTick.outputs:frame"), graph.errors)
         59.0 []
     """
+
+    _INSTEAD = "Make another one of another simulation."
 
     def __init__(self, simulation: Simulation, frame_rate: float = 60.0) -> None:
         if not (math.isfinite(number_of("frame_rate", frame_rate)) and frame_rate > 0):

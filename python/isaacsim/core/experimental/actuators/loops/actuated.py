@@ -10,6 +10,7 @@ import warp as wp
 
 from ..actuator_set import ActuatorSet
 from ..components.quiet_warp import quiet_warp
+from ..errors import NotCopied
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.given import entries_from_configs, in_joint_order
@@ -24,7 +25,7 @@ AnyMotors = Motors | Sequence[tuple[Any, str]]
 _INFINITY = float("inf")
 
 
-class Actuated(ActuatorSet):
+class Actuated(ActuatorSet, NotCopied):
     """Base of `ActuatedArrays` and `ActuatedModel`.
 
     Args:
@@ -37,6 +38,8 @@ class Actuated(ActuatorSet):
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
     """
+
+    _INSTEAD = "Make another one of the same motors, and use save_state() and restore_state()."
 
     def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
         if isinstance(dof_names, str):
@@ -115,12 +118,6 @@ class Actuated(ActuatorSet):
         """Let go of the components that were given: they keep their values, and others can take them."""
         self._closed = True
         super().close()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(
-            f"{type(self).__name__} cannot be copied or pickled: its step holds the addresses of its arrays. Make "
-            "another one of the same motors, and use save_state() and restore_state()."
-        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._columns)} joints x {self._num_robots} robots on {self._device}>"

@@ -16,6 +16,7 @@ import warp as wp
 from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
+from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.fields import shown
 from .assign import assign_state
@@ -44,7 +45,7 @@ class _Compiled:
         return self.computed
 
 
-class Actuator:
+class Actuator(NotCopied):
     """`N` actuators with the same components, reading and writing flat arrays of a simulator.
 
     Args:
@@ -78,12 +79,16 @@ class Actuator:
             network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
     """
 
+    _INSTEAD = "Make another one of components of its own."
+
     @dataclass(init=False)
-    class State:
+    class State(NotCopied):
         """State of delay, controller and limits; a part is None when there is nothing to remember.
 
         `drive_state` is the later name of `controller_state`.
         """
+
+        _INSTEAD = "Take another one of state() and assign this one to it, or keep its arrays."
 
         delay_state: Any = None
         controller_state: Any = None

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..errors import NotCopied
 from ..pipeline.assembly import Assembly
 from ..pipeline.plan import Row
 from ..pipeline.step.binding import SIGNALS as INPUTS
@@ -25,7 +26,7 @@ _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "limited_by"}
 
 
-class Recorder:
+class Recorder(NotCopied):
     """Records within a `with` block, which gives the `Recording`.
 
     Args:
@@ -39,6 +40,8 @@ class Recorder:
     Raises:
         ValueError: A signal that is none, a capacity below 1, or nothing to note.
     """
+
+    _INSTEAD = "Copy or pickle the Recording that its block gives."
 
     def __init__(
         self,

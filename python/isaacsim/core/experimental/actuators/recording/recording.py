@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -267,7 +267,7 @@ class Recording:
         send(stream, self._read("dt"), self._subject.__dict__, self.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Recording:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.npz` or `.csv` file that `save` wrote.
 
         Raises:
@@ -275,8 +275,12 @@ class Recording:
             OSError: There is no such file, or it cannot be read.
         """
         steps, subject, arrays = _by_extension(path, _READERS)(Path(path))
-        kept = {"dt": steps, **arrays}
-        return cls(Subject(**subject), [name for name in SIGNALS if name in arrays], lambda name: kept[name].copy())
+        return cls._of(Subject(**subject), [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
+
+    def __reduce__(self) -> Any:
+        # what there is now, without who is still recording
+        noted = [name for name in self._signals if name != "power"]
+        return type(self)._of, (self._subject, self._signals, {name: self._read(name) for name in ("dt", *noted)})
 
     def __repr__(self) -> str:
         return (
@@ -284,6 +288,10 @@ class Recording:
         )
 
     # inside
+
+    @classmethod
+    def _of(cls, subject: Subject, signals: Sequence[str], arrays: dict[str, np.ndarray]) -> Self:
+        return cls(subject, signals, lambda name: arrays[name].copy())
 
     def _get(self, name: str) -> np.ndarray:
         if name not in self._signals:

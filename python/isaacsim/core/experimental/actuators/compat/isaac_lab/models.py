@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
+from ...errors import NotCopied
 from ...hosts.values import resolve_indices
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import aligned, given_back, is_immutable
@@ -45,7 +46,7 @@ class _Parameter:
             array[...] = values
 
 
-class ActuatorBase:
+class ActuatorBase(NotCopied):
     """A group of joints that one kind of actuator drives, in some number of equal robots.
 
     Args:
@@ -68,6 +69,8 @@ class ActuatorBase:
     Raises:
         ValueError: A value cannot be used, a line each.
     """
+
+    _INSTEAD = "Make another one of its cfg, which can be copied and pickled."
 
     is_implicit_model: ClassVar[bool] = False
     _DEFAULT_MAX_EFFORT_SIM: ClassVar[float] = EXPLICIT_EFFORT_LIMIT_SIM

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 import warp as wp
 
+from ...errors import NotCopied
 
-class Actuator:
+
+class Actuator(NotCopied):
     """`N` actuators that read flat arrays of a simulator and add efforts to one of them.
 
     A subclass of its own overrides `resolve_arguments` and `_run_controller`, `_run_state_manager` where something is
@@ -23,6 +25,8 @@ class Actuator:
     Raises:
         ValueError: There are not as many outputs as inputs.
     """
+
+    _INSTEAD = "Make another one with arrays of its own."
 
     SCALAR_PARAMS: ClassVar[set[str]] = set()
     """Parameters that are one value per object, not one per actuator."""

@@ -12,6 +12,7 @@ from ...components.base import Clamping, repeated
 from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.clamping_position_based import ClampingPositionBased
 from ...components.delay import Delay
+from ...errors import NotCopied
 from .direct import ActuatorPD, GearedActuator, pd
 from .planned import Of, require_lengths
 
@@ -44,11 +45,13 @@ class ActuatorDelayedPD(GearedActuator):
     DEFAULTS: ClassVar[dict[str, Any]] = ActuatorPD.DEFAULTS
     OPTIONAL: ClassVar[tuple[str, ...]] = ("gear",)
 
-    class State:
+    class State(NotCopied):
         """Commands of the last steps, `(delay, N)`, the row written last, and whether all were written.
 
         The last two are numbers of the host.
         """
+
+        _INSTEAD = "Take another one of state() and copy the arrays into it."
 
         # what a plan asks for
         controller_state: ClassVar[None] = None

@@ -15,6 +15,7 @@ from ...components.controller_geared_pd import ControllerGearedPD
 from ...components.controller_geared_pid import ControllerGearedPID
 from ...components.controller_pd import ControllerPD
 from ...components.controller_pid import ControllerPID
+from ...errors import NotCopied
 from .planned import Of, PlannedActuator, clamp_of, controller_of, plan_of, require_lengths
 
 
@@ -135,8 +136,10 @@ class ActuatorPID(GearedActuator):
     integral_max = Of(controller_of, "integral_max")
 
     @dataclass(eq=False)
-    class State:
+    class State(NotCopied):
         """The integral [rad·s or m·s], shape `(N,)`."""
+
+        _INSTEAD = "Take another one of state() and copy the arrays into it."
 
         integral: Any = None
 

@@ -13,6 +13,7 @@ import warp as wp
 from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
+from ...errors import NotCopied
 from ...networks.checkpoint import Checkpoint
 from ...networks.load import load_checkpoint
 from ...networks.torch_network import TorchNetwork
@@ -51,8 +52,10 @@ class _Tensor:
         wp.copy(vars(state.controller_state)[self._name], _as_array(value))
 
 
-class _State:
+class _State(NotCopied):
     """What a network remembers, as a plan asks for it."""
+
+    _INSTEAD = "Take another one of state() and copy the arrays into it."
 
     delay_state: ClassVar[None] = None
     clamping_states: ClassVar[tuple[()]] = ()

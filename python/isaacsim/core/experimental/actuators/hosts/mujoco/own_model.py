@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import warp as wp
 
-from ...errors import HostError, no_copy
+from ...errors import HostError, NotCopied
 from ...specs.motors import MotorConfig
 from ...usd.roots import Roots, no_pattern
 from ..articulation import DofArrays, Robot
@@ -179,7 +179,7 @@ class OwnArticulation(DofProperties):
             self._state_was_set(name, indices, dof_indices)
 
 
-class MujocoSimulation:
+class MujocoSimulation(NotCopied):
     """Your own MuJoCo model and data: MJCF or `MjSpec`, no USD.
 
     It is the current simulation until it is closed. Every body is an articulation by its name, with the hinges and
@@ -208,6 +208,8 @@ class MujocoSimulation:
         ...     print(sim.articulation("arm").dof_names)
         ['shoulder', 'extension']
     """
+
+    _INSTEAD = "Hand the simulation itself on, or make another one of a copy of the model."
 
     engine = "MuJoCo"
     stage = None
@@ -332,9 +334,6 @@ class MujocoSimulation:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the simulation itself on, or make another one of a copy of the model.")
 
     # backend of the articulations
 
