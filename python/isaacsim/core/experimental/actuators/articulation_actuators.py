@@ -14,6 +14,7 @@ import warp as wp
 
 from .actuator_set import ActuatorSet
 from .attachment import Attachment
+from .components.device import device_of
 from .components.quiet_warp import quiet_warp
 from .errors import NotCopied
 from .hosts.binding import Binding
@@ -28,6 +29,7 @@ from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.randomization import JointProperties
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
+from .specs.arguments import flag_of
 from .specs.motors import Motors
 from .stability.robots import ClosedLoops
 from .stability.table import Stability
@@ -284,7 +286,7 @@ class ArticulationActuators(ActuatorSet, NotCopied):
                 "own drives. Add them to one, if they are to be driven.",
                 stacklevel=2,
             )
-        if actuator_value_resolution_debug_print:
+        if flag_of("actuator_value_resolution_debug_print", actuator_value_resolution_debug_print):
             _log.warning("%s\n%s", TITLE, found.table.text)
         ordered = in_joint_order(found.actuators, names, f"<{robots.articulation.paths[0]}>")
         with quiet_warp():
@@ -464,7 +466,7 @@ class ArticulationActuators(ActuatorSet, NotCopied):
         # the host lives as long as the wrapper, and physics with it
         self._host, self._robots = host, robots
         with quiet_warp():
-            if device is not None and wp.get_device(device) != wp.get_device(robots.device):
+            if device is not None and device_of(device) != wp.get_device(robots.device):
                 warnings.warn(
                     f"device = {device}: efforts are computed where the articulation is, on {robots.device}, for "
                     "every step would copy otherwise. Leave device out.",

@@ -13,7 +13,7 @@ from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
-from .specs.arguments import number_of, require_type
+from .specs.arguments import number_of, path_of, require_type
 from .specs.fields import shown
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Simulation(NotCopied):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
         if not (math.isfinite(number_of("num_envs", num_envs)) and num_envs == int(num_envs) and num_envs >= 1):
             raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
-        is_file = isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in _ROBOT_FILES
+        is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in _ROBOT_FILES
         if is_file and engine == "physx":
             raise ValueError(
                 f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file."

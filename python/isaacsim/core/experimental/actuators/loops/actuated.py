@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import warp as wp
 
 from ..actuator_set import ActuatorSet
+from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..errors import NotCopied
 from ..pipeline.assembly import Assembly
@@ -49,9 +49,9 @@ class Actuated(ActuatorSet, NotCopied):
             raise ValueError(
                 f"joint {repeated[0]!r} is found {names.count(repeated[0])} times. Give each joint a name of its own."
             )
-        if not number_of("num_robots", num_robots) >= 1:
-            raise ValueError(f"num_robots = {num_robots}: must be at least 1. Give the number of rows of the arrays.")
-        self._names, self._num_robots, self._device = names, int(num_robots), wp.get_device(device)
+        if not ((count := number_of("num_robots", num_robots)) >= 1 and count.is_integer()):
+            raise ValueError(f"num_robots = {num_robots}: must be an integer >= 1. Give the number of rows of arrays.")
+        self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False
         with quiet_warp():
             entries, self._motors = _entries(motors, names, self._num_robots, self._device)

@@ -175,10 +175,12 @@ class Actuator(NotCopied):
                 require_type(name, array, wp.array, "a Warp array of integers")
             if array is not None and array.shape != indices.shape:
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
-        for component in (law, delay, *(clamping or ())):
+        clamps = [] if clamping is None else clamping
+        require_type("clamping", clamps, Sequence, "a list of limits")
+        for component in (law, delay, *clamps):
             if component is not None and not callable(getattr(newton.adopt(component), "finalize", None)):
                 raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
-        self.indices, self.delay, self.clamping = indices, delay, list(clamping or ())
+        self.indices, self.delay, self.clamping = indices, delay, list(clamps)
         self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices

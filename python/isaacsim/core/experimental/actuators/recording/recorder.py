@@ -105,7 +105,7 @@ class Recorder(NotCopied):
         """Look at what the step is going to overwrite.
 
         Raises:
-            RuntimeError: The step is being captured in a CUDA graph.
+            RuntimeError: The step is being captured in a CUDA graph, or the block was not entered.
         """
         device = self._assembly.device
         if not device.is_cpu and device.is_capturing:
@@ -113,6 +113,8 @@ class Recorder(NotCopied):
                 "the recorder reads the GPU after each step: must not be captured in a CUDA graph. Capture outside of "
                 "the `with` block."
             )
+        if self._tape is None:
+            raise RuntimeError("nothing is recorded yet. Enter the `with` block.")
         for part in self._parts:
             part.before()
 

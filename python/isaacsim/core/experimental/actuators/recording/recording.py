@@ -12,6 +12,7 @@ import numpy as np
 
 from ..plots.style import save
 from ..saving import whole_file
+from ..specs.arguments import names_of, path_of, require_type
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
@@ -83,7 +84,9 @@ class Recording:
     """
 
     def __init__(self, subject: Subject, signals: Sequence[str], read: Callable[[str], np.ndarray]) -> None:
-        self._subject, self._signals, self._read = subject, tuple(signals), read
+        require_type("subject", subject, Subject, "a Subject")
+        require_type("read", read, Callable, "a function")  # type: ignore[arg-type]
+        self._subject, self._signals, self._read = subject, tuple(names_of("signals", signals)), read
 
     # what it is of
 
@@ -305,7 +308,7 @@ class Recording:
 
 
 def _by_extension(path: Any, known: dict[str, Any]) -> Any:
-    extension = Path(path).suffix.lower()
+    extension = path_of("path", path).suffix.lower()
     if extension not in known:
         raise ValueError(f"{path}: must end with {' or '.join(known)}. Rename the file.")
     return known[extension]

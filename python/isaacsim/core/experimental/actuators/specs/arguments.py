@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from .fields import shown
+
+# of a path: Linux takes no longer one
+_LONGEST_PATH = 4096
 
 
 def number_of(name: str, value: Any) -> float:
@@ -41,10 +46,40 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
             found.append(one)
         else:
             return found
-    except TypeError:
+    # arrays of Warp have rows, and refuse to give them
+    except (TypeError, RuntimeError):
         pass
     kind = type(given).__name__
     raise TypeError(f"{name} = {shown(given)}: must be {what} or a list of them, not {kind}. Give one.")
+
+
+def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
+    """The path that an argument is.
+
+    Raises:
+        TypeError: It is none.
+        ValueError: No file can have it.
+    """
+    require_type(name, given, (str, os.PathLike), what)
+    text = os.fspath(given)
+    require_type(name, text, str, f"{what}, as text")
+    if "\0" in text or len(text) > _LONGEST_PATH:
+        rule = f"must be a path without null characters, {_LONGEST_PATH} characters at most"
+        raise ValueError(f"{name} = {shown(text)}: {rule}. Correct it.")
+    return Path(text)
+
+
+def flag_of(name: str, value: Any) -> bool:
+    """Whether an argument is true; an array of no dimensions is a number too.
+
+    Raises:
+        TypeError: It is neither truth nor falsehood.
+    """
+    try:
+        return bool(number_of(name, value))
+    except (TypeError, ValueError):
+        kind = type(value).__name__
+        raise TypeError(f"{name} = {shown(value)}: must be True or False, not {kind}. Give one.") from None
 
 
 def require_type(name: str, given: Any, wanted: type | tuple[type, ...], what: str) -> None:

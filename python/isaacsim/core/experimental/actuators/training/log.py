@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ..saving import whole_file
+from ..specs.arguments import path_of
 
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1
@@ -127,7 +128,7 @@ SIGNALS = tuple(field.name for field in fields(ActuatorLog) if field.name != "dt
 
 
 def _extension(path: str | os.PathLike[str]) -> str:
-    extension = Path(path).suffix.lower()
+    extension = path_of("path", path).suffix.lower()
     if extension not in (".npz", ".csv"):
         raise ValueError(f"{path}: must end with .npz or .csv. Rename the file.")
     return extension
