@@ -463,6 +463,7 @@ class ArticulationActuators(ActuatorSet, NotCopied):
 
         `axes` names the driven joint of each slot: its path on the prototype, and its name.
         """
+        stepped = flag_of("auto_step_pre_physics", auto_step)
         # the host lives as long as the wrapper, and physics with it
         self._host, self._robots = host, robots
         with quiet_warp():
@@ -472,7 +473,7 @@ class ArticulationActuators(ActuatorSet, NotCopied):
                     "every step would copy otherwise. Leave device out.",
                     stacklevel=3,
                 )
-            self._attachment = Attachment(self, host.bus, robots, axes, auto_step, properties)
+            self._attachment = Attachment(self, host.bus, robots, axes, stepped, properties)
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)

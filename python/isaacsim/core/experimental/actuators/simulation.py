@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +12,7 @@ from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
-from .specs.arguments import number_of, path_of, require_type
-from .specs.fields import shown
+from .specs.arguments import number_of, path_of, require_type, whole_of
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -187,13 +185,7 @@ class Simulation(NotCopied):
             ValueError: `steps` is negative.
             SimulationDivergedError: A robot's state is not finite any more; the message names it.
         """
-        try:
-            count = operator.index(steps)
-        except TypeError:
-            raise TypeError(f"steps = {shown(steps)}: must be an integer >= 0. Give a number of steps.") from None
-        if count < 0:
-            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        self._host.step(count)
+        self._host.step(whole_of("steps", steps))
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.

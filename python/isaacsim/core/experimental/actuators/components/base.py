@@ -21,7 +21,8 @@ import numpy as np
 import warp as wp
 
 from ..errors import NotCopied
-from ..specs.fields import parameters_of, violations
+from ..specs.arguments import require_type
+from ..specs.fields import parameters_of, shown, violations
 from .curve import prepare_curve
 from .law import clamping_kernel, controller_kernel
 
@@ -142,10 +143,18 @@ class Component(NotCopied):
         """Return a copy of a parameter's values, shape `(N,)`.
 
         Unlike the attribute of that name it leaves a parameter that all robots share as it is, one value per joint.
+
+        Raises:
+            ValueError: There is no array of that name.
         """
+        require_type("parameter", parameter, str, "the name of a parameter")
         if parameter in type(self).PARAMETERS and parameter not in vars(self) and self.parameter_source is not None:
             return self.parameter_source.read_parameter(self, parameter)
-        return getattr(self, parameter).numpy().copy()
+        held = getattr(self, parameter, None)
+        if not isinstance(held, wp.array):
+            known = ", ".join(type(self).PARAMETERS)
+            raise ValueError(f"parameter = {shown(parameter)}: must be an array of the component, {known}. Name one.")
+        return held.numpy().copy()
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:

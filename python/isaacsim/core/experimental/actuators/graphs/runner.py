@@ -8,7 +8,7 @@ from typing import Self
 from ..errors import HostError, NotCopied
 from ..hosts.current import use_host
 from ..simulation import Simulation
-from ..specs.arguments import number_of
+from ..specs.arguments import number_of, require_type, whole_of
 from .clock import Clock
 from .error import GraphError, did_you_mean
 from .graph import Graph
@@ -43,6 +43,7 @@ class GraphRunner(NotCopied):
     _INSTEAD = "Make another one of another simulation."
 
     def __init__(self, simulation: Simulation, frame_rate: float = 60.0) -> None:
+        require_type("simulation", simulation, Simulation, "a Simulation")
         if not (math.isfinite(number_of("frame_rate", frame_rate)) and frame_rate > 0):
             raise ValueError(f"frame_rate = {frame_rate}: must be a finite number of frames per second > 0.")
         self.simulation = simulation
@@ -90,9 +91,7 @@ class GraphRunner(NotCopied):
             ValueError: `steps` is negative.
             Exception: What stops the simulation, see `Simulation.step`; errors of nodes do not.
         """
-        if steps < 0:
-            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        for _ in range(steps):
+        for _ in range(whole_of("steps", steps)):
             self._evaluate()
             self.simulation.step()
 

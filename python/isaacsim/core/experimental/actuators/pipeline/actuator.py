@@ -128,9 +128,11 @@ class Actuator(NotCopied):
             After an odd number of steps in a CUDA graph this takes the place of the last exchange of both states.
 
             Raises:
+                TypeError: It is no state.
                 ValueError: The other state has other parts, or arrays of another shape.
                 NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
             """
+            require_type("other", other, Actuator.State, "a state of an Actuator")
             assign_state(self.delay_state, other.delay_state, "delay_state")
             assign_state(self.controller_state, other.controller_state, "controller_state (drive_state)")
             if len(self.clamping_states) != len(other.clamping_states):

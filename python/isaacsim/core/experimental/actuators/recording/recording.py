@@ -12,7 +12,7 @@ import numpy as np
 
 from ..plots.style import save
 from ..saving import whole_file
-from ..specs.arguments import names_of, path_of, require_type
+from ..specs.arguments import names_of, path_of, require_type, whole_of
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
@@ -220,16 +220,14 @@ class Recording:
 
         if joint is None:
             columns = list(range(len(self._subject.joints)))
-        elif joint in self._subject.joints:
+        elif isinstance(joint, str) and joint in self._subject.joints:
             columns = [self._subject.joints.index(joint)]
         elif isinstance(joint, int) and 0 <= joint < len(self._subject.joints):
             columns = [joint]
         else:
             raise ValueError(f"joint = {joint!r}: must be one of {self.joints}, or its number. Correct it.")
-        if not 0 <= robot < len(self._subject.robots):
-            raise ValueError(
-                f"robot = {robot}: must be below {len(self._subject.robots)}, and not negative. Correct it."
-            )
+        if not whole_of("robot", robot) < len(self._subject.robots):
+            raise ValueError(f"robot = {robot}: must be below {len(self._subject.robots)}. Correct it.")
         if not len(self):
             raise ValueError("no step was recorded: must have one at least. Step within the `with` block.")
         shown = {name: array[:, robot, columns] for name, array in self.arrays().items() if name != "time"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from numbers import Real
 from pathlib import Path
@@ -27,6 +28,23 @@ def number_of(name: str, value: Any) -> float:
         return float(value)
     except OverflowError:
         raise ValueError(f"{name} = {shown(value)}: is too large. Give a smaller number.") from None
+
+
+def whole_of(name: str, value: Any, least: int = 0) -> int:
+    """The integer that an argument is.
+
+    Raises:
+        TypeError: It is none.
+        ValueError: It is too small.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"{name} = {shown(value)}: must be an integer >= {least}, not {kind}. Give one.") from None
+    if number < least:
+        raise ValueError(f"{name} = {number}: must be an integer >= {least}.")
+    return number
 
 
 def names_of(name: str, given: Any, what: str = "a name") -> list[str]:

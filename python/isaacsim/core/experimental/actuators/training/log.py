@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hosts.values import as_numbers
 from ..saving import whole_file
-from ..specs.arguments import path_of
+from ..specs.arguments import number_of, path_of
 
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1
@@ -45,11 +46,11 @@ class ActuatorLog:
     effort: np.ndarray
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.dt) and self.dt > 0):
+        if not (math.isfinite(number_of("dt", self.dt)) and self.dt > 0):
             raise ValueError(f"dt = {self.dt}: must be a finite number of seconds > 0. Give the step of the log.")
         object.__setattr__(self, "dt", float(self.dt))
         for name in SIGNALS:
-            values = np.array(getattr(self, name), np.float32)
+            values = np.array(as_numbers(getattr(self, name), name), np.float32)
             object.__setattr__(self, name, values[:, None] if values.ndim == 1 else values)
         shape = self.position.shape
         if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import warp as wp
 
 from ...errors import NotCopied
+from ...specs.arguments import require_type
 
 
 class Actuator(NotCopied):
@@ -124,7 +125,9 @@ class Actuator(NotCopied):
 
 
 def require_as_many(input_indices: wp.array, output_indices: wp.array) -> None:
-    """Raise a `ValueError` unless there are as many outputs as inputs."""
+    """Raise a `ValueError` unless there are as many outputs as inputs, and a `TypeError` unless they are arrays."""
+    require_type("input_indices", input_indices, wp.array, "a Warp array")
+    require_type("output_indices", output_indices, wp.array, "a Warp array")
     if len(output_indices) != len(input_indices):
         raise ValueError(
             f"output_indices has length {len(output_indices)}: must match input_indices, {len(input_indices)}. "

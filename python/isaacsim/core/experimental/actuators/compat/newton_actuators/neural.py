@@ -84,7 +84,7 @@ class NeuralActuator(PlannedActuator):
         network_path: Any,
         names: tuple[str, str, str, str],
     ) -> None:
-        require_lengths(len(input_indices), max_force=max_force)
+        require_lengths(input_indices, max_force=max_force)
         positions, velocities, targets, efforts = names
         # no network looks at the velocity target, which need not be there
         all_names = positions, velocities, targets, targets, None, efforts

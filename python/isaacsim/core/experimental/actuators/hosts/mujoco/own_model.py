@@ -18,6 +18,7 @@ import numpy as np
 import warp as wp
 
 from ...errors import HostError, NotCopied
+from ...specs.arguments import whole_of
 from ...specs.motors import MotorConfig
 from ...usd.roots import Roots, no_pattern
 from ..articulation import DofArrays, Robot
@@ -283,9 +284,7 @@ class MujocoSimulation(NotCopied):
             HostError: The simulation is closed.
             ValueError: `steps` is negative.
         """
-        if steps < 0:
-            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        for _ in range(steps):
+        for _ in range(whole_of("steps", steps)):
             if self._arrays is None:
                 raise HostError("the simulation is closed. Make a new one of the same model and data.")
             self.bus.emit_pre_step(self.data.dt, None)
