@@ -14,7 +14,7 @@ state class says so array by array: `ACTUATOR_AXIS = {"hidden": 1, "counts": 0}`
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -399,6 +399,7 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: A value breaks its rule.
     """
+    require_type("args", args, Mapping, "a dictionary")
     resolved = {name: args.get(name, described.fallback) for name, described in parameters_of(config_type).items()}
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))

@@ -74,6 +74,7 @@ class GraphRunner(NotCopied):
         Raises:
             GraphError: There is none at that path.
         """
+        require_type("path", path, str, "the path of a graph")
         by_path = {graph.path: graph for graph in self.graphs}
         if path not in by_path:
             raise GraphError([f"<{path}>: no graph. {did_you_mean(path, by_path)}"])

@@ -81,8 +81,14 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
     require_type(name, given, (str, os.PathLike), what)
     text = os.fspath(given)
     require_type(name, text, str, f"{what}, as text")
-    if "\0" in text or len(text) > _LONGEST_PATH:
-        rule = f"must be a path without null characters, {_LONGEST_PATH} characters at most"
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        fits = False
+    else:
+        fits = "\0" not in text and len(text) <= _LONGEST_PATH
+    if not fits:
+        rule = f"must be a path that a system can have, of {_LONGEST_PATH} characters at most"
         raise ValueError(f"{name} = {shown(text)}: {rule}. Correct it.")
     return Path(text)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..hosts.values import as_numbers
 from ..saving import whole_file
-from ..specs.arguments import number_of, path_of
+from ..specs.arguments import number_of, path_of, whole_of
 
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1
@@ -88,7 +88,8 @@ class ActuatorLog:
 
     def cut(self, start: int, stop: int) -> ActuatorLog:
         """Return the rows `start … stop - 1`."""
-        return ActuatorLog(self.dt, *(getattr(self, name)[start:stop] for name in SIGNALS))
+        rows = slice(whole_of("start", start), whole_of("stop", stop))
+        return ActuatorLog(self.dt, *(getattr(self, name)[rows] for name in SIGNALS))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `load` reads: `.npz`, or `.csv` with a line per step and joint.

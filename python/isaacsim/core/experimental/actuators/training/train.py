@@ -168,12 +168,8 @@ def _check(
         ("seed", seed, 0),
     ):
         must(_whole(value, least), name, value, f"a whole number >= {least}")
-    must(
-        max_seconds is None or number_of("max_seconds", max_seconds) > 0,
-        "max_seconds",
-        max_seconds,
-        "a number of seconds > 0, or None",
-    )
+    seconds = 1.0 if max_seconds is None else number_of("max_seconds", max_seconds)
+    must(seconds > 0, "max_seconds", max_seconds, "a number of seconds > 0, or None")
     must(0 < number_of("learning_rate", learning_rate) < 1, "learning_rate", learning_rate, "between 0 and 1")
 
 

@@ -14,9 +14,11 @@ from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
 from ...errors import NotCopied
+from ...hosts.values import as_integers
 from ...networks.checkpoint import Checkpoint
 from ...networks.load import load_checkpoint
 from ...networks.torch_network import TorchNetwork
+from ...specs.fields import shown
 from .planned import PlannedActuator, controller_of, require_lengths
 
 
@@ -164,7 +166,7 @@ class ActuatorNetMLP(NeuralActuator):
             **{
                 "model_type": "mlp",
                 "input_order": input_order,
-                "input_idx": [0] if input_idx is None else [*input_idx],
+                "input_idx": [0] if input_idx is None else as_integers(input_idx, "input_idx").tolist(),
             },
             **{"pos_scale": pos_scale, "vel_scale": vel_scale, "effort_scale": torque_scale},
         }
@@ -248,6 +250,10 @@ def _checkpoint(network: Any, path: Any, metadata: Mapping[str, Any]) -> Checkpo
         if path is None:
             raise ValueError("network = None and network_path = None: must be one of them. Give a module or a file.")
         return load_checkpoint(path, metadata)
+    if not callable(getattr(network, "parameters", None)):
+        raise TypeError(
+            f"network = {shown(network)}: must be a module of Torch, not {type(network).__name__}. Give one."
+        )
     gradients = [(parameter, parameter.requires_grad) for parameter in network.parameters()]
     taken = TorchNetwork(network, metadata)
     # it is the program's, which may go on learning
