@@ -45,8 +45,9 @@ LIMIT, MEMORY = 60.0, 2 << 30
 SHOWN = 6
 BAD = ("foreign", "crashed", "hung", "memory")
 DOCUMENTED = (TypeError, ValueError, RuntimeError, OSError, ModuleNotFoundError)
-# what opens windows and servers, what only Kit calls, and an enumeration, whose arguments are Python's
-LEFT_OUT = {"Extension", "View", "Host", "PhysicsBus", "ArticulationPort", "view", "render", "ComponentKind"}
+# what opens windows and servers, what only Kit calls, and what has Python's own arguments
+LEFT_OUT = {"Extension", "View", "Host", "PhysicsBus", "ArticulationPort", "view", "render"}
+LEFT_OUT |= {"ComponentKind", "GraphError"}
 LEFT_OUT |= {
     # what plans call of components, hosts of their buses, and articulations of their hosts
     *(
@@ -57,9 +58,9 @@ LEFT_OUT |= {
         "finalize",
         "kernel",
         "compile",
-        "LAW",
-        "PREPARE",
+        "from_config",
     ),
+    *("LAW", "PREPARE"),
     *("emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
     *("find", "grid", "columns", "silence", "write_state", "write_gains", "read_property", "write_properties"),
 }
@@ -309,7 +310,8 @@ def calls(scene: Scene) -> list[tuple[str, str, str]]:
     for subject in SUBJECTS:
         held = getattr(scene, subject)
         for name in dir(type(held)):
-            if not name.startswith("_") and name not in LEFT_OUT:
+            plans = subject in ("controller", "delay", "clamp") and name == "state"
+            if not name.startswith("_") and name not in LEFT_OUT and not plans:
                 kind = "get" if isinstance(inspect.getattr_static(type(held), name), property) else "call"
                 found.append((subject, name, kind))
     # half of all calls are methods of what people hold most
@@ -427,7 +429,8 @@ def judged(error: BaseException | None, moment: str) -> str:
     last = trace[-1]
     ours = "/actuators/" in last.filename and (last.line or "").startswith("raise")
     # what Python says of a call that does not fit, or a warning that is no error here
-    if isinstance(error, DOCUMENTED) and not isinstance(error, RecursionError):
+    promised = isinstance(error, DOCUMENTED) or f"{type(error).__name__}:" in PROMISED[-1]
+    if promised and not isinstance(error, RecursionError):
         return ("ours" if ours or last.filename == __file__ else "others") + f"|{why}"
     return f"foreign|{why}"
 
@@ -450,9 +453,12 @@ def one_call(seed: int, number: int, odd: list[Any]) -> tuple[str, Callable[[], 
                 ending = judged(error, moment)
                 return f"copy of {subject}", lambda: ending
         if kind == "get":
+            # what was not recorded is no attribute
+            PROMISED[-1] = "AttributeError:" if subject == "recording" else ""
             return f"{subject}.{name} ({moment})", lambda: ended(lambda: getattr(own, name))
         module, _, last = name.rpartition(".")
         call = getattr(own if subject else importlib.import_module(f"{PACKAGE}.{module}") if module else scene.a, last)
+        PROMISED[-1] = inspect.getdoc(call) or ""
         given, told = arguments(rng, call, scene, odd)
         return f"{subject}.{name}({', '.join(told)}) ({moment})", lambda: ended(lambda: call(**given))
 
@@ -467,6 +473,8 @@ def one_call(seed: int, number: int, odd: list[Any]) -> tuple[str, Callable[[], 
 
 
 CALLS: list[tuple[str, str, str]] = []
+# what the call that is made says of its errors
+PROMISED = [""]
 
 
 def child(seed: int, numbers: list[int], out: int) -> None:
