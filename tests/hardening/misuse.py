@@ -60,7 +60,7 @@ LEFT_OUT |= {
         "compile",
         "from_config",
     ),
-    *("LAW", "PREPARE"),
+    *("from_config", "LAW", "PREPARE"),
     *("emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
     *("find", "grid", "columns", "silence", "write_state", "write_gains", "read_property", "write_properties"),
 }
