@@ -33,7 +33,7 @@ from isaacsim.core.experimental.actuators import (
     stability_of,
 )
 from isaacsim.core.experimental.actuators.compat import newton_actuators
-from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuator, IdealPDActuatorCfg, groups_of
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuator, groups_of
 from isaacsim.core.experimental.actuators.compat.newton_actuators import ActuatorPD
 from isaacsim.core.experimental.actuators.graphs import GraphRunner, register_node_type
 from isaacsim.core.experimental.actuators.inspection.compare import differences
@@ -110,10 +110,7 @@ def robot(sim):
         (lambda: GraphRunner(3), "simulation = 3: must be a Simulation"),
         (lambda: register_node_type("a.b", b"x"), "node_class = b'x': must be a class"),
         (lambda: groups_of({}, "/World"), "stage = {}: must be a USD stage"),
-        (
-            lambda: IdealPDActuator(IdealPDActuatorCfg(["a"]), ["a"], [0], [], "cpu"),
-            r"num_envs = \[\]: must be an integer",
-        ),
+        (lambda: IdealPDActuator(None, ["a"], [0], [], "cpu"), r"num_envs = \[\]: must be an integer"),
         (lambda: ActuatorPD(INDICES, INDICES, Path("x"), None, None), "kp = .*must be a Warp array"),
         (lambda: newton_actuators.parse_actuator_prim([]), r"prim = \[\]: must be a prim"),
         (lambda: ActuatorLog("x", *np.zeros((4, 5))), "dt = 'x': must be a number"),
@@ -156,7 +153,7 @@ def test_odd_values_are_named(call, said):
 def test_device_is_named():
     """What is no name of one is of another type."""
     for device in ({}, 3, (), np.zeros(2)):
-        with pytest.raises(TypeError, match="device = .*must be the name of a device"):
+        with pytest.raises(TypeError, match=r"device = .*must be the name of a device"):
             ActuatedArrays(["a"], MOTORS, device=device)
 
 

@@ -64,7 +64,7 @@ def test_what_is_no_path_is_refused(given):
 @pytest.mark.parametrize("given", ["a\0b", "x" * 4097, "\ud800"])
 def test_what_no_file_can_be_called_is_refused(given):
     """Refuse it before the system does."""
-    with pytest.raises(ValueError, match="file = .*must be a path that a system can have"):
+    with pytest.raises(ValueError, match=r"file = .*must be a path that a system can have"):
         path_of("file", given)
 
 
@@ -87,7 +87,7 @@ def test_whole_numbers_have_a_least():
     with pytest.raises(ValueError, match="steps = 2: must be an integer >= 3"):
         whole_of("steps", 2, 3)
     for odd in (2.0, "2", None, np.float16(2), [2]):
-        with pytest.raises(TypeError, match="steps = .*must be an integer >= 0"):
+        with pytest.raises(TypeError, match=r"steps = .*must be an integer >= 0"):
             whole_of("steps", odd)
 
 

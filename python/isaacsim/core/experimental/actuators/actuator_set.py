@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 import warp as wp
 
+from .errors import NotCopied
 from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
@@ -22,7 +23,7 @@ from .specs.fields import shown
 from .specs.patterns import pattern_problem
 
 
-class ActuatorSet:
+class ActuatorSet(NotCopied):
     """The actuators of some joints of one or more equal robots; a subclass builds them and knows when they step."""
 
     _assembly: Assembly

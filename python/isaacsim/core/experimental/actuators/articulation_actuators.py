@@ -16,7 +16,6 @@ from .actuator_set import ActuatorSet
 from .attachment import Attachment
 from .components.device import device_of
 from .components.quiet_warp import quiet_warp
-from .errors import NotCopied
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
@@ -56,7 +55,7 @@ def _built(specs: Sequence[ActuatorSpec], robots: Binding) -> tuple[list[Actuato
     return entries, [axis for spec in specs for axis in zip(spec.targets, spec.dof_names, strict=True)]
 
 
-class ArticulationActuators(ActuatorSet, NotCopied):
+class ArticulationActuators(ActuatorSet):
     """The actuators of one or more equal robots.
 
     Reads the `NewtonActuator` prims of the robot at the first matched path and steps their pipelines

@@ -10,7 +10,6 @@ import numpy as np
 from ..actuator_set import ActuatorSet
 from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
-from ..errors import NotCopied
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
 from ..pipeline.given import entries_from_configs, in_joint_order
@@ -25,7 +24,7 @@ AnyMotors = Motors | Sequence[tuple[Any, str]]
 _INFINITY = float("inf")
 
 
-class Actuated(ActuatorSet, NotCopied):
+class Actuated(ActuatorSet):
     """Base of `ActuatedArrays` and `ActuatedModel`.
 
     Args:
