@@ -79,7 +79,7 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
         ValueError: No file can have it.
     """
     require_type(name, given, (str, os.PathLike), what)
-    text = os.fspath(given)
+    text: Any = os.fspath(given)
     require_type(name, text, str, f"{what}, as text")
     try:
         os.fsencode(text)
