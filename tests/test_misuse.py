@@ -133,7 +133,12 @@ def test_odd_arguments_are_named(call, said):
         (lambda: ClampingPositionBased(None, MANY, MANY), "lookup_positions = .*100000 of them at most"),
         (lambda: ActuatedArrays(["a"], MOTORS, device="cuda:7000"), "device = 'cuda:7000': must be one of 'cpu'"),
         (lambda: ActuatedArrays(["a"], MOTORS, device="x"), "device = 'x': must be one of 'cpu'"),
+        (lambda: Simulation(ROBOTS / "pendulum.usda", num_envs=2**63), "num_envs = 9.*must be an integer >= 1 and <="),
         (lambda: ActuatedArrays(["a"], MOTORS, num_robots=np.inf), "num_robots = inf: must be an integer"),
+        (
+            lambda: ActuatedArrays(["a"], MOTORS, num_robots=2**31),
+            "num_robots = 2147483648: must be an integer >= 1 and",
+        ),
         (lambda: ActuatedArrays(["a"], MOTORS).record(dofs=["["]), "must be a regular expression"),
         (lambda: ActuatedArrays(["a"], MOTORS).record(dofs="((a+)+)+$"), "can take years to try"),
         (lambda: stability_of({}, 0.1, 1.0, 1.0), "mass_matrix = {}: must be numbers"),

@@ -29,6 +29,8 @@ except ModuleNotFoundError as missing:
 _ROBOT_FILES = (".xml", ".mjcf", ".urdf")
 # physics step [s] of a stage
 _DT = 1 / 240
+# more fit into no memory
+_MOST_ENVS = 1_000_000
 
 
 class Simulation(NotCopied):
@@ -86,8 +88,8 @@ class Simulation(NotCopied):
     ) -> None:
         if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-        if not (math.isfinite(number_of("num_envs", num_envs)) and num_envs == int(num_envs) and num_envs >= 1):
-            raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
+        if not (1 <= (count := number_of("num_envs", num_envs)) <= _MOST_ENVS and count.is_integer()):
+            raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1 and <= {_MOST_ENVS}.")
         is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in _ROBOT_FILES
         if is_file and engine == "physx":
             raise ValueError(

@@ -24,6 +24,10 @@ AnyMotors = Motors | Sequence[tuple[Any, str]]
 _INFINITY = float("inf")
 
 
+# more fit into no memory
+_MOST_ROBOTS = 10_000_000
+
+
 class Actuated(ActuatorSet):
     """Base of `ActuatedArrays` and `ActuatedModel`.
 
@@ -48,8 +52,10 @@ class Actuated(ActuatorSet):
             raise ValueError(
                 f"joint {repeated[0]!r} is found {names.count(repeated[0])} times. Give each joint a name of its own."
             )
-        if not ((count := number_of("num_robots", num_robots)) >= 1 and count.is_integer()):
-            raise ValueError(f"num_robots = {num_robots}: must be an integer >= 1. Give the number of rows of arrays.")
+        if not (1 <= (count := number_of("num_robots", num_robots)) <= _MOST_ROBOTS and count.is_integer()):
+            raise ValueError(
+                f"num_robots = {num_robots}: must be an integer >= 1 and <= {_MOST_ROBOTS}. Give the rows of the arrays."
+            )
         self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False
         with quiet_warp():

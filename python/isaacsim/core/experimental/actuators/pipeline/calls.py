@@ -212,10 +212,11 @@ class Calls:
                     "network says its own, sample_dt_s."
                 )
             return 0.0
-        seconds = number_of("dt", dt)
+        # an int may be larger than any float
+        seconds = dt if isinstance(dt, int) else number_of("dt", dt)
         if not 0 <= seconds <= sys.float_info.max:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
-        return seconds
+        return float(seconds)
 
     def _bind(self, sim_state: Any, sim_control: Any) -> list[Indices]:
         """The arrays of a simulation as steps take them."""
