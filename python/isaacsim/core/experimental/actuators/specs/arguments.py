@@ -79,8 +79,10 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
         ValueError: No file can have it.
     """
     require_type(name, given, (str, os.PathLike), what)
-    text: Any = os.fspath(given)
-    require_type(name, text, str, f"{what}, as text")
+    plain: Any = given
+    found: Any = os.fspath(plain)
+    require_type(name, found, str, f"{what}, as text")
+    text = str(found)
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
