@@ -54,7 +54,7 @@ class Actuated(ActuatorSet):
             )
         if not (1 <= (count := number_of("num_robots", num_robots)) <= _MOST_ROBOTS and count.is_integer()):
             raise ValueError(
-                f"num_robots = {num_robots}: must be an integer >= 1 and <= {_MOST_ROBOTS}. Give the rows of the arrays."
+                f"num_robots = {num_robots}: must be an integer >= 1 and <= {_MOST_ROBOTS}. Count the rows."
             )
         self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False

@@ -79,10 +79,10 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
         ValueError: No file can have it.
     """
     require_type(name, given, (str, os.PathLike), what)
-    plain: Any = given
-    found: Any = os.fspath(plain)
+    fspath: Any = os.fspath
+    found: Any = fspath(given)
     require_type(name, found, str, f"{what}, as text")
-    text = str(found)
+    text: str = found
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
