@@ -1,7 +1,6 @@
 """Kinds of misuse that `tests/hardening/misuse.py` found: each is refused in words of ours."""
 
-import copy
-import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,20 +8,51 @@ import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     Actuator,
+    ActuatorConfig,
     ActuatorGroup,
     Articulation,
     ArticulationActuators,
+    ClampingPositionBased,
+    ControllerNeuralMLP,
+    ControllerPD,
+    Delay,
     PDControlConfig,
+    Recording,
     Simulation,
+    buzz,
     inspect_robots,
+    lint,
+    load_metadata,
+    load_motors,
+    motor_figures,
     motors_of_model,
     parse_actuator_prim,
     plot_bode,
     register_actuator_component,
+    save_motors,
+    stability_of,
 )
+from isaacsim.core.experimental.actuators.compat import newton_actuators
+from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuator, groups_of
+from isaacsim.core.experimental.actuators.compat.newton_actuators import ActuatorPD
+from isaacsim.core.experimental.actuators.graphs import GraphRunner, register_node_type
+from isaacsim.core.experimental.actuators.inspection.compare import differences
+from isaacsim.core.experimental.actuators.inspection.fix import fix
+from isaacsim.core.experimental.actuators.training import ActuatorLog, train_actuator
+from isaacsim.core.experimental.actuators.trials.step_response import step_response
 from places import ROBOTS
 
-MANY = np.broadcast_to(0.0, 10**10)
+MANY, ONES = np.broadcast_to(0.0, 10**10), np.broadcast_to(1, 10**10)
+MOTORS = {".*": [PDControlConfig(1.0, 1.0)]}
+INDICES = wp.array([0, 1], dtype=wp.uint32, device="cpu")
+PD = ControllerPD(*(wp.zeros(2, dtype=wp.float32, device="cpu") for _ in range(2)))
+DELAY = Delay(wp.zeros(2, dtype=wp.int32, device="cpu"), 1)
+LOG = ActuatorLog(0.1, *np.zeros((4, 50, 1)))
+
+
+def wrapped(**options):
+    """The actuators of the robot."""
+    return ArticulationActuators("/World/Pendulum", **options)
 
 
 @pytest.fixture
@@ -54,12 +84,88 @@ def robot(sim):
         (lambda: register_actuator_component("MyAPI", object, slice(None)), "kind = .*must be a ComponentKind"),
         (lambda: inspect_robots(ROBOTS / "pendulum.usda", 0.5), "variants = 0.5: must be a dictionary"),
         (lambda: ActuatedArrays(3, {}), "dof_names = 3: must be"),
+        (lambda: Actuator(INDICES, PD, clamping=3), "clamping = 3: must be a list of limits"),
+        (lambda: ActuatorConfig(PDControlConfig(1.0, 1.0), 0.5), "clamping = 0.5: must be a list of limits"),
+        (lambda: ActuatorConfig(PD).controller.read([]), r"parameter = \[\]: must be the name"),
+        (lambda: Actuator(INDICES, PD, DELAY).state().assign([]), r"other = \[\]: must be a state"),
+        (lambda: ControllerPD.resolve_arguments([]), r"args = \[\]: must be a dictionary"),
+        (lambda: Recording(None, [], len), "subject = None: must be a Subject"),
+        (lambda: buzz(np.zeros(50), 0.1, threshold="x"), "threshold = 'x': must be a number"),
+        (lambda: stability_of([[1.0]], {}, 1.0, 1.0), "dt = {}: must be a number"),
+        (lambda: stability_of([[1.0]], 0.1, 1.0, 1.0, joints=3), "joints = 3: must be a name"),
+        (lambda: motor_figures(np.zeros(2)), "name = .*must be the name of a motor"),
+        (lambda: load_motors(np.zeros(2)), "path = .*must be the path of a file"),
+        (lambda: save_motors([], {}), r"path = \[\]: must be the path of a file"),
+        (lambda: load_metadata(0.5), "path = 0.5: must be the path of a file"),
+        (lambda: load_metadata(b"x"), "path = b'x': must be the path of a file"),
+        (lambda: ControllerNeuralMLP(MANY), "path = .*must be the path of a file"),
+        (lambda: ClampingPositionBased(3), "lookup_table_path = 3: must be the path of a file"),
+        (lambda: lint(np.zeros(2)), "file = .*must be the path of a file"),
+        (lambda: fix("x", 1), "overlay = 1: must be the path of a file"),
+        (lambda: differences({}, 3), "first = {}: must be a list of robots"),
+        (
+            lambda: step_response("x", "/a", "b", amplitude=0.1, seconds=1.0),
+            "open_simulation = 'x': must be a function",
+        ),
+        (lambda: GraphRunner(3), "simulation = 3: must be a Simulation"),
+        (lambda: register_node_type("a.b", b"x"), "node_class = b'x': must be a class"),
+        (lambda: groups_of({}, "/World"), "stage = {}: must be a USD stage"),
+        (lambda: IdealPDActuator(None, ["a"], [0], [], "cpu"), r"num_envs = \[\]: must be an integer"),
+        (lambda: ActuatorPD(INDICES, INDICES, Path("x"), None, None), "kp = .*must be a Warp array"),
+        (lambda: newton_actuators.parse_actuator_prim([]), r"prim = \[\]: must be a prim"),
+        (lambda: ActuatorLog("x", *np.zeros((4, 5))), "dt = 'x': must be a number"),
+        (lambda: train_actuator(3), "log = 3: must be an ActuatorLog"),
     ],
 )
 def test_odd_arguments_are_named(call, said):
     """Name the argument, what it has to be, and what was given."""
     with pytest.raises(TypeError, match=said):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: load_metadata("a\0b"), "must be a path that a system can have"),
+        (lambda: load_metadata("\ud800"), "must be a path that a system can have"),
+        (lambda: inspect_robots("x" * 20_000), "must be a path that a system can have, of 4096 characters"),
+        (lambda: ClampingPositionBased(None, 5, [1.0]), "lookup_positions = 5: must be numbers"),
+        (lambda: ClampingPositionBased(None, MANY, MANY), "lookup_positions = .*100000 of them at most"),
+        (lambda: ActuatedArrays(["a"], MOTORS, device="cuda:7000"), "device = 'cuda:7000': must be one of 'cpu'"),
+        (lambda: ActuatedArrays(["a"], MOTORS, device="x"), "device = 'x': must be one of 'cpu'"),
+        (lambda: Simulation(ROBOTS / "pendulum.usda", num_envs=2**63), "num_envs = 9.*must be an integer >= 1 and <="),
+        (lambda: ActuatedArrays(["a"], MOTORS, num_robots=np.inf), "num_robots = inf: must be an integer"),
+        (
+            lambda: ActuatedArrays(["a"], MOTORS, num_robots=2**31),
+            "num_robots = 2147483648: must be an integer >= 1 and",
+        ),
+        (lambda: ActuatedArrays(["a"], MOTORS).record(dofs=["["]), "must be a regular expression"),
+        (lambda: ActuatedArrays(["a"], MOTORS).record(dofs="((a+)+)+$"), "can take years to try"),
+        (lambda: stability_of({}, 0.1, 1.0, 1.0), "mass_matrix = {}: must be numbers"),
+        (lambda: stability_of([[1.0]], 0.1, "x", 1.0), "kp = 'x': must be numbers"),
+        (lambda: buzz({1.0}, 0.1), "positions = {1.0}: must be numbers"),
+        (lambda: PD.read("compute"), "parameter = 'compute': must be an array of the component, kp"),
+        (lambda: ActuatorLog(0.1, *["x"] * 4), "position = 'x': must be numbers"),
+        (lambda: train_actuator(LOG, input_idx=range(10**12)), "input_idx has 10+ entries"),
+    ],
+)
+def test_odd_values_are_named(call, said):
+    """Likewise where the type would do; however much there is of it."""
+    with pytest.raises(ValueError, match=said):
+        call()
+
+
+def test_device_is_named():
+    """What is no name of one is of another type."""
+    for device in ({}, 3, (), np.zeros(2)):
+        with pytest.raises(TypeError, match=r"device = .*must be the name of a device"):
+            ActuatedArrays(["a"], MOTORS, device=device)
+
+
+def test_recorder_outside_of_its_block_says_so():
+    """It has nothing to write to."""
+    with pytest.raises(RuntimeError, match="Enter the `with` block"):
+        ActuatedArrays(["a"], MOTORS).record().before()
 
 
 @pytest.mark.parametrize(
@@ -77,6 +183,20 @@ def test_odd_arguments_are_named(call, said):
         (lambda sim, robot: robot.set_dof_positions([[1], [1, 2]]), ValueError, "rows of one length"),
         (lambda sim, robot: robot.set_dof_positions(np.ma.array([1.0], mask=[1])), ValueError, "masked"),
         (lambda sim, robot: robot.get_dof_positions(indices=range(10**12)), ValueError, "more than"),
+        (lambda sim, robot: robot.get_dof_indices(wp.zeros(1, dtype=wp.bool, device="cpu")), TypeError, "names = "),
+        (lambda sim, robot: robot.envs_to_rows(MANY), ValueError, "environment indices = "),
+        (lambda sim, robot: robot.envs_to_rows(ONES), ValueError, "indices: 10+ of them: must be at most"),
+        (lambda sim, robot: robot.get_dof_positions(indices=ONES), ValueError, "indices: 10+ of them: must be at most"),
+        (
+            lambda sim, robot: robot.set_dof_gains(1.0, update_default_gains=np.zeros(2)),
+            TypeError,
+            "update_default_gains = .*True or False",
+        ),
+        (lambda sim, robot: wrapped().observe_efforts(np.zeros(0)), TypeError, "on = .*must be True or False"),
+        (lambda sim, robot: wrapped().stability(dt="x"), TypeError, "dt = 'x': must be a number"),
+        (lambda sim, robot: wrapped().record(dofs=0.5), TypeError, "dofs = 0.5: must be a pattern"),
+        (lambda sim, robot: wrapped(device={}), TypeError, "device = {}: must be the name of a device"),
+        (lambda sim, robot: wrapped(auto_step_pre_physics=MANY), TypeError, "auto_step_pre_physics = .*True or False"),
         (lambda sim, robot: ArticulationActuators(3), TypeError, "articulation paths = 3"),
         (
             lambda sim, robot: ArticulationActuators.from_actuators("/World/Pendulum", [PDControlConfig(1.0, 1.0)]),
@@ -101,10 +221,3 @@ def test_odd_time_step_stops_nothing_else(dt):
     with pytest.raises((TypeError, ValueError), match="dt = "):
         arrays.step(q, q, q + 1, dt)
     assert arrays.step(q, q, q + 1, 0.01)[0, 0] == 2.0
-
-
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_actuated_arrays_are_not_copied(again):
-    """Refuse to copy what holds addresses."""
-    with pytest.raises(TypeError, match="cannot be copied or pickled"):
-        again(ActuatedArrays(["a"], {"a": [PDControlConfig(2.0, 0.0)]}))

@@ -42,11 +42,42 @@ PACKAGE = "isaacsim.core.experimental.actuators"
 DATA = Path(__file__).parents[2] / "data"
 # of a call: time [s], memory [bytes]
 LIMIT, MEMORY = 60.0, 2 << 30
-SHOWN = 6
+MOST_STEPS = 1000
 BAD = ("foreign", "crashed", "hung", "memory")
 DOCUMENTED = (TypeError, ValueError, RuntimeError, OSError, ModuleNotFoundError)
-# what opens windows and servers, and what only Kit calls
-LEFT_OUT = {"Extension", "View", "Host", "PhysicsBus", "ArticulationPort", "view", "render", "convert_checkpoint"}
+# what opens windows and servers, what only Kit calls, and what has Python's own arguments
+LEFT_OUT = {"Extension", "View", "Host", "PhysicsBus", "ArticulationPort", "view", "render"}
+LEFT_OUT |= {"ComponentKind", "GraphError"}
+LEFT_OUT |= {
+    # what plans call of components, hosts of their buses, and articulations of their hosts
+    *(
+        "compute",
+        "modify_forces",
+        "get_delayed_targets",
+        "update_state",
+        "finalize",
+        "kernel",
+        "compile",
+        "from_config",
+    ),
+    *("from_config", "LAW", "PREPARE"),
+    *("emit_ready", "emit_pre_step", "emit_reset", "emit_stop"),
+    *("find", "grid", "columns", "silence", "write_state", "write_gains", "read_property", "write_properties"),
+}
+# where else public functions and classes are, and which; all of a module that says what is public
+MODULES = {
+    "compat.isaac_lab": (),
+    "compat.newton_actuators": (),
+    "graphs": (),
+    "inspection.compare": ("differences",),
+    "inspection.fix": ("fix",),
+    "inspection.groups": ("resolve_groups",),
+    "inspection.resolve": ("resolve",),
+    "training": (),
+    "trials.bode": ("loop_response",),
+    "trials.envelope": ("envelope",),
+    "trials.step_response": ("step_response",),
+}
 MOMENTS = (
     "before",
     "playing",
@@ -160,8 +191,49 @@ class Scene:
         a = self.a
         return a.ActuatedArrays(["a", "b"], {".*": [a.PDControlConfig(20.0, 2.0)]}, num_robots=2)
 
-    def _recording(self) -> Any:
+    def _recorder(self) -> Any:
         return self.wrapper.record()
+
+    def _recording(self) -> Any:
+        with self.arrays.record() as log:
+            for _ in range(3):
+                self.arrays.step(*np.zeros((3, 2, 2), np.float32), 0.01)
+        return log
+
+    def _controller(self) -> Any:
+        return self.actuator.controller
+
+    def _delay(self) -> Any:
+        return self.actuator.delay
+
+    def _clamp(self) -> Any:
+        import warp as wp
+
+        return self.a.ClampingMaxEffort(wp.full(2, 1.0, dtype=wp.float32, device="cpu"))
+
+    def _state(self) -> Any:
+        return self.actuator.state()
+
+    def _motor(self) -> Any:
+        return self.a.MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0)
+
+    def _bus(self) -> Any:
+        return self.sim.bus
+
+    def _own(self) -> Any:
+        import mujoco
+
+        text = "<mujoco><worldbody><body><joint name='hinge'/><geom size='1'/></body></worldbody></mujoco>"
+        model = mujoco.MjModel.from_xml_string(text)
+        return self.a.MujocoSimulation(model, mujoco.MjData(model))
+
+    def _log(self) -> Any:
+        training = importlib.import_module(f"{PACKAGE}.training")
+        return training.ActuatorLog(0.01, *np.zeros((4, 50, 2), np.float32))
+
+    def _graphs(self) -> Any:
+        opened = self.a.Simulation(DATA / "graphs/pd_from_usd.usda")
+        return importlib.import_module(f"{PACKAGE}.graphs").GraphRunner(opened)
 
     def values(self) -> dict[str, Callable[[], Any]]:
         """Sensible arguments by name."""
@@ -209,7 +281,17 @@ SUBJECTS = {
     "actuator": "Actuator",
     "group": "ActuatorGroup",
     "arrays": "ActuatedArrays",
-    "recording": None,
+    "recorder": None,
+    "recording": "Recording",
+    "controller": None,
+    "delay": "Delay",
+    "clamp": None,
+    "state": None,
+    "motor": "MotorConfig",
+    "bus": None,
+    "own": "MujocoSimulation",
+    "log": None,
+    "graphs": None,
 }
 
 
@@ -220,10 +302,16 @@ def calls(scene: Scene) -> list[tuple[str, str, str]]:
         for name in dir(scene.a)
         if not name.startswith("_") and name not in LEFT_OUT and callable(getattr(scene.a, name))
     ]
+    for module, names in MODULES.items():
+        there = importlib.import_module(f"{PACKAGE}.{module}")
+        for name in names or there.__all__:
+            if name not in LEFT_OUT and callable(getattr(there, name)):
+                found.append(("", f"{module}.{name}", ""))
     for subject in SUBJECTS:
         held = getattr(scene, subject)
         for name in dir(type(held)):
-            if not name.startswith("_") and name not in LEFT_OUT:
+            plans = subject in ("controller", "delay", "clamp") and name == "state"
+            if not name.startswith("_") and name not in LEFT_OUT and not plans:
                 kind = "get" if isinstance(inspect.getattr_static(type(held), name), property) else "call"
                 found.append((subject, name, kind))
     # half of all calls are methods of what people hold most
@@ -255,6 +343,9 @@ def arguments(rng: np.random.Generator, call: Callable[..., Any], scene: Scene, 
     for name in sorted(strange):
         which = int(rng.integers(len(odd)))
         given[name] = odd[which]()
+        # so many steps take their time, and can be interrupted
+        if name == "steps" and isinstance(given[name], int) and given[name] > MOST_STEPS:
+            given[name] = MOST_STEPS
         told.append(f"{name} = {type(given[name]).__name__} #{which}")
     return given, told
 
@@ -341,7 +432,8 @@ def judged(error: BaseException | None, moment: str) -> str:
     last = trace[-1]
     ours = "/actuators/" in last.filename and (last.line or "").startswith("raise")
     # what Python says of a call that does not fit, or a warning that is no error here
-    if isinstance(error, DOCUMENTED) and not isinstance(error, RecursionError):
+    promised = isinstance(error, DOCUMENTED) or f"{type(error).__name__}:" in PROMISED[-1]
+    if promised and not isinstance(error, RecursionError):
         return ("ours" if ours or last.filename == __file__ else "others") + f"|{why}"
     return f"foreign|{why}"
 
@@ -364,8 +456,12 @@ def one_call(seed: int, number: int, odd: list[Any]) -> tuple[str, Callable[[], 
                 ending = judged(error, moment)
                 return f"copy of {subject}", lambda: ending
         if kind == "get":
+            # what was not recorded is no attribute
+            PROMISED[-1] = "AttributeError:" if subject == "recording" else ""
             return f"{subject}.{name} ({moment})", lambda: ended(lambda: getattr(own, name))
-        call = getattr(own if subject else scene.a, name)
+        module, _, last = name.rpartition(".")
+        call = getattr(own if subject else importlib.import_module(f"{PACKAGE}.{module}") if module else scene.a, last)
+        PROMISED[-1] = inspect.getdoc(call) or ""
         given, told = arguments(rng, call, scene, odd)
         return f"{subject}.{name}({', '.join(told)}) ({moment})", lambda: ended(lambda: call(**given))
 
@@ -380,10 +476,14 @@ def one_call(seed: int, number: int, odd: list[Any]) -> tuple[str, Callable[[], 
 
 
 CALLS: list[tuple[str, str, str]] = []
+# what the call that is made says of its errors
+PROMISED = [""]
 
 
 def child(seed: int, numbers: list[int], out: int) -> None:
     """Make calls, and write a line before and after each."""
+    # it and its children are ended together
+    os.setpgid(0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, resource.RLIM_INFINITY))
     warnings.simplefilter("ignore")
@@ -424,7 +524,7 @@ def results(seed: int, numbers: list[int]) -> Iterator[tuple[int, str, str]]:
         while True:
             if not select.select([read], [], [], LIMIT)[0]:
                 hung = True
-                os.kill(pid, signal.SIGKILL)
+                os.killpg(pid, signal.SIGKILL)
             elif not (more := os.read(read, 1 << 16)):
                 break
             else:
@@ -449,7 +549,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()), help="default: another one each time")
     parser.add_argument("--only", type=int, help="this call alone")
     args = parser.parse_args()
-    for module in ("hosts.mujoco.host", "stability.table", "graphs"):
+    for module in ("hosts.mujoco.host", "stability.table", *MODULES):
         importlib.import_module(f"{PACKAGE}.{module}")
     start, ends, shown = time.perf_counter(), Counter[str](), Counter[str]()
     print(f"seed {args.seed}, {args.count} calls", flush=True)
@@ -460,7 +560,7 @@ def main() -> int:
         end, _, why = ending.partition("|")
         ends[end] += 1
         place = re.sub(r"\d+", "#", why.rpartition(" ")[2]) if end != "others" else why.rpartition(" ")[2]
-        if args.only is not None or (end in (*BAD, "others") and not shown[end + place]):
+        if args.only is not None or end in ("crashed", "hung") or (end in (*BAD, "others") and not shown[end + place]):
             print(f"{end}, seed {args.seed}, call {number}: {what}: {why}", flush=True)
         shown[end + place] += 1
     os.chdir(DATA)

@@ -52,7 +52,7 @@ def test_names_that_do_not_fit_are_refused(names: Any, driven: list[str], messag
 
 def test_there_is_a_robot_at_least() -> None:
     """Of none there are no rows."""
-    with pytest.raises(ValueError, match="num_robots = 0: must be at least 1"):
+    with pytest.raises(ValueError, match="num_robots = 0: must be an integer >= 1"):
         ActuatedArrays(NAMES, [(config(), "hip")], 0)
 
 

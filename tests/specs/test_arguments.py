@@ -1,8 +1,17 @@
 """Arguments are looked at where they come in."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.specs.arguments import names_of, number_of, require_type
+from isaacsim.core.experimental.actuators.specs.arguments import (
+    flag_of,
+    names_of,
+    number_of,
+    path_of,
+    require_type,
+    whole_of,
+)
 
 
 @pytest.mark.parametrize("value", [1, 0.5, True, np.float32(2), np.array(3), np.int64(-1)])
@@ -37,6 +46,49 @@ def test_what_are_no_names_is_refused(given):
     """Refuse anything else, however much of it there is."""
     with pytest.raises(TypeError, match=f"names = .*must be a name or a list of them, not {type(given).__name__}"):
         names_of("names", given)
+
+
+@pytest.mark.parametrize("given", ["a/b", Path("a") / "b"])
+def test_paths_are_taken(given):
+    """Take texts and paths."""
+    assert path_of("file", given) == Path("a/b")
+
+
+@pytest.mark.parametrize("given", [None, 3, b"ab", ["a"], object()])
+def test_what_is_no_path_is_refused(given):
+    """Refuse anything else, bytes too."""
+    with pytest.raises(TypeError, match=f"file = .*must be the path of a file, not {type(given).__name__}"):
+        path_of("file", given)
+
+
+@pytest.mark.parametrize("given", ["a\0b", "x" * 4097, "\ud800"])
+def test_what_no_file_can_be_called_is_refused(given):
+    """Refuse it before the system does."""
+    with pytest.raises(ValueError, match=r"file = .*must be a path that a system can have"):
+        path_of("file", given)
+
+
+@pytest.mark.parametrize("value", [True, False, 0, 1, np.True_, np.array(False)])
+def test_flags_are_taken(value):
+    """Take truth values of Python and NumPy."""
+    assert flag_of("on", value) is bool(value)
+
+
+@pytest.mark.parametrize("value", [None, "x", [], np.ones(2), np.zeros(0)])
+def test_what_is_no_flag_is_refused(value):
+    """Refuse what would be true or false by its length."""
+    with pytest.raises(TypeError, match=f"on = .*must be True or False, not {type(value).__name__}"):
+        flag_of("on", value)
+
+
+def test_whole_numbers_have_a_least():
+    """Take those of any kind from there on."""
+    assert whole_of("steps", np.int64(3)) == whole_of("steps", 3, 3) == 3
+    with pytest.raises(ValueError, match="steps = 2: must be an integer >= 3"):
+        whole_of("steps", 2, 3)
+    for odd in (2.0, "2", None, np.float16(2), [2]):
+        with pytest.raises(TypeError, match=r"steps = .*must be an integer >= 0"):
+            whole_of("steps", odd)
 
 
 def test_other_type_is_named():

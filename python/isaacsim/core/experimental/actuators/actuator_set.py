@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 import warp as wp
 
+from .errors import NotCopied
 from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.randomization import JointProperties, Randomized
 from .recording.recorder import Recorder
 from .recording.recording import SIGNALS
+from .specs.arguments import flag_of, number_of, require_type
 from .specs.distributions import Uniform
+from .specs.fields import shown
+from .specs.patterns import pattern_problem
 
 
-class ActuatorSet:
+class ActuatorSet(NotCopied):
     """The actuators of some joints of one or more equal robots; a subclass builds them and knows when they step."""
 
     _assembly: Assembly
@@ -49,8 +53,9 @@ class ActuatorSet:
 
     def observe_efforts(self, on: bool = True) -> None:
         """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time."""
-        self._assembly.observe(on)
-        self._observing = on
+        wanted = flag_of("on", on)
+        self._assembly.observe(wanted)
+        self._observing = wanted
 
     @property
     def computed_efforts(self) -> np.ndarray:
@@ -234,12 +239,15 @@ class ActuatorSet:
         """Actuated joints by patterns of names or by columns, as the assembly numbers them, in the order of columns."""
         columns, names = self._columns, self._assembly.dof_names
         chosen = columns if dofs is None else []
-        for one in [dofs] if isinstance(dofs, str | int) else [] if dofs is None else list(dofs):
-            found = (
-                [column for column, name in zip(columns, names, strict=True) if re.fullmatch(one, name)]
-                if isinstance(one, str)
-                else [column for column in columns if column == one]
-            )
+        several: Any = [dofs] if isinstance(dofs, str | int) else [] if dofs is None else dofs
+        require_type("dofs", several, Iterable, "a pattern or column of joints, or a list of them")
+        for one in several:
+            if not isinstance(one, str):
+                found = [column for column in columns if column == number_of("dofs", one)]
+            elif problem := pattern_problem(one):
+                raise ValueError(f"dofs: {shown(one)} {problem}")
+            else:
+                found = [column for column, name in zip(columns, names, strict=True) if re.fullmatch(one, name)]
             if not found:
                 raise ValueError(
                     f"dofs: {one!r} is no actuated joint: must be one of {names}, or its column. Correct it."

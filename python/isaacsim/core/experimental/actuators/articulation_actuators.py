@@ -14,8 +14,8 @@ import warp as wp
 
 from .actuator_set import ActuatorSet
 from .attachment import Attachment
+from .components.device import device_of
 from .components.quiet_warp import quiet_warp
-from .errors import no_copy
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
@@ -28,6 +28,7 @@ from .pipeline.motors import resolve_motors, without_motor
 from .pipeline.randomization import JointProperties
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
+from .specs.arguments import flag_of
 from .specs.motors import Motors
 from .stability.robots import ClosedLoops
 from .stability.table import Stability
@@ -84,6 +85,8 @@ class ArticulationActuators(ActuatorSet):
         ...     print(actuators.actuated_dof_indices)
         [0, 1, 2, 3, 4, 5, 6]
     """
+
+    _INSTEAD = "Hand the wrapper itself on, or use save_state() and restore_state()."
 
     _resolution: ResolutionTable | None = None
     _has_warned = False
@@ -282,7 +285,7 @@ class ArticulationActuators(ActuatorSet):
                 "own drives. Add them to one, if they are to be driven.",
                 stacklevel=2,
             )
-        if actuator_value_resolution_debug_print:
+        if flag_of("actuator_value_resolution_debug_print", actuator_value_resolution_debug_print):
             _log.warning("%s\n%s", TITLE, found.table.text)
         ordered = in_joint_order(found.actuators, names, f"<{robots.articulation.paths[0]}>")
         with quiet_warp():
@@ -428,9 +431,6 @@ class ArticulationActuators(ActuatorSet):
         super().close()
         _open.discard(self)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the wrapper itself on, or use save_state() and restore_state().")
-
     def __repr__(self) -> str:
         return repr(self._attachment)
 
@@ -462,16 +462,17 @@ class ArticulationActuators(ActuatorSet):
 
         `axes` names the driven joint of each slot: its path on the prototype, and its name.
         """
+        stepped = flag_of("auto_step_pre_physics", auto_step)
         # the host lives as long as the wrapper, and physics with it
         self._host, self._robots = host, robots
         with quiet_warp():
-            if device is not None and wp.get_device(device) != wp.get_device(robots.device):
+            if device is not None and device_of(device) != wp.get_device(robots.device):
                 warnings.warn(
                     f"device = {device}: efforts are computed where the articulation is, on {robots.device}, for "
                     "every step would copy otherwise. Leave device out.",
                     stacklevel=3,
                 )
-            self._attachment = Attachment(self, host.bus, robots, axes, auto_step, properties)
+            self._attachment = Attachment(self, host.bus, robots, axes, stepped, properties)
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)

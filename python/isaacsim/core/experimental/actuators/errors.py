@@ -1,8 +1,9 @@
-"""The package's own exceptions, whose messages name subject, value, rule and remedy; and how several are one."""
+"""The package's own exceptions, whose messages name subject, value, rule and remedy; how several are one; no copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
 
 
 class ActuatorParseError(ValueError):
@@ -11,6 +12,10 @@ class ActuatorParseError(ValueError):
     def __init__(self, issues: Sequence[str]) -> None:
         self.issues = tuple(issues)
         super().__init__("\n".join(self.issues))
+
+    def __reduce__(self) -> Any:
+        # other processes get what was given, and notes
+        return type(self), (self.issues,), vars(self)
 
 
 class HostError(RuntimeError):
@@ -32,13 +37,21 @@ class SimulationDivergedError(RuntimeError):
         self.robots = tuple(robots)
         super().__init__(message)
 
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.robots), vars(self)
 
-def no_copy(thing: object, remedy: str) -> TypeError:
-    """What to say to who copies or pickles something that a running simulation knows."""
-    return TypeError(
-        f"{type(thing).__name__} cannot be copied or pickled: it is tied to a running simulation, and the end of the "
-        f"copy would be its end. {remedy}"
-    )
+
+class NotCopied:
+    """What cannot be copied or pickled, for a copy would share what is live; a subclass may say how it can."""
+
+    _INSTEAD: ClassVar[str]
+    """What to do instead, a sentence or two."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            f"{type(self).__qualname__} cannot be copied or pickled: it is bound to arrays or to a simulation, which "
+            f"a copy would share. {self._INSTEAD}"
+        )
 
 
 def do_all(parts: Iterable[Callable[[], object]]) -> None:

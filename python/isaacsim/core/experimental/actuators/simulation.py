@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import operator
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from .errors import HostError, no_copy
+from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
-from .specs.arguments import number_of, require_type
-from .specs.fields import shown
+from .specs.arguments import number_of, path_of, require_type, whole_of
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -31,9 +29,11 @@ except ModuleNotFoundError as missing:
 _ROBOT_FILES = (".xml", ".mjcf", ".urdf")
 # physics step [s] of a stage
 _DT = 1 / 240
+# more fit into no memory
+_MOST_ENVS = 1_000_000
 
 
-class Simulation:
+class Simulation(NotCopied):
     """A USD stage, or an MJCF or URDF file, simulated here and now with MuJoCo or PhysX: no Kit, no GPU, no display.
 
     It is the current simulation of `Articulation`, `ArticulationActuators` and `add_actuator` until it is closed.
@@ -75,6 +75,8 @@ class Simulation:
         ['shoulder', 'extension'] 0.002
     """
 
+    _INSTEAD = "Hand the simulation itself on, or open another one of the same file."
+
     def __init__(
         self,
         source: str | os.PathLike[str] | Any,
@@ -86,9 +88,9 @@ class Simulation:
     ) -> None:
         if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-        if not (math.isfinite(number_of("num_envs", num_envs)) and num_envs == int(num_envs) and num_envs >= 1):
-            raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1.")
-        is_file = isinstance(source, str | os.PathLike) and Path(source).suffix.lower() in _ROBOT_FILES
+        if not (1 <= (count := number_of("num_envs", num_envs)) <= _MOST_ENVS and count.is_integer()):
+            raise ValueError(f"num_envs = {num_envs}: must be an integer >= 1 and <= {_MOST_ENVS}.")
+        is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in _ROBOT_FILES
         if is_file and engine == "physx":
             raise ValueError(
                 f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file."
@@ -185,13 +187,7 @@ class Simulation:
             ValueError: `steps` is negative.
             SimulationDivergedError: A robot's state is not finite any more; the message names it.
         """
-        try:
-            count = operator.index(steps)
-        except TypeError:
-            raise TypeError(f"steps = {shown(steps)}: must be an integer >= 0. Give a number of steps.") from None
-        if count < 0:
-            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        self._host.step(count)
+        self._host.step(whole_of("steps", steps))
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.
@@ -285,9 +281,6 @@ class Simulation:
     def __repr__(self) -> str:
         state = "playing" if self.playing else "stopped"
         return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the simulation itself on, or open another one of the same file.")
 
 
 def _open_file(path: Path, strict_inertia: bool) -> tuple[Any, float]:

@@ -19,6 +19,7 @@ import warp as wp
 
 from ..components import catalogue
 from ..components.base import Component
+from ..components.device import device_of
 from ..extras import needs
 from ..specs.configs import Config
 from .newton import own_computation, peer_of
@@ -55,7 +56,7 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
         import newton.actuators as peer
 
     if isinstance(ours, Config):
-        return _component(catalogue.build(ours, num_actuators, device), peer)
+        return _component(catalogue.build(ours, num_actuators, device_of(device)), peer)
     if isinstance(ours, Component):
         return _component(ours, peer)
     if all(hasattr(ours, name) for name in ("controller", "clamping", "delay", "indices")):

@@ -14,13 +14,15 @@ state class says so array by array: `ACTUATOR_AXIS = {"hidden": 1, "counts": 0}`
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import warp as wp
 
-from ..specs.fields import parameters_of, violations
+from ..errors import NotCopied
+from ..specs.arguments import require_type
+from ..specs.fields import parameters_of, shown, violations
 from .curve import prepare_curve
 from .law import clamping_kernel, controller_kernel
 
@@ -50,8 +52,10 @@ class ParameterSource(Protocol):
         ...
 
 
-class Component:
+class Component(NotCopied):
     """What controllers, clamps and delays have in common."""
+
+    _INSTEAD = "Make another one, of its config or of the arrays that read() gives; configs can be copied and pickled."
 
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
@@ -76,8 +80,10 @@ class Component:
     # the built-in class whose law a class made from another library's has
     _runs_as: ClassVar[Any] = None
 
-    class State:
+    class State(NotCopied):
         """What a law remembers: float32 arrays `(N,)` by name."""
+
+        _INSTEAD = "Take another one of state(), and assign this one to it or copy its arrays."
 
         ACTUATOR_AXIS: ClassVar[dict[str, int]] = {}
         """Axis that runs over the actuators, by name of the array; `STATE_AXIS` of the component for the others."""
@@ -137,10 +143,18 @@ class Component:
         """Return a copy of a parameter's values, shape `(N,)`.
 
         Unlike the attribute of that name it leaves a parameter that all robots share as it is, one value per joint.
+
+        Raises:
+            ValueError: There is no array of that name.
         """
+        require_type("parameter", parameter, str, "the name of a parameter")
         if parameter in type(self).PARAMETERS and parameter not in vars(self) and self.parameter_source is not None:
             return self.parameter_source.read_parameter(self, parameter)
-        return getattr(self, parameter).numpy().copy()
+        held = getattr(self, parameter, None)
+        if not isinstance(held, wp.array):
+            known = ", ".join(type(self).PARAMETERS)
+            raise ValueError(f"parameter = {shown(parameter)}: must be an array of the component, {known}. Name one.")
+        return held.numpy().copy()
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:
@@ -385,6 +399,7 @@ def resolved_scalars(config_type: type, args: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: A value breaks its rule.
     """
+    require_type("args", args, Mapping, "a dictionary")
     resolved = {name: args.get(name, described.fallback) for name, described in parameters_of(config_type).items()}
     if problems := violations(config_type(**resolved), config_type.__name__):
         raise ValueError("\n".join(problems))

@@ -11,12 +11,13 @@ Source: NewtonPositionBasedClampingAPI, newton-usd-schemas 0.6.0; newton.actuato
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import warp as wp
 
+from ..specs.arguments import path_of
 from ..specs.configs import PositionBasedClampingConfig
 from .base import Clamping
 from .law import bounded
@@ -54,10 +55,9 @@ class ClampingPositionBased(Clamping):
         if (lookup_table_path is None) == (lookup_positions is None and lookup_efforts is None):
             raise ValueError("give either lookup_table_path, or lookup_positions and lookup_efforts.")
         if lookup_table_path is not None:
-            table = _read_table(Path(lookup_table_path))
+            table = _read_table(path_of("lookup_table_path", lookup_table_path))
         else:
-            positions = [] if lookup_positions is None else list(lookup_positions)
-            table = PositionBasedClampingConfig(positions, [] if lookup_efforts is None else list(lookup_efforts))
+            table = PositionBasedClampingConfig(_column(lookup_positions), _column(lookup_efforts))
         self.lookup_table_path = lookup_table_path
         self.lookup_positions, self.lookup_efforts = table.lookup_positions, table.lookup_efforts
 
@@ -77,6 +77,11 @@ class ClampingPositionBased(Clamping):
     def curve(self, name: str) -> tuple[list[float], list[float]]:
         """Return positions [rad or m] and limits [N·m or N] of the table."""
         return self.lookup_positions, self.lookup_efforts
+
+
+def _column(given: Any) -> Any:
+    """What an argument has of numbers, as the config looks at them: iterators can be read once only."""
+    return [] if given is None else list(given) if isinstance(given, Iterator) else given
 
 
 def _read_table(path: Path) -> PositionBasedClampingConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class GraphError(ValueError):
@@ -12,6 +13,10 @@ class GraphError(ValueError):
     def __init__(self, issues: Sequence[str]) -> None:
         self.issues = tuple(issues)
         super().__init__("\n".join(self.issues))
+
+    def __reduce__(self) -> Any:
+        # other processes get what was given, and notes
+        return type(self), (self.issues,), vars(self)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

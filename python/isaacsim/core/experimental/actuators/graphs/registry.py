@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..nodes.OgnArticulationActuators import OgnArticulationActuators
 from ..omnigraph.database import Database, make_database, node_database
 from ..omnigraph.node_ports import NodePorts
+from ..specs.arguments import require_type
 from .kit_nodes import KIT_NODES
 
 _databases: dict[str, type[Database]] = {}
@@ -19,6 +20,7 @@ def register_node_type(name: str, node_class: type) -> None:
             module, of the same name, or in its own attribute `PORTS`.
 
     Raises:
+        TypeError: It is no name, or no class.
         ValueError: The name is that of a shipped node type, or the class is no node's.
         FileNotFoundError: There are no `PORTS` and no `.ogn` file.
 
@@ -33,6 +35,8 @@ def register_node_type(name: str, node_class: type) -> None:
         ...         return True
         >>> register_node_type("my.extension.Double", Double)
     """
+    require_type("name", name, str, "the name of a node type")
+    require_type("node_class", node_class, type, "a class")
     if name in _SHIPPED:
         raise ValueError(f"node type {name!r}: is a shipped one. Choose a name that begins with that of your project.")
     if not callable(getattr(node_class, "compute", None)):

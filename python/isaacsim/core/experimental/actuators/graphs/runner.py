@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from ..errors import HostError
+from ..errors import HostError, NotCopied
 from ..hosts.current import use_host
 from ..simulation import Simulation
-from ..specs.arguments import number_of
+from ..specs.arguments import number_of, require_type, whole_of
 from .clock import Clock
 from .error import GraphError, did_you_mean
 from .graph import Graph
 from .load import load_graphs
 
 
-class GraphRunner:
+class GraphRunner(NotCopied):
     """Runs the action graphs of a simulation's stage while it steps the simulation.
 
     Frames come every `substeps` physics steps: *On Playback Tick* and *On Tick* happen before the first of them.
@@ -40,7 +40,10 @@ class GraphRunner:
         59.0 []
     """
 
+    _INSTEAD = "Make another one of another simulation."
+
     def __init__(self, simulation: Simulation, frame_rate: float = 60.0) -> None:
+        require_type("simulation", simulation, Simulation, "a Simulation")
         if not (math.isfinite(number_of("frame_rate", frame_rate)) and frame_rate > 0):
             raise ValueError(f"frame_rate = {frame_rate}: must be a finite number of frames per second > 0.")
         self.simulation = simulation
@@ -71,6 +74,7 @@ class GraphRunner:
         Raises:
             GraphError: There is none at that path.
         """
+        require_type("path", path, str, "the path of a graph")
         by_path = {graph.path: graph for graph in self.graphs}
         if path not in by_path:
             raise GraphError([f"<{path}>: no graph. {did_you_mean(path, by_path)}"])
@@ -88,9 +92,7 @@ class GraphRunner:
             ValueError: `steps` is negative.
             Exception: What stops the simulation, see `Simulation.step`; errors of nodes do not.
         """
-        if steps < 0:
-            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        for _ in range(steps):
+        for _ in range(whole_of("steps", steps)):
             self._evaluate()
             self.simulation.step()
 

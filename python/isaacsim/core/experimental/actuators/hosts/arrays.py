@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotCopied
 from .articulation import ArrayArticulation, DofArrays, Robot
 from .bus import EventBus
 
 
-class ArraysHost:
+class ArraysHost(NotCopied):
     """`num_robots` equal robots whose joint state is whatever the caller writes.
 
     Args:
@@ -21,6 +22,8 @@ class ArraysHost:
         stage: USD stage to read actuator prims from, with the robot at `path`, or None.
         dof_paths: Joint paths on the stage; `<path>/joints/<name>` by default.
     """
+
+    _INSTEAD = "Make another one of the same joints."
 
     def __init__(
         self,

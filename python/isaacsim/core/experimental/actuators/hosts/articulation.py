@@ -17,7 +17,7 @@ from ..specs.arguments import names_of
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from .dof_access import DofAccess
 from .port import Buffers
-from .values import as_warp, broadcast, resolve_indices
+from .values import as_integers, as_warp, broadcast, resolve_indices
 
 
 @dataclass(frozen=True)
@@ -267,9 +267,13 @@ class ArrayArticulation(DofAccess):
         return "cpu"
 
     def envs_to_rows(self, env_ids: Sequence[int]) -> list[int]:
-        """Rows that belong to the given environments."""
+        """Rows that belong to the given environments.
+
+        Raises:
+            ValueError: They are no integers.
+        """
         self._current()
-        return np.flatnonzero(np.isin(self._envs, env_ids)).tolist()
+        return np.flatnonzero(np.isin(self._envs, as_integers(env_ids, "environment"))).tolist()
 
     # efforts and drives
 

@@ -8,14 +8,17 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..errors import NotCopied
 from .port import PhysicsBus, Subscription
 
 # the articulation's own handlers run at order 0
 _AFTER_ARTICULATION = 1
 
 
-class _Subscription:
+class _Subscription(NotCopied):
     """One callback in one list; bound methods are held weakly."""
+
+    _INSTEAD = "Subscribe again."
 
     def __init__(self, entries: list[_Subscription], callback: Callable[..., None], order: int, serial: int) -> None:
         self._entries = entries
@@ -40,8 +43,10 @@ class _Subscription:
             self._entries.remove(self)
 
 
-class EventBus:
+class EventBus(NotCopied):
     """Ready, pre-step, reset and stop events, see `PhysicsBus`."""
+
+    _INSTEAD = "Hand the bus itself on."
 
     def __init__(self) -> None:
         self.ready = False

@@ -7,7 +7,7 @@ from typing import Any
 
 import warp as wp
 
-from ..errors import no_copy
+from ..errors import NotCopied
 from ..specs.arguments import names_of
 from ..usd.axes import told_apart
 
@@ -17,8 +17,10 @@ def span(paths: Sequence[str]) -> str:
     return paths[0] if len(paths) == 1 else f"{paths[0]} … {paths[-1]}"
 
 
-class DofAccess:
+class DofAccess(NotCopied):
     """What articulations of several hosts have in common; a subclass knows where the arrays are."""
+
+    _INSTEAD = "Hand the articulation itself on, or make another one of the same paths."
 
     # of a subclass: robots and joints, and how arrays are read and written
 
@@ -48,9 +50,6 @@ class DofAccess:
 
     def __repr__(self) -> str:
         return f"<Articulation of {span(self.paths)}: {len(self.dof_names)} DOFs x {len(self.paths)} robots>"
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the articulation itself on, or make another one of the same paths.")
 
     # joints
 

@@ -9,6 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
+from ..specs.arguments import flag_of
 from ..specs.fields import shown
 from ..usd.axes import is_angular
 from .articulation import ArrayArticulation, PhysicsBackend
@@ -76,10 +77,11 @@ class DofProperties(ArrayArticulation):
             update_default_gains: Whether `switch_dof_control_mode` comes back to these gains.
         """
         given = {"stiffnesses": stiffnesses, "dampings": dampings}
+        updates = flag_of("update_default_gains", update_default_gains)
         # those of the stage are noted before they change
-        defaults = self._defaults() if update_default_gains or self._is_stopped() else {}
+        defaults = self._defaults() if updates or self._is_stopped() else {}
         self._set_all(given, indices, dof_indices)
-        if update_default_gains:
+        if updates:
             at = self._index(indices, dof_indices)
             for name, values in given.items():
                 if values is not None:

@@ -30,6 +30,34 @@ def as_numpy(values: Any) -> np.ndarray:
         raise ValueError(f"{shown(values)}: must be an array. Give rows of one length.") from None
 
 
+def as_numbers(values: Any, what: str) -> np.ndarray:
+    """Return scalars, lists, NumPy or Warp arrays as a NumPy array of numbers.
+
+    Raises:
+        ValueError: They are something else.
+    """
+    array = as_numpy(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{what} = {shown(values)}: must be numbers, not {array.dtype}. Correct the values.")
+    return array
+
+
+def as_integers(values: Any, what: str) -> np.ndarray:
+    """Return an integer, a list or an array of them as a NumPy array of one dimension.
+
+    Raises:
+        ValueError: They are something else, or too many.
+    """
+    array = np.atleast_1d(as_numpy(values))
+    if array.size == 0:
+        return np.zeros(0, np.int64)
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{what} indices = {shown(values)}: must be integers, a list of them, or a boolean mask.")
+    if array.size > _LONGEST:
+        raise ValueError(f"{what} indices: {array.size} of them: must be at most {_LONGEST}. Give those meant.")
+    return array
+
+
 def as_warp(values: np.ndarray) -> wp.array:
     """Return a copy as a Warp array on the CPU, float32; in a third of the time that Warp takes to copy it."""
     return wp.array(np.array(values, np.float32, order="C"), dtype=wp.float32, device="cpu", copy=False)
@@ -48,10 +76,7 @@ def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
         if array.shape != (count,):
             raise ValueError(f"{what} mask has shape {array.shape}: must be ({count},). Give one flag per entry.")
         return np.flatnonzero(array)
-    if array.size == 0:
-        return np.zeros(0, np.int64)
-    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{what} indices = {shown(indices)}: must be integers, a list of them, or a boolean mask.")
+    array = as_integers(array, what)
     wrong = array[(array < 0) | (array >= count)]
     if wrong.size:
         raise ValueError(f"{what} index {wrong[0]}: must be in 0 … {count - 1}. There are {count}.")
@@ -64,9 +89,7 @@ def broadcast(values: Any, shape: tuple[int, ...], what: str, *, infinite: bool 
     Raises:
         ValueError: The values do not fit the shape or one is not finite.
     """
-    array = as_numpy(values)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{what} = {shown(values)}: must be numbers, not {array.dtype}. Correct the values.")
+    array = as_numbers(values, what)
     try:
         # before anything is copied, for an array that does not fit may be of any size
         np.broadcast_to(array, shape)

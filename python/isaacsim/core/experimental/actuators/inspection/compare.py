@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..specs.arguments import require_type
 from .described import InspectedJoint, InspectedRobot, InspectedValue
 
 # relative: files hold single precision, and degrees
@@ -39,7 +40,14 @@ def differences(first: Sequence[InspectedRobot], second: Sequence[InspectedRobot
     """Return what differs; robots are the same by path, or where each file has one, and joints by name.
 
     Numbers are the same up to the precision of files. Where values come from does not count.
+
+    Raises:
+        TypeError: They are no lists of robots.
     """
+    for name, robots in {"first": first, "second": second}.items():
+        require_type(name, robots, Sequence, "a list of robots")
+        for robot in robots:
+            require_type(name, robot, InspectedRobot, "a list of robots, of inspect_robots()")
     if len(first) == len(second) == 1:
         return list(_of_robots(first[0], second[0]))
     there, here = ({robot.path: robot for robot in robots} for robots in (first, second))

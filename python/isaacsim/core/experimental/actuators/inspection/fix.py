@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from ..extras import needs
+from ..specs.arguments import path_of
 from .findings import Finding
 from .inspect import MODELS
 from .lint import lint
@@ -31,7 +31,7 @@ def fix(
         HostError: A prim is part of an instance and cannot be edited.
         OSError: The overlay cannot be written.
     """
-    path = Path(file)
+    path, place = path_of("file", file), path_of("overlay", overlay)
     if path.suffix.lower() in MODELS:
         raise ValueError(f"{path}: no layer can lie over it, for it is not USD. Correct the file itself.")
     found = lint(path, dt)
@@ -41,7 +41,7 @@ def fix(
     with needs("an overlay", "usd"):
         from ..usd.overlay import write_overlay
 
-    write_overlay(path, Path(overlay), [edit for finding in fixable for edit in finding.edits])
+    write_overlay(path, place, [edit for finding in fixable for edit in finding.edits])
     left = lint(overlay, dt)
     still = {(finding.rule, finding.where, finding.problem) for finding in left}
     return [one for one in fixable if (one.rule, one.where, one.problem) not in still], left

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 
 from ..articulation_actuators import ArticulationActuators
 from ..compat.isaac_lab.resolve import EXPLICIT_EFFORT_LIMIT_SIM
 from ..compat.isaac_lab.stages import groups_of
 from ..compat.isaac_lab.table import Row
 from ..simulation import Simulation
+from ..specs.arguments import path_of
 from .inspect import inspect_robots
 
 
@@ -51,7 +51,7 @@ def resolve_groups(file: str | os.PathLike[str]) -> list[GroupedValue]:
         ValueError: The file has no groups, or cannot be simulated.
         HostError: The simulator is not installed.
     """
-    path, rows = Path(file), list[GroupedValue]()
+    path, rows = path_of("file", file), list[GroupedValue]()
     with warnings.catch_warnings():
         # joints in no group are not in the table either
         warnings.simplefilter("ignore", UserWarning)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from ..extras import needs
-from ..specs.arguments import require_type
+from ..specs.arguments import path_of, require_type
 from .described import InspectedRobot
 from .model import robots_of_model
 from .stage import robots_of_stage
@@ -41,8 +40,7 @@ def inspect_robots(file: str | os.PathLike[str], variants: Mapping[str, str] | N
     """
     if variants is not None:
         require_type("variants", variants, Mapping, "a dictionary")
-    require_type("file", file, (str, os.PathLike), "the path of a file")
-    path = Path(file)
+    path = path_of("file", file)
     if path.suffix.lower() in MODELS:
         if variants:
             raise ValueError(f"{path}: has no variants, for it is not USD. Leave them out.")

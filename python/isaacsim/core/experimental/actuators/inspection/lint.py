@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from ..specs.arguments import number_of
+from ..specs.arguments import number_of, path_of
 from .findings import Finding, told_apart
 from .inspect import inspect_robots
 from .opened import stabilities
@@ -37,7 +37,7 @@ def lint(file: str | os.PathLike[str], dt: float | None = None) -> list[Finding]
     """
     if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
-    path = Path(file)
+    path = path_of("file", file)
     try:
         robots = inspect_robots(path)
     except ValueError as error:

@@ -8,7 +8,6 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..motor_properties import read_property
 from ..pipeline.feedback import feedback_gains
 from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
+from ..specs.arguments import path_of
 from ..specs.motors import Motors
 from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
 from .figures import gains, largest_effort
@@ -76,7 +76,7 @@ def resolve(file: str | os.PathLike[str], config: Motors | None = None) -> list[
         ValueError: The file cannot be simulated, or its actuators or the motors cannot be used.
         HostError: The simulator is not installed.
     """
-    path = Path(file)
+    path = path_of("file", file)
     robots = inspect_robots(path)
     rows: list[Resolved] = []
     with warnings.catch_warnings():

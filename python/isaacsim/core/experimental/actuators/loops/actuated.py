@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import warp as wp
 
 from ..actuator_set import ActuatorSet
+from ..components.device import device_of
 from ..components.quiet_warp import quiet_warp
 from ..pipeline.assembly import Assembly
 from ..pipeline.entry import ActuatorEntry, entry_from_spec
@@ -22,6 +22,10 @@ AnyMotors = Motors | Sequence[tuple[Any, str]]
 """Motors by pattern, or configs and whole actuators with the names of their joints."""
 
 _INFINITY = float("inf")
+
+
+# more fit into no memory
+_MOST_ROBOTS = 10_000_000
 
 
 class Actuated(ActuatorSet):
@@ -38,6 +42,8 @@ class Actuated(ActuatorSet):
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
     """
 
+    _INSTEAD = "Make another one of the same motors, and use save_state() and restore_state()."
+
     def __init__(self, dof_names: Sequence[str], motors: AnyMotors, num_robots: int, device: Any) -> None:
         if isinstance(dof_names, str):
             raise ValueError(f"dof_names = {dof_names!r}: must be a list of names. Give [{dof_names!r}].")
@@ -46,9 +52,11 @@ class Actuated(ActuatorSet):
             raise ValueError(
                 f"joint {repeated[0]!r} is found {names.count(repeated[0])} times. Give each joint a name of its own."
             )
-        if not number_of("num_robots", num_robots) >= 1:
-            raise ValueError(f"num_robots = {num_robots}: must be at least 1. Give the number of rows of the arrays.")
-        self._names, self._num_robots, self._device = names, int(num_robots), wp.get_device(device)
+        if not (1 <= (count := number_of("num_robots", num_robots)) <= _MOST_ROBOTS and count.is_integer()):
+            raise ValueError(
+                f"num_robots = {num_robots}: must be an integer >= 1 and <= {_MOST_ROBOTS}. Count the rows."
+            )
+        self._names, self._num_robots, self._device = names, int(num_robots), device_of(device)
         self._closed = False
         with quiet_warp():
             entries, self._motors = _entries(motors, names, self._num_robots, self._device)
@@ -115,12 +123,6 @@ class Actuated(ActuatorSet):
         """Let go of the components that were given: they keep their values, and others can take them."""
         self._closed = True
         super().close()
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(
-            f"{type(self).__name__} cannot be copied or pickled: its step holds the addresses of its arrays. Make "
-            "another one of the same motors, and use save_state() and restore_state()."
-        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._columns)} joints x {self._num_robots} robots on {self._device}>"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import warp as wp
 
 from ..pipeline.step.binding import Columns
+from ..specs.arguments import path_of
 from .actuated import Actuated, AnyMotors
 from .foreign import aligned, given_back, is_immutable, library, taken
 
@@ -198,7 +199,7 @@ class ActuatedArrays(Actuated):
         # formats are for those who save
         from ..networks.convert import WRITERS
 
-        write = WRITERS.get(Path(path).suffix.lower())
+        write = WRITERS.get(path_of("path", path).suffix.lower())
         if write is None:
             raise ValueError(f"{path}: must end with {' or '.join(WRITERS)}. Rename the file.")
         self.weights(dof_name)

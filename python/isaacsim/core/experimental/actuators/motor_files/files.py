@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..saving import whole_file
+from ..specs.arguments import path_of
 from ..specs.motors import MotorConfig, Motors
 from . import formats, layout
 
@@ -24,7 +25,7 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
         ImportError: The library of the format is missing.
         OSError: The file cannot be read.
     """
-    file = Path(path)
+    file = path_of("path", path)
     ending = _ending(file)
     with file.open("rb") as stream:
         content = stream.read(formats.MAX_BYTES + 1)
@@ -53,7 +54,7 @@ def save_motors(path: str | os.PathLike[str], motors: Motors) -> None:
         ImportError: The library of the format is missing.
         OSError: The file cannot be written.
     """
-    file = Path(path)
+    file = path_of("path", path)
     ending = _ending(file)
     content = formats.render(layout.plain_of(motors, _folder(file)), ending).encode()
     # what would not be read again is not written

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import NetworkError
+from ..specs.arguments import path_of
 from . import onnx, safetensors, torchscript
 from .checkpoint import Checkpoint
 from .evaluator import make_evaluator
@@ -72,7 +73,9 @@ def convert_checkpoint(
             what the old one says, or computes something else.
         OSError: A file cannot be read or written.
     """
-    name, place = os.fspath(target), os.path.realpath(target)
+    path_of("source", source)
+    name = str(path_of("target", target))
+    place = os.path.realpath(name)
     stem, ending = os.path.splitext(place)
     if (write := WRITERS.get(ending.lower())) is None:
         raise NetworkError(f"{name}: must end in {' or '.join(WRITERS)}, which say what to write. Rename the target.")

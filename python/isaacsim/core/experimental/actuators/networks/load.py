@@ -12,6 +12,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..errors import NetworkError
+from ..specs.arguments import path_of
 from .checkpoint import Checkpoint
 from .read import LARGEST, read_checkpoint
 from .torch_network import TorchNetwork
@@ -39,16 +40,15 @@ def load_checkpoint(
         NetworkError: A `ValueError`; the file holds no network that can be computed here.
         OSError: There is no such file, which is a `NetworkError` too, or it cannot be read.
     """
-    beside = sidecar_of(os.fspath(path))
+    path = path_of("path", path)
+    beside = sidecar_of(str(path))
     sidecar = read_file(beside) if beside and os.path.lexists(beside) else None
     # what is read is what was asked about, whatever becomes of a link
     real = os.path.realpath(path)
     try:
         data = read_file(real)
     except FileNotFoundError as error:
-        raise NoSuchNetworkError(
-            f"{Path(path)} does not exist: must be the path of a network file. Correct it."
-        ) from error
+        raise NoSuchNetworkError(f"{path} does not exist: must be the path of a network file. Correct it.") from error
     return checkpoint_of(data, str(path), sidecar, metadata, trusted or is_trusted(real), os.path.dirname(real))
 
 

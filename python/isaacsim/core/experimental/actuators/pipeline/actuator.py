@@ -16,6 +16,7 @@ import warp as wp
 from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
+from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.fields import shown
 from .assign import assign_state
@@ -44,7 +45,7 @@ class _Compiled:
         return self.computed
 
 
-class Actuator:
+class Actuator(NotCopied):
     """`N` actuators with the same components, reading and writing flat arrays of a simulator.
 
     Args:
@@ -78,12 +79,16 @@ class Actuator:
             network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
     """
 
+    _INSTEAD = "Make another one of components of its own."
+
     @dataclass(init=False)
-    class State:
+    class State(NotCopied):
         """State of delay, controller and limits; a part is None when there is nothing to remember.
 
         `drive_state` is the later name of `controller_state`.
         """
+
+        _INSTEAD = "Take another one of state() and assign this one to it, or keep its arrays."
 
         delay_state: Any = None
         controller_state: Any = None
@@ -123,9 +128,11 @@ class Actuator:
             After an odd number of steps in a CUDA graph this takes the place of the last exchange of both states.
 
             Raises:
+                TypeError: It is no state.
                 ValueError: The other state has other parts, or arrays of another shape.
                 NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
             """
+            require_type("other", other, Actuator.State, "a state of an Actuator")
             assign_state(self.delay_state, other.delay_state, "delay_state")
             assign_state(self.controller_state, other.controller_state, "controller_state (drive_state)")
             if len(self.clamping_states) != len(other.clamping_states):
@@ -170,10 +177,12 @@ class Actuator:
                 require_type(name, array, wp.array, "a Warp array of integers")
             if array is not None and array.shape != indices.shape:
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
-        for component in (law, delay, *(clamping or ())):
+        clamps = [] if clamping is None else clamping
+        require_type("clamping", clamps, Sequence, "a list of limits")
+        for component in (law, delay, *clamps):
             if component is not None and not callable(getattr(newton.adopt(component), "finalize", None)):
                 raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
-        self.indices, self.delay, self.clamping = indices, delay, list(clamping or ())
+        self.indices, self.delay, self.clamping = indices, delay, list(clamps)
         self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from ..errors import NotCopied
 from ..specs.arguments import require_type
 from .actuator import Actuator, as_ours
 from .calls import Calls, is_native
@@ -13,7 +14,7 @@ from .gradients import tape_now
 from .step.fault import Fault
 
 
-class ActuatorGroup:
+class ActuatorGroup(NotCopied):
     """Actuators that share state and control objects; a step is that of each, in their order.
 
     Those of built-in laws on the CPU are stepped in one call, which is far faster than one by one.
@@ -26,6 +27,8 @@ class ActuatorGroup:
         TypeError: Something is no actuator.
         ValueError: An actuator is listed twice, or one of newton's cannot be used.
     """
+
+    _INSTEAD = "Make another one of actuators of its own."
 
     def __init__(self, actuators: Sequence[Any]) -> None:
         require_type("actuators", actuators, Sequence, "a list of actuators")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +11,7 @@ import warp as wp
 
 from ..components.controller_pd import ControllerPD
 from .actuator import Actuator
+from .given import twin
 
 # a command beyond any motor; what comes back larger than the other is not bounded
 _COMMAND, _UNBOUNDED = 1e9, 0.9e9
@@ -68,7 +68,7 @@ def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:
 
 def copied(component: Any, rows: np.ndarray) -> Any:
     """Return a copy of a component that serves some joints alone, by number, and nobody else runs."""
-    other = copy.copy(component)
+    other = twin(component)
     for name in ("parameter_source", "_in_use"):
         vars(other).pop(name, None)
     for name in component.PARAMETERS:

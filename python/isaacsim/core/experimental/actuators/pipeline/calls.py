@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
+from ..specs.arguments import number_of
 from ..specs.fields import shown
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
@@ -212,9 +213,10 @@ class Calls:
                 )
             return 0.0
         # an int may be larger than any float
-        if not 0 <= dt <= sys.float_info.max:
+        seconds = dt if isinstance(dt, int) else number_of("dt", dt)
+        if not 0 <= seconds <= sys.float_info.max:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds >= 0. Give the physics step.")
-        return float(dt)
+        return float(seconds)
 
     def _bind(self, sim_state: Any, sim_control: Any) -> list[Indices]:
         """The arrays of a simulation as steps take them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..components.base import Clamping, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.arguments import require_type
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 
 
@@ -30,6 +32,7 @@ class ActuatorConfig:
         delay: Command delay, or None.
 
     Raises:
+        TypeError: The limits are no list.
         ValueError: There is no controller, something is no clamp or no delay, or cannot be used.
     """
 
@@ -48,7 +51,9 @@ def check_config(config: ActuatorConfig) -> None:
         ValueError: A component is of another kind, cannot be used, or has an array of another type.
     """
     given: list[tuple[str, Any, Any, str]] = [("controller", config.controller, Controller, "Give the control law.")]
-    for number, clamp in enumerate(config.clamping or ()):
+    clamps = () if config.clamping is None else config.clamping
+    require_type("ActuatorConfig: clamping", clamps, Sequence, "a list of limits")
+    for number, clamp in enumerate(clamps):
         given.append((f"clamping[{number}]", clamp, Clamping, "Give one, or leave it out."))
     if config.delay is not None:
         given.append(("delay", config.delay, Delay, "Give one, or leave it out."))

@@ -15,6 +15,7 @@ import warp as wp
 
 from ..compat import newton
 from ..components import catalogue
+from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.configs import Config
 from ..specs.fields import shown
@@ -152,7 +153,7 @@ def _taken_in(component: Any, taken: set[int], device: Any) -> Any:
     """A component, or its copy, as one of ours with its arrays on the device."""
     free = _apart(component)
     if free is component and id(component) in taken:
-        free = copy.copy(component)
+        free = twin(component)
     taken.add(id(component))
     component = newton.adopt(free)
     for name, value in vars(component).items():
@@ -165,10 +166,20 @@ def _apart(component: Any) -> Any:
     """A component that no wrapper runs: it, or a copy with the values it has now."""
     if not getattr(component, "_in_use", False):
         return component
-    other = copy.copy(component)
+    other = twin(component)
     vars(other).update(_own_arrays(component))
     for name in ("parameter_source", "_in_use"):
         vars(other).pop(name, None)
+    return other
+
+
+def twin(component: Any) -> Any:
+    """Return another component with the attributes of this one, which users cannot copy; arrays are shared."""
+    kind = type(component)
+    if kind.__reduce__ is not NotCopied.__reduce__ or hasattr(kind, "__copy__"):
+        return copy.copy(component)
+    other = object.__new__(kind)
+    vars(other).update(vars(component))
     return other
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..extras import needs
 from ..saving import require_place, whole_file
+from ..specs.arguments import path_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -234,7 +235,7 @@ def require_picture(path: str | os.PathLike[str]) -> None:
     """
     with needs("A plot", "examples"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-    require_place(Path(path))
+    require_place(path_of("path", path))
     known = [f".{one}" for one in FigureCanvasAgg.get_supported_filetypes()]
     if Path(path).suffix.lower() not in known:
         raise ValueError(f"{path}: must end with {', '.join(known)}. Rename the file.")

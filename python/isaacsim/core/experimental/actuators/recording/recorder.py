@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..errors import NotCopied
 from ..pipeline.assembly import Assembly
 from ..pipeline.plan import Row
 from ..pipeline.step.binding import SIGNALS as INPUTS
@@ -25,7 +26,7 @@ _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
 _OBSERVED = {"computed_efforts", "limited_by"}
 
 
-class Recorder:
+class Recorder(NotCopied):
     """Records within a `with` block, which gives the `Recording`.
 
     Args:
@@ -39,6 +40,8 @@ class Recorder:
     Raises:
         ValueError: A signal that is none, a capacity below 1, or nothing to note.
     """
+
+    _INSTEAD = "Copy or pickle the Recording that its block gives."
 
     def __init__(
         self,
@@ -102,7 +105,7 @@ class Recorder:
         """Look at what the step is going to overwrite.
 
         Raises:
-            RuntimeError: The step is being captured in a CUDA graph.
+            RuntimeError: The step is being captured in a CUDA graph, or the block was not entered.
         """
         device = self._assembly.device
         if not device.is_cpu and device.is_capturing:
@@ -110,6 +113,8 @@ class Recorder:
                 "the recorder reads the GPU after each step: must not be captured in a CUDA graph. Capture outside of "
                 "the `with` block."
             )
+        if self._tape is None:
+            raise RuntimeError("nothing is recorded yet. Enter the `with` block.")
         for part in self._parts:
             part.before()
 

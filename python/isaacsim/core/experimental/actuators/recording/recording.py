@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ..plots.style import save
 from ..saving import whole_file
+from ..specs.arguments import names_of, path_of, require_type, whole_of
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
@@ -83,7 +84,9 @@ class Recording:
     """
 
     def __init__(self, subject: Subject, signals: Sequence[str], read: Callable[[str], np.ndarray]) -> None:
-        self._subject, self._signals, self._read = subject, tuple(signals), read
+        require_type("subject", subject, Subject, "a Subject")
+        require_type("read", read, Callable, "a function")  # type: ignore[arg-type]
+        self._subject, self._signals, self._read = subject, tuple(names_of("signals", signals)), read
 
     # what it is of
 
@@ -217,16 +220,14 @@ class Recording:
 
         if joint is None:
             columns = list(range(len(self._subject.joints)))
-        elif joint in self._subject.joints:
+        elif isinstance(joint, str) and joint in self._subject.joints:
             columns = [self._subject.joints.index(joint)]
         elif isinstance(joint, int) and 0 <= joint < len(self._subject.joints):
             columns = [joint]
         else:
             raise ValueError(f"joint = {joint!r}: must be one of {self.joints}, or its number. Correct it.")
-        if not 0 <= robot < len(self._subject.robots):
-            raise ValueError(
-                f"robot = {robot}: must be below {len(self._subject.robots)}, and not negative. Correct it."
-            )
+        if not whole_of("robot", robot) < len(self._subject.robots):
+            raise ValueError(f"robot = {robot}: must be below {len(self._subject.robots)}. Correct it.")
         if not len(self):
             raise ValueError("no step was recorded: must have one at least. Step within the `with` block.")
         shown = {name: array[:, robot, columns] for name, array in self.arrays().items() if name != "time"}
@@ -267,7 +268,7 @@ class Recording:
         send(stream, self._read("dt"), self._subject.__dict__, self.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Recording:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a `.npz` or `.csv` file that `save` wrote.
 
         Raises:
@@ -275,8 +276,12 @@ class Recording:
             OSError: There is no such file, or it cannot be read.
         """
         steps, subject, arrays = _by_extension(path, _READERS)(Path(path))
-        kept = {"dt": steps, **arrays}
-        return cls(Subject(**subject), [name for name in SIGNALS if name in arrays], lambda name: kept[name].copy())
+        return cls._of(Subject(**subject), [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
+
+    def __reduce__(self) -> Any:
+        # what there is now, without who is still recording
+        noted = [name for name in self._signals if name != "power"]
+        return type(self)._of, (self._subject, self._signals, {name: self._read(name) for name in ("dt", *noted)})
 
     def __repr__(self) -> str:
         return (
@@ -284,6 +289,10 @@ class Recording:
         )
 
     # inside
+
+    @classmethod
+    def _of(cls, subject: Subject, signals: Sequence[str], arrays: dict[str, np.ndarray]) -> Self:
+        return cls(subject, signals, lambda name: arrays[name].copy())
 
     def _get(self, name: str) -> np.ndarray:
         if name not in self._signals:
@@ -297,7 +306,7 @@ class Recording:
 
 
 def _by_extension(path: Any, known: dict[str, Any]) -> Any:
-    extension = Path(path).suffix.lower()
+    extension = path_of("path", path).suffix.lower()
     if extension not in known:
         raise ValueError(f"{path}: must end with {' or '.join(known)}. Rename the file.")
     return known[extension]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+import os
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 from .fields import shown
+
+# of a path: Linux takes no longer one
+_LONGEST_PATH = 4096
 
 
 def number_of(name: str, value: Any) -> float:
@@ -22,6 +28,23 @@ def number_of(name: str, value: Any) -> float:
         return float(value)
     except OverflowError:
         raise ValueError(f"{name} = {shown(value)}: is too large. Give a smaller number.") from None
+
+
+def whole_of(name: str, value: Any, least: int = 0) -> int:
+    """The integer that an argument is.
+
+    Raises:
+        TypeError: It is none.
+        ValueError: It is too small.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"{name} = {shown(value)}: must be an integer >= {least}, not {kind}. Give one.") from None
+    if number < least:
+        raise ValueError(f"{name} = {number}: must be an integer >= {least}.")
+    return number
 
 
 def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
@@ -41,10 +64,48 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
             found.append(one)
         else:
             return found
-    except TypeError:
+    # arrays of Warp have rows, and refuse to give them
+    except (TypeError, RuntimeError):
         pass
     kind = type(given).__name__
     raise TypeError(f"{name} = {shown(given)}: must be {what} or a list of them, not {kind}. Give one.")
+
+
+def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
+    """The path that an argument is.
+
+    Raises:
+        TypeError: It is none.
+        ValueError: No file can have it.
+    """
+    require_type(name, given, (str, os.PathLike), what)
+    fspath: Any = os.fspath
+    found: Any = fspath(given)
+    require_type(name, found, str, f"{what}, as text")
+    text: str = found
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        fits = False
+    else:
+        fits = "\0" not in text and len(text) <= _LONGEST_PATH
+    if not fits:
+        rule = f"must be a path that a system can have, of {_LONGEST_PATH} characters at most"
+        raise ValueError(f"{name} = {shown(text)}: {rule}. Correct it.")
+    return Path(text)
+
+
+def flag_of(name: str, value: Any) -> bool:
+    """Whether an argument is true; an array of no dimensions is a number too.
+
+    Raises:
+        TypeError: It is neither truth nor falsehood.
+    """
+    try:
+        return bool(number_of(name, value))
+    except (TypeError, ValueError):
+        kind = type(value).__name__
+        raise TypeError(f"{name} = {shown(value)}: must be True or False, not {kind}. Give one.") from None
 
 
 def require_type(name: str, given: Any, wanted: type | tuple[type, ...], what: str) -> None:

@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .arguments import require_type
 from .datasheet import from_rpm
 
 
@@ -125,12 +126,14 @@ def motor_figures(name: str) -> MotorFigures:
         name: As in `MOTORS`.
 
     Raises:
+        TypeError: It is no text.
         ValueError: There is none of that name; the message names those that sound like it.
 
     Example:
         >>> motor_figures("mini_cheetah").max_torque
         17.0
     """
+    require_type("name", name, str, "the name of a motor")
     if name in MOTORS:
         return MOTORS[name]
     close = difflib.get_close_matches(str(name)[:100], MOTORS, n=3, cutoff=0.4)

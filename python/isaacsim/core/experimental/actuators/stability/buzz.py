@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..hosts.values import as_numbers
 from ..specs.arguments import number_of
 
 # share of the power of fast motion that a tone holds, and of its strength in the first half that the second has
@@ -55,7 +56,8 @@ def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
     """
     if not (math.isfinite(number_of("dt", dt)) and dt > 0):
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
-    recorded = np.asarray(positions, float)
+    least = number_of("threshold", threshold)
+    recorded = as_numbers(positions, "positions").astype(float)
     recorded = recorded[:, None] if recorded.ndim == 1 else recorded
     if recorded.ndim != 2 or len(recorded) < _SAMPLES or not np.isfinite(recorded).all():
         raise ValueError(
@@ -63,7 +65,7 @@ def buzz(positions: Any, dt: float, *, threshold: float = 1e-5) -> list[Buzz]:
             "Record longer."
         )
     found = [_tone(column, joint, dt) for joint, column in enumerate(recorded.T)]
-    loud = [one for one in found if one is not None and one.amplitude >= threshold]
+    loud = [one for one in found if one is not None and one.amplitude >= least]
     return sorted(loud, key=lambda one: -one.amplitude)
 
 

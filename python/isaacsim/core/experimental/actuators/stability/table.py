@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..hosts.values import as_numbers
+from ..specs.arguments import names_of, number_of
 from .loop import Loop
 
 _HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")
@@ -152,12 +154,13 @@ def stability_of(
         >>> print(stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0).joints[0].margin < 1)
         True
     """
-    if not (math.isfinite(dt) and dt > 0):
+    if not (math.isfinite(number_of("dt", dt)) and dt > 0):
         raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0.")
-    if not 0.5 <= velocity_weight <= 1.0:
+    if not 0.5 <= number_of("velocity_weight", velocity_weight) <= 1.0:
         raise ValueError(f"velocity_weight = {velocity_weight}: must be in 0.5 … 1. Take 1 for a semi-implicit step.")
-    matrix = np.asarray(mass_matrix, float)
+    matrix = as_numbers(mass_matrix, "mass_matrix")
     count = len(matrix) if matrix.ndim else 0
+    matrix = matrix.astype(float) if matrix.shape == (count, count) else matrix
     if matrix.shape != (count, count) or not _is_positive_definite(matrix):
         raise ValueError(
             f"mass_matrix of shape {matrix.shape}: must be (J, J), symmetric and positive definite. Take that of the "
@@ -165,7 +168,7 @@ def stability_of(
         )
     given = {"kp": kp, "kd": kd, "ki": ki, "armature": armature}
     values = np.array([_numbers(name, value, count) for name, value in given.items()])
-    names = [str(at) for at in range(count)] if joints is None else list(joints)
+    names = [str(at) for at in range(count)] if joints is None else names_of("joints", joints)
     if len(names) != count:
         raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
     loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight)
@@ -182,7 +185,7 @@ def stability_of(
 
 def _numbers(name: str, given: Any, count: int) -> np.ndarray:
     """One value per joint."""
-    values = np.asarray(given, float)
+    values = as_numbers(given, name)
     if values.shape not in ((), (count,)) or not (np.isfinite(values) & (values >= 0.0)).all():
         raise ValueError(f"{name} = {given}: must be a finite number >= 0, or {count} of them, one per joint.")
     return np.broadcast_to(values, count)

@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..hosts.values import as_numbers
 from ..saving import whole_file
+from ..specs.arguments import number_of, path_of, whole_of
 
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1
@@ -44,11 +46,11 @@ class ActuatorLog:
     effort: np.ndarray
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.dt) and self.dt > 0):
+        if not (math.isfinite(number_of("dt", self.dt)) and self.dt > 0):
             raise ValueError(f"dt = {self.dt}: must be a finite number of seconds > 0. Give the step of the log.")
         object.__setattr__(self, "dt", float(self.dt))
         for name in SIGNALS:
-            values = np.array(getattr(self, name), np.float32)
+            values = np.array(as_numbers(getattr(self, name), name), np.float32)
             object.__setattr__(self, name, values[:, None] if values.ndim == 1 else values)
         shape = self.position.shape
         if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
@@ -86,7 +88,8 @@ class ActuatorLog:
 
     def cut(self, start: int, stop: int) -> ActuatorLog:
         """Return the rows `start … stop - 1`."""
-        return ActuatorLog(self.dt, *(getattr(self, name)[start:stop] for name in SIGNALS))
+        rows = slice(whole_of("start", start), whole_of("stop", stop))
+        return ActuatorLog(self.dt, *(getattr(self, name)[rows] for name in SIGNALS))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a file that `load` reads: `.npz`, or `.csv` with a line per step and joint.
@@ -127,7 +130,7 @@ SIGNALS = tuple(field.name for field in fields(ActuatorLog) if field.name != "dt
 
 
 def _extension(path: str | os.PathLike[str]) -> str:
-    extension = Path(path).suffix.lower()
+    extension = path_of("path", path).suffix.lower()
     if extension not in (".npz", ".csv"):
         raise ValueError(f"{path}: must end with .npz or .csv. Rename the file.")
     return extension

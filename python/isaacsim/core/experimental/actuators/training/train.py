@@ -19,6 +19,7 @@ import numpy as np
 from ..extras import needs
 from ..networks.metadata import MOST_STEPS, Metadata
 from ..networks.network import GRUCell, Kind, Linear, LSTMCell, Network, Operation, Unary
+from ..specs.arguments import number_of, require_type
 from .features import features_of
 from .log import ActuatorLog
 from .trained import TrainedActuator
@@ -65,11 +66,13 @@ def train_actuator(
         progress: Show a progress bar.
 
     Raises:
+        TypeError: An argument is of another type.
         ValueError: An argument is out of range, or the log is too short or says nothing.
         ModuleNotFoundError: Torch is missing, or for the progress bar rich.
     """
-    hidden = tuple(hidden) if hidden is not None else (32, 32) if kind == "mlp" else (32,)
-    input_idx = tuple(input_idx)
+    require_type("log", log, ActuatorLog, "an ActuatorLog")
+    hidden = _several("hidden", hidden) if hidden is not None else (32, 32) if kind == "mlp" else (32,)
+    input_idx = _several("input_idx", input_idx)
     settings = {name: value for name, value in locals().items() if name not in ("log", "progress")}
     _check(**settings)
     torch = _torch()
@@ -149,7 +152,7 @@ def _check(
         if not fits:
             raise ValueError(f"{name} = {value!r}: must be {rule}. Correct the argument.")
 
-    must(kind in _BATCH, "kind", kind, "mlp, lstm or gru")
+    must(isinstance(kind, str) and kind in _BATCH, "kind", kind, "mlp, lstm or gru")
     must(
         bool(hidden) and all(_whole(width, 1) for width in hidden), "hidden", hidden, "whole numbers > 0, one at least"
     )
@@ -157,7 +160,7 @@ def _check(
     rule = f"different whole numbers from 0 to {MOST_STEPS - 1}, one at least"
     fit = bool(input_idx) and all(_whole(step, 0) and step < MOST_STEPS for step in input_idx)
     must(fit and len(set(input_idx)) == len(input_idx), "input_idx", input_idx, rule)
-    must(0 < validation < 1, "validation", validation, "a share between 0 and 1")
+    must(0 < number_of("validation", validation) < 1, "validation", validation, "a share between 0 and 1")
     for name, value, least in (
         ("warm_up", warm_up, 0),
         ("epochs", epochs, 1),
@@ -165,8 +168,17 @@ def _check(
         ("seed", seed, 0),
     ):
         must(_whole(value, least), name, value, f"a whole number >= {least}")
-    must(max_seconds is None or max_seconds > 0, "max_seconds", max_seconds, "a number of seconds > 0, or None")
-    must(0 < learning_rate < 1, "learning_rate", learning_rate, "between 0 and 1")
+    seconds = 1.0 if max_seconds is None else number_of("max_seconds", max_seconds)
+    must(seconds > 0, "max_seconds", max_seconds, "a number of seconds > 0, or None")
+    must(0 < number_of("learning_rate", learning_rate) < 1, "learning_rate", learning_rate, "between 0 and 1")
+
+
+def _several(name: str, given: Any) -> tuple[Any, ...]:
+    """The entries of a list, which is no longer than any can be."""
+    require_type(name, given, Sequence, "a list of whole numbers")
+    if len(given) > MOST_STEPS:
+        raise ValueError(f"{name} has {len(given)} entries: must have at most {MOST_STEPS}. Take some out.")
+    return tuple(given)
 
 
 def _whole(value: object, least: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from ..pipeline.entry import ActuatorConfig
 from ..plots.step_response import Response, StepResponse
 from ..recording.recording import Recording
 from ..simulation import Simulation
+from ..specs.arguments import number_of
+from ..specs.fields import shown
 from .envelope import bounds, find_actuator, one_joint
 from .targets import step
 from .trial import follow, room_of
@@ -42,6 +45,11 @@ def step_response(
         ValueError: No actuator drives the joint.
         RuntimeError: The robot diverged, or the motor had a fault.
     """
+    if not callable(open_simulation):
+        raise TypeError(f"open_simulation = {shown(open_simulation)}: must be a function. Give one that opens a file.")
+    for name, number in {"amplitude": amplitude, "seconds": seconds}.items():
+        if not math.isfinite(number_of(name, number)):
+            raise ValueError(f"{name} = {number}: must be finite. Correct it.")
     with open_simulation() as simulation, ArticulationActuators(path) as actuators:
         actuator, column = find_actuator(actuators, joint)
         clamps = [one_joint(clamp, actuator, 0, column) for clamp in actuator.clamping]

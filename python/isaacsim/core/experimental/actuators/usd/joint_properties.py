@@ -143,7 +143,8 @@ def authored(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
 def read_property(stage: Usd.Stage, name: str, axes: Sequence[Axis]) -> np.ndarray:
     """Values of a property, one per axis; ±inf is no limit, NaN what is asked of an axis without a name."""
     values = authored(stage, name, axes)
-    return np.where(np.isnan(values) & [bool(axis) for _, axis in axes], PROPERTIES[name].fallback, values)
+    named = np.array([bool(axis) for _, axis in axes], bool)
+    return np.where(np.isnan(values) & named, PROPERTIES[name].fallback, values)
 
 
 def write_properties(stage: Usd.Stage, values: Mapping[str, np.ndarray], axes: Sequence[Axis]) -> None:

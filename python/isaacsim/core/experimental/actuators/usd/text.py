@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 from pxr import Sdf, Usd
 
+from ..specs.arguments import require_type
+
 
 def write_text(stage: Usd.Stage, path: str, name: str, text: str) -> None:
     """Author a text as a custom attribute of a prim, at the stage's edit target."""
@@ -14,7 +16,13 @@ def write_text(stage: Usd.Stage, path: str, name: str, text: str) -> None:
 
 
 def read_text(stage: Usd.Stage, path: str, name: str) -> str | None:
-    """The text of a prim's attribute; None where there is no such prim or text."""
+    """The text of a prim's attribute; None where there is no such prim or text.
+
+    Raises:
+        TypeError: It is no stage, or no path.
+    """
+    require_type("stage", stage, Usd.Stage, "a USD stage")
+    require_type("path", path, str, "the path of a prim")
     prim = stage.GetPrimAtPath(path)
     value = prim.GetAttribute(name).Get() if prim and prim.HasAttribute(name) else None
     return value if isinstance(value, str) else None

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol, Self
 
-from ..errors import HostError
+from ..errors import HostError, NotCopied
 from ..extras import needs
 from .live import Live
 
@@ -45,7 +45,7 @@ class Screen(Protocol):
         ...
 
 
-class View:
+class View(NotCopied):
     """A live view of a simulation; `Simulation.view` makes one.
 
     What is asked for on the page or in the window happens in `sync`, in the thread of the loop, and nowhere else. A
@@ -56,6 +56,8 @@ class View:
         live: What is shown.
         open_screen: Opens where it is shown; gets what is shown, and what takes requests.
     """
+
+    _INSTEAD = "Open another one."
 
     def __init__(self, sim: Any, live: Live, open_screen: Callable[[Live, Ask], Screen]) -> None:
         self._sim, self._live = sim, live

@@ -16,10 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 import warp as wp
 
-from ...hosts.values import resolve_indices
+from ...components.device import device_of
+from ...errors import NotCopied
+from ...hosts.values import as_integers, resolve_indices
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import aligned, given_back, is_immutable
 from ...pipeline.random_numbers import Draw, Draws, key_of
+from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
@@ -45,7 +48,7 @@ class _Parameter:
             array[...] = values
 
 
-class ActuatorBase:
+class ActuatorBase(NotCopied):
     """A group of joints that one kind of actuator drives, in some number of equal robots.
 
     Args:
@@ -68,6 +71,8 @@ class ActuatorBase:
     Raises:
         ValueError: A value cannot be used, a line each.
     """
+
+    _INSTEAD = "Make another one of its cfg, which can be copied and pickled."
 
     is_implicit_model: ClassVar[bool] = False
     _DEFAULT_MAX_EFFORT_SIM: ClassVar[float] = EXPLICIT_EFFORT_LIMIT_SIM
@@ -114,10 +119,10 @@ class ActuatorBase:
         rules: Rules = "documentation",
         seed: int = 0,
     ) -> None:
-        self._joint_names, self._joint_indices = list(joint_names), joint_ids
+        self._joint_names, self._joint_indices = names_of("joint_names", joint_names), joint_ids
         count = len(self._joint_names)
-        self._shape = int(num_envs), count
-        self._device: Any = wp.get_device(device)
+        self._shape = whole_of("num_envs", num_envs, 1), count
+        self._device: Any = device_of(device)
         robot = {
             "velocity_limit_sim": velocity_limit,
             "effort_limit_sim": effort_limit,
@@ -128,7 +133,7 @@ class ActuatorBase:
             "dynamic_friction": dynamic_friction,
             "viscous_friction": viscous_friction,
         }
-        ids = range(count) if isinstance(joint_ids, slice) else [int(one) for one in joint_ids]
+        ids = range(count) if isinstance(joint_ids, slice) else as_integers(joint_ids, "joint").tolist()
         self._resolved = resolve(cfg, self._joint_names, ids, robot, num_envs, rules=rules)
         if self._resolved.model != type(self)._model():
             raise ValueError(

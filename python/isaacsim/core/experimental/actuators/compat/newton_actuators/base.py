@@ -7,8 +7,11 @@ from typing import Any, ClassVar
 
 import warp as wp
 
+from ...errors import NotCopied
+from ...specs.arguments import require_type
 
-class Actuator:
+
+class Actuator(NotCopied):
     """`N` actuators that read flat arrays of a simulator and add efforts to one of them.
 
     A subclass of its own overrides `resolve_arguments` and `_run_controller`, `_run_state_manager` where something is
@@ -23,6 +26,8 @@ class Actuator:
     Raises:
         ValueError: There are not as many outputs as inputs.
     """
+
+    _INSTEAD = "Make another one with arrays of its own."
 
     SCALAR_PARAMS: ClassVar[set[str]] = set()
     """Parameters that are one value per object, not one per actuator."""
@@ -120,7 +125,9 @@ class Actuator:
 
 
 def require_as_many(input_indices: wp.array, output_indices: wp.array) -> None:
-    """Raise a `ValueError` unless there are as many outputs as inputs."""
+    """Raise a `ValueError` unless there are as many outputs as inputs, and a `TypeError` unless they are arrays."""
+    require_type("input_indices", input_indices, wp.array, "a Warp array")
+    require_type("output_indices", output_indices, wp.array, "a Warp array")
     if len(output_indices) != len(input_indices):
         raise ValueError(
             f"output_indices has length {len(output_indices)}: must match input_indices, {len(input_indices)}. "

@@ -6,12 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import warp as wp
 
 from ...components.base import Clamping, repeated
 from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.clamping_position_based import ClampingPositionBased
 from ...components.delay import Delay
+from ...errors import NotCopied
+from ...hosts.values import as_numbers
+from ...specs.arguments import number_of
 from .direct import ActuatorPD, GearedActuator, pd
 from .planned import Of, require_lengths
 
@@ -44,11 +48,13 @@ class ActuatorDelayedPD(GearedActuator):
     DEFAULTS: ClassVar[dict[str, Any]] = ActuatorPD.DEFAULTS
     OPTIONAL: ClassVar[tuple[str, ...]] = ("gear",)
 
-    class State:
+    class State(NotCopied):
         """Commands of the last steps, `(delay, N)`, the row written last, and whether all were written.
 
         The last two are numbers of the host.
         """
+
+        _INSTEAD = "Take another one of state() and copy the arrays into it."
 
         # what a plan asks for
         controller_state: ClassVar[None] = None
@@ -126,7 +132,7 @@ class ActuatorDelayedPD(GearedActuator):
         *,
         gear: wp.array | None = None,
     ) -> None:
-        require_lengths(len(input_indices), max_force=max_force)
+        require_lengths(input_indices, max_force=max_force)
         self._build(
             input_indices,
             output_indices,
@@ -149,9 +155,9 @@ class ActuatorDelayedPD(GearedActuator):
         gear: wp.array | None,
         names: tuple[str, str, str, str, str | None, str],
     ) -> None:
+        require_lengths(input_indices, kp=kp, kd=kd, constant_force=constant_force, gear=gear)
         count = len(input_indices)
-        require_lengths(count, kp=kp, kd=kd, constant_force=constant_force, gear=gear)
-        if int(delay) != delay:
+        if not number_of("delay", delay).is_integer():
             raise ValueError(f"delay = {delay}: must be a whole number of physics steps. Round it.")
         steps = Delay(repeated(delay, count, input_indices.device, wp.int32), int(delay))
         GearedActuator.__init__(
@@ -231,10 +237,11 @@ class ActuatorRemotizedPD(ActuatorDelayedPD):
         control_input_attr: str | None = "joint_act",
         control_output_attr: str = "joint_f",
     ) -> None:
+        table = _numbers("lookup_angles", lookup_angles), _numbers("lookup_torques", lookup_torques)
         self._build(
             input_indices,
             output_indices,
-            *(kp, kd, delay, ClampingPositionBased(None, _numbers(lookup_angles), _numbers(lookup_torques))),
+            *(kp, kd, delay, ClampingPositionBased(None, *table)),
             *(constant_force, None),
             (
                 *(state_pos_attr, state_vel_attr, control_target_pos_attr, control_target_vel_attr),
@@ -269,5 +276,5 @@ class ActuatorRemotizedPD(ActuatorDelayedPD):
         return wp.array(list(values), dtype=wp.float32, device=self._plan.device)
 
 
-def _numbers(values: Any) -> list[float]:
-    return [float(value) for value in (values.numpy() if isinstance(values, wp.array) else values)]
+def _numbers(name: str, values: Any) -> list[float]:
+    return np.atleast_1d(as_numbers(values, name)).astype(float).tolist()

@@ -15,6 +15,7 @@ from ...components.controller_geared_pd import ControllerGearedPD
 from ...components.controller_geared_pid import ControllerGearedPID
 from ...components.controller_pd import ControllerPD
 from ...components.controller_pid import ControllerPID
+from ...errors import NotCopied
 from .planned import Of, PlannedActuator, clamp_of, controller_of, plan_of, require_lengths
 
 
@@ -87,7 +88,7 @@ class ActuatorPD(GearedActuator):
         *,
         gear: wp.array | None = None,
     ) -> None:
-        require_lengths(len(input_indices), kp=kp, kd=kd, max_force=max_force, constant_force=constant_force, gear=gear)
+        require_lengths(input_indices, kp=kp, kd=kd, max_force=max_force, constant_force=constant_force, gear=gear)
         super().__init__(
             input_indices,
             output_indices,
@@ -135,8 +136,10 @@ class ActuatorPID(GearedActuator):
     integral_max = Of(controller_of, "integral_max")
 
     @dataclass(eq=False)
-    class State:
+    class State(NotCopied):
         """The integral [rad·s or m·s], shape `(N,)`."""
+
+        _INSTEAD = "Take another one of state() and copy the arrays into it."
 
         integral: Any = None
 
@@ -173,7 +176,7 @@ class ActuatorPID(GearedActuator):
         gear: wp.array | None = None,
     ) -> None:
         gains = {"kp": kp, "ki": ki, "kd": kd, "integral_max": integral_max}
-        require_lengths(len(input_indices), **gains, max_force=max_force, constant_force=constant_force, gear=gear)
+        require_lengths(input_indices, **gains, max_force=max_force, constant_force=constant_force, gear=gear)
         if gear is None:
             controller: Controller = ControllerPID(**gains, const_effort=constant_force)
         else:
@@ -243,7 +246,7 @@ class ActuatorDCMotor(PDActuator):
         control_output_attr: str = "joint_f",
     ) -> None:
         motor = {"saturation_effort": saturation_effort, "velocity_limit": velocity_limit}
-        require_lengths(len(input_indices), kp=kp, kd=kd, max_force=max_force, constant_force=constant_force, **motor)
+        require_lengths(input_indices, kp=kp, kd=kd, max_force=max_force, constant_force=constant_force, **motor)
         super().__init__(
             input_indices,
             output_indices,

@@ -13,9 +13,12 @@ import warp as wp
 from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
+from ...errors import NotCopied
+from ...hosts.values import as_integers
 from ...networks.checkpoint import Checkpoint
 from ...networks.load import load_checkpoint
 from ...networks.torch_network import TorchNetwork
+from ...specs.fields import shown
 from .planned import PlannedActuator, controller_of, require_lengths
 
 
@@ -51,8 +54,10 @@ class _Tensor:
         wp.copy(vars(state.controller_state)[self._name], _as_array(value))
 
 
-class _State:
+class _State(NotCopied):
     """What a network remembers, as a plan asks for it."""
+
+    _INSTEAD = "Take another one of state() and copy the arrays into it."
 
     delay_state: ClassVar[None] = None
     clamping_states: ClassVar[tuple[()]] = ()
@@ -81,7 +86,7 @@ class NeuralActuator(PlannedActuator):
         network_path: Any,
         names: tuple[str, str, str, str],
     ) -> None:
-        require_lengths(len(input_indices), max_force=max_force)
+        require_lengths(input_indices, max_force=max_force)
         positions, velocities, targets, efforts = names
         # no network looks at the velocity target, which need not be there
         all_names = positions, velocities, targets, targets, None, efforts
@@ -161,7 +166,7 @@ class ActuatorNetMLP(NeuralActuator):
             **{
                 "model_type": "mlp",
                 "input_order": input_order,
-                "input_idx": [0] if input_idx is None else [*input_idx],
+                "input_idx": [0] if input_idx is None else as_integers(input_idx, "input_idx").tolist(),
             },
             **{"pos_scale": pos_scale, "vel_scale": vel_scale, "effort_scale": torque_scale},
         }
@@ -245,6 +250,10 @@ def _checkpoint(network: Any, path: Any, metadata: Mapping[str, Any]) -> Checkpo
         if path is None:
             raise ValueError("network = None and network_path = None: must be one of them. Give a module or a file.")
         return load_checkpoint(path, metadata)
+    if not callable(getattr(network, "parameters", None)):
+        raise TypeError(
+            f"network = {shown(network)}: must be a module of Torch, not {type(network).__name__}. Give one."
+        )
     gradients = [(parameter, parameter.requires_grad) for parameter in network.parameters()]
     taken = TorchNetwork(network, metadata)
     # it is the program's, which may go on learning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from types import SimpleNamespace
+from types import NoneType, SimpleNamespace
 from typing import Any, ClassVar
 
 import warp as wp
@@ -12,6 +12,7 @@ import warp as wp
 from ...components.base import Clamping, Controller
 from ...components.delay import Delay
 from ...pipeline.actuator import Actuator as Plan
+from ...specs.arguments import require_type
 from .base import Actuator, require_as_many
 
 _HOOKS = ("has_transmission", "_run_controller", "_run_state_manager", "_run_transmission")
@@ -50,9 +51,12 @@ def clamp_of(one: Any) -> Any:
     return one._plan.clamping[0]
 
 
-def require_lengths(count: int, **arrays: wp.array | None) -> None:
-    """Raise a `ValueError` that names the first of these arrays which has not one value per actuator."""
+def require_lengths(input_indices: wp.array, **arrays: wp.array | None) -> None:
+    """Refuse what is no array, and the first of these arrays which has not one value per actuator."""
+    require_type("input_indices", input_indices, wp.array, "a Warp array")
+    count = len(input_indices)
     for name, array in arrays.items():
+        require_type(name, array, (wp.array, NoneType), "a Warp array")
         if array is not None and len(array) != count:
             raise ValueError(
                 f"{name} has length {len(array)}: must match num_actuators, {count}. Give one value per actuator."

@@ -9,6 +9,7 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...specs.fields import shown
 from .base import Actuator
 from .delayed import ActuatorDelayedPD
 from .direct import ActuatorDCMotor, ActuatorPD, ActuatorPID
@@ -50,8 +51,11 @@ def parse_actuator_prim(prim: Any, *, gear: bool = False) -> ParsedActuator | No
         gear: Whether `newton:actuator:gear` is read, as in 0.1.0; 0.1.1 does not.
 
     Raises:
+        TypeError: It is no prim.
         ValueError: A motor curve with a no-load speed that is not positive.
     """
+    if not hasattr(prim, "GetTypeName"):
+        raise TypeError(f"prim = {shown(prim)}: must be a prim of a stage, not {type(prim).__name__}. Give one.")
     if prim.GetTypeName() != _TYPE:
         return None
     relationship = prim.GetRelationship(_TARGETS)

@@ -19,7 +19,7 @@ import numpy as np
 import warp as wp
 from mujoco.batch import Batch
 
-from ...errors import HostError, SimulationDivergedError
+from ...errors import HostError, NotCopied, SimulationDivergedError
 from ...specs.motors import MotorConfig
 from ...usd.physics.scene import FIELDS, Scene
 from ..articulation import DofArrays, Robot
@@ -62,7 +62,7 @@ class MujocoArticulation(PhysicsArticulation):
         return as_warp(rows)
 
 
-class MujocoHost:
+class MujocoHost(NotCopied):
     """Physics of a USD stage, or of a file that MuJoCo reads by itself.
 
     With `num_envs = 1` the whole stage is one simulation, however many robots it holds. With more, the stage is a
@@ -75,6 +75,8 @@ class MujocoHost:
         num_envs: Number of copies.
         strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
     """
+
+    _INSTEAD = "Open another simulation."
 
     engine = "MuJoCo"
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import warp as wp
 
-from ...errors import HostError, no_copy
+from ...errors import HostError, NotCopied
+from ...specs.arguments import names_of, require_type, whole_of
+from ...specs.fields import shown
 from ...specs.motors import MotorConfig
 from ...usd.roots import Roots, no_pattern
 from ..articulation import DofArrays, Robot
@@ -179,7 +181,7 @@ class OwnArticulation(DofProperties):
             self._state_was_set(name, indices, dof_indices)
 
 
-class MujocoSimulation:
+class MujocoSimulation(NotCopied):
     """Your own MuJoCo model and data: MJCF or `MjSpec`, no USD.
 
     It is the current simulation until it is closed. Every body is an articulation by its name, with the hinges and
@@ -208,6 +210,8 @@ class MujocoSimulation:
         ...     print(sim.articulation("arm").dof_names)
         ['shoulder', 'extension']
     """
+
+    _INSTEAD = "Hand the simulation itself on, or make another one of a copy of the model."
 
     engine = "MuJoCo"
     stage = None
@@ -281,9 +285,7 @@ class MujocoSimulation:
             HostError: The simulation is closed.
             ValueError: `steps` is negative.
         """
-        if steps < 0:
-            raise ValueError(f"steps = {steps}: must be an integer >= 0.")
-        for _ in range(steps):
+        for _ in range(whole_of("steps", steps)):
             if self._arrays is None:
                 raise HostError("the simulation is closed. Make a new one of the same model and data.")
             self.bus.emit_pre_step(self.data.dt, None)
@@ -304,12 +306,13 @@ class MujocoSimulation:
 
         Raises:
             HostError: The simulation is closed.
-            KeyError: There is no such keyframe.
+            KeyError: There is no keyframe of that name.
+            IndexError: There is none of that number.
         """
         if self._arrays is None:
             raise HostError("the simulation is closed. Make a new one of the same model and data.")
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
-        self.data.reset(envs, -1 if keyframe is None else self.model.key(keyframe).id)
+        self.data.reset(envs, -1 if keyframe is None else self._keyframe(keyframe))
         self.grid("efforts")[envs] = 0.0
         self._hold(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
@@ -333,15 +336,21 @@ class MujocoSimulation:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise no_copy(self, "Hand the simulation itself on, or make another one of a copy of the model.")
+    def _keyframe(self, given: Any) -> int:
+        """Number of a keyframe."""
+        require_type("keyframe", given, (str, int), "the name or number of a keyframe")
+        try:
+            return self.model.key(given).id
+        except (KeyError, IndexError) as error:
+            there = [self.model.key(number).name or number for number in range(self.model.nkey)]
+            raise type(error)(f"keyframe = {shown(given)}: must be one of {there}. Correct it.") from None
 
     # backend of the articulations
 
     def find(self, patterns: str | Sequence[str]) -> list[Robot]:
         """The robots that some paths stand for, environment by environment."""
         picked: dict[tuple[int, int], None] = {}
-        for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        for pattern in names_of("articulation paths", patterns, "a path"):
             segments = pattern.strip("/").split("/")
             envs, path = range(self.num_envs), pattern
             if self.num_envs > 1 and segments[0] == "envs" and len(segments) > 2:

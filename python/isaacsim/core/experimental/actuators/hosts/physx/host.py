@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import HostError, SimulationDivergedError
+from ...errors import HostError, NotCopied, SimulationDivergedError
 from ...usd.joint_properties import authored, axis_of
 from ...usd.stage import StageEdits, require_si
 from ..articulation import DofArrays, Robot
@@ -22,7 +22,7 @@ _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
 _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "jointVelocityTarget"}
 
 
-class PhysxHost:
+class PhysxHost(NotCopied):
     """Physics of a USD stage on PhysX: one simulation, however many robots the stage holds.
 
     Args:
@@ -30,6 +30,8 @@ class PhysxHost:
         dt: Physics step [s].
         num_envs: 1.
     """
+
+    _INSTEAD = "Open another simulation."
 
     engine = "PhysX"
 

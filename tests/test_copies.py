@@ -1,0 +1,297 @@
+"""Data is copied and pickled and comes back equal; what is live says that it cannot be, and what to do instead."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    Actuator,
+    ActuatorConfig,
+    ActuatorGroup,
+    Articulation,
+    ArticulationActuators,
+    ClampingMaxEffort,
+    ClampingPositionBased,
+    ControllerPID,
+    DCMotorClampingConfig,
+    Delay,
+    DelayConfig,
+    LogUniform,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    MujocoSimulation,
+    Normal,
+    PDControlConfig,
+    PIDControlConfig,
+    PositionBasedClampingConfig,
+    Recording,
+    Shard,
+    Simulation,
+    Uniform,
+    buzz,
+    inspect_robots,
+    lint,
+    motor_figures,
+    motors_of_model,
+    stability_of,
+)
+from isaacsim.core.experimental.actuators.errors import (
+    ActuatorParseError,
+    HostError,
+    NetworkError,
+    NotCopied,
+    SimulationDivergedError,
+)
+from isaacsim.core.experimental.actuators.graphs import GraphError, GraphRunner
+from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.networks.load import NoSuchNetworkError
+from places import REPOSITORY, ROBOTS
+
+WAYS = [
+    pytest.param(copy.copy, id="copy"),
+    pytest.param(copy.deepcopy, id="deepcopy"),
+    *(
+        pytest.param(lambda one, protocol=protocol: pickle.loads(pickle.dumps(one, protocol)), id=f"pickle {protocol}")
+        for protocol in (2, pickle.HIGHEST_PROTOCOL)
+    ),
+]
+MODEL = "<mujoco><worldbody><body><joint name='hinge'/><geom size='1'/></body></worldbody></mujoco>"
+
+
+def model() -> Any:
+    import mujoco
+
+    return mujoco.MjModel.from_xml_string(MODEL)
+
+
+def full(value: float, dtype: Any = wp.float32) -> wp.array:
+    return wp.full(2, value, dtype=dtype, device="cpu")
+
+
+def actuator() -> Actuator:
+    law = ControllerPID(*(full(value) for value in (1.0, 2.0, 3.0, 4.0)))
+    at = wp.array([0, 1], dtype=wp.uint32, device="cpu")
+    return Actuator(at, law, Delay(full(1, wp.int32), 2), [ClampingMaxEffort(full(5.0))])
+
+
+def arrays() -> ActuatedArrays:
+    return ActuatedArrays(["a", "b"], {".*": [PDControlConfig(20.0, 2.0), MaxEffortClampingConfig(3.0)]}, num_robots=2)
+
+
+def step(stepped: ActuatedArrays, target: float = 1.0) -> None:
+    state = np.zeros((2, 2), np.float32)
+    stepped.step(state, state, state + np.float32(target), 0.01)
+
+
+# what is data
+
+
+DATA: dict[str, Callable[[], Any]] = {
+    "configs": lambda: [PDControlConfig(1.0, 2.0), PIDControlConfig(1.0, 2.0, 3.0, 4.0), DelayConfig(3)],
+    "clamps": lambda: [DCMotorClampingConfig(60.0, 9.0, 40.0), PositionBasedClampingConfig([0.0, 1.0], [2.0, 3.0])],
+    "motor": lambda: MotorConfig.from_catalogue("mini_cheetah", kp=1.0, kd=1.0),
+    "motors of a model": lambda: motors_of_model(model()),
+    "actuator config": lambda: ActuatorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig(1.0)]),
+    "figures": lambda: motor_figures("mini_cheetah"),
+    "distributions": lambda: [Uniform(0.0, 1.0), LogUniform(1.0, 2.0), Normal(0.0, 1.0)],
+    "shard": lambda: Shard.of(10, rank=1, num_ranks=3),
+    "stability": lambda: stability_of([[0.25]], 1 / 200, kp=100.0, kd=120.0),
+    "findings": lambda: lint(ROBOTS / "pendulum.usda"),
+    "robots": lambda: inspect_robots(ROBOTS / "arm_2dof.usda"),
+    "buzz": lambda: buzz(np.sin(np.arange(200.0)), 0.01),
+    "faults": lambda: faulty().faults,
+    "saturation": lambda: recording().saturation(),
+}
+
+
+def faulty() -> ActuatedArrays:
+    stepped = arrays()
+    step(stepped, np.nan)
+    return stepped
+
+
+def recording() -> Recording:
+    stepped = arrays()
+    with stepped.record() as log:
+        for _ in range(3):
+            step(stepped)
+    return log
+
+
+@pytest.mark.parametrize("again", WAYS)
+@pytest.mark.parametrize("name", DATA)
+def test_data_comes_back_equal(name: str, again: Callable[[Any], Any]) -> None:
+    """And is of the same type."""
+    one = DATA[name]()
+    other = again(one)
+    assert type(other) is type(one) and other == one and repr(other) == repr(one)
+
+
+@pytest.mark.parametrize("again", WAYS)
+@pytest.mark.parametrize("where", ["after", "within", "loaded"])
+def test_recordings_come_back_with_what_they_had(where: str, again: Callable[[Any], Any], tmp_path: Any) -> None:
+    """Also one that goes on, whose copy does not."""
+    stepped = arrays()
+    with stepped.record() as log:
+        step(stepped)
+        step(stepped)
+        if where == "within":
+            other, expected = again(log), log.arrays()
+            step(stepped)
+            assert len(log) == 3
+    if where == "loaded":
+        log.save(tmp_path / "log.npz")
+        log = Recording.load(tmp_path / "log.npz")
+    if where != "within":
+        other, expected = again(log), log.arrays()
+    assert len(other) == 2 and other.signals == log.signals and other.joints == ["a", "b"]
+    found = other.arrays()
+    assert found.keys() == expected.keys() and all(np.array_equal(found[name], expected[name]) for name in expected)
+    assert str(other.saturation()) == str(log.saturation()) or where == "within"
+    assert other.dt == 0.01
+    np.testing.assert_array_equal(other.max_efforts, log.max_efforts)
+
+
+@pytest.mark.parametrize("again", WAYS)
+def test_saved_state_can_be_pickled(again: Callable[[Any], Any]) -> None:
+    """And restored into other actuators of the same motors."""
+    motors = {".*": [PIDControlConfig(1.0, 2.0, 0.0, 10.0), DelayConfig(2)]}
+    first, second = (ActuatedArrays(["a", "b"], motors, num_robots=2) for _ in range(2))
+    step(first)
+    second.restore_state(again(first.save_state()))
+    now = np.zeros((2, 2), np.float32)
+    np.testing.assert_array_equal(first.step(now, now, now, 0.01).copy(), second.step(now, now, now, 0.01))
+
+
+@pytest.mark.parametrize("again", WAYS)
+@pytest.mark.parametrize(
+    "error",
+    [
+        ActuatorParseError(["one: rule.", "two: rule."]),
+        GraphError(["one: rule."]),
+        SimulationDivergedError("it diverged", ["/World/Robot"]),
+        HostError("no host"),
+        NetworkError("no network"),
+        NoSuchNetworkError("no file"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_errors_reach_other_processes(error: Exception, again: Callable[[Any], Any]) -> None:
+    """With all that they say, notes too: a pool of processes hangs or breaks where they do not."""
+    error.add_note("besides")
+    other = again(error)
+    assert type(other) is type(error) and str(other) == str(error) and vars(other) == vars(error)
+
+
+# what is live
+
+
+@contextlib.contextmanager
+def simulated() -> Iterator[dict[str, Any]]:
+    """What a simulation that plays has."""
+    import mujoco
+
+    with (
+        Simulation(REPOSITORY / "data/graphs/pd_from_usd.usda") as sim,
+        GraphRunner(sim) as runner,
+        Simulation(ROBOTS / "arm_2dof.usda") as arm,
+    ):
+        arm.play()
+        wrapper, articulation = ArticulationActuators("/World/Arm"), Articulation("/World/Arm")
+        with MujocoSimulation(made := model(), mujoco.MjData(made)) as own:
+            yield {
+                "Simulation": arm,
+                "ArticulationActuators": wrapper,
+                "MujocoArticulation": articulation,
+                "MujocoSimulation": own,
+                "EventBus": sim.bus,
+                "_Subscription": arm.bus.on_stop(print),
+                "GraphRunner": runner,
+                "Recorder": wrapper.record(),
+                "Actuator": wrapper.actuators[0],
+                "ControllerPD": wrapper.actuators[0].controller,
+            }
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[dict[str, Any]]:
+    made = actuator()
+    config = ActuatorConfig(made.controller)
+    with simulated() as found:
+        yield found | {
+            "ActuatedArrays": arrays(),
+            "ArraysHost": ArraysHost(["a"], 1),
+            "ActuatorGroup": ActuatorGroup([made]),
+            "Actuator.State": made.state(),
+            "Delay": made.delay,
+            "Delay.State": made.state().delay_state,
+            "Component.State": made.state().controller_state,
+            "ClampingMaxEffort": made.clamping[0],
+            "ClampingPositionBased": ClampingPositionBased(None, [0.0], [1.0]),
+            "ControllerPID": config.controller,
+        }
+
+
+LIVE = [
+    *("Simulation", "ArticulationActuators", "MujocoArticulation", "MujocoSimulation", "EventBus", "_Subscription"),
+    *("GraphRunner", "Recorder", "Actuator", "ControllerPD", "ActuatedArrays", "ArraysHost", "ActuatorGroup"),
+    *("Actuator.State", "Delay", "Delay.State", "Component.State", "ClampingMaxEffort", "ClampingPositionBased"),
+    "ControllerPID",
+]
+
+
+@pytest.mark.parametrize("again", WAYS)
+@pytest.mark.parametrize("name", LIVE)
+def test_what_is_live_is_not_copied(name: str, again: Callable[[Any], Any], live: dict[str, Any]) -> None:
+    """One error that says so and what to do instead, whatever the way: a copy would share arrays and end them."""
+    with pytest.raises(TypeError, match=rf"^{name} cannot be copied or pickled: .*\. [A-Z].*\.$"):
+        again(live[name])
+
+
+@pytest.mark.parametrize("again", WAYS[1:])
+def test_data_that_holds_something_live_says_what(again: Callable[[Any], Any]) -> None:
+    """A config with components, and states in a list."""
+    with pytest.raises(TypeError, match="ControllerPID cannot be copied"):
+        again(ActuatorConfig(actuator().controller))
+    with pytest.raises(TypeError, match=r"Actuator\.State cannot be copied"):
+        again(ActuatorGroup([actuator()]).state())
+
+
+def test_refused_copy_changes_nothing(live: dict[str, Any]) -> None:
+    """Physics goes on, and its end is one."""
+    sim, callbacks = live["Simulation"], live["Simulation"].bus.num_callbacks
+    for again in WAYS:
+        with pytest.raises(TypeError, match="cannot be copied"):
+            again.values[0](live["ArticulationActuators"])
+    assert sim.bus.num_callbacks == callbacks
+    before = sim.step_count
+    sim.step(2)
+    assert sim.step_count == before + 2
+
+
+class Own(ControllerPID):
+    """A law of a user's who knows how to copy it."""
+
+    def __reduce__(self) -> Any:
+        return made_anew, (self.kp.numpy().tolist(),)
+
+
+def made_anew(kp: list[float]) -> Own:
+    return Own(wp.array(kp, dtype=wp.float32, device="cpu"), *(full(0.0) for _ in range(3)))
+
+
+@pytest.mark.parametrize("again", WAYS)
+def test_subclass_may_say_how_it_is_copied(again: Callable[[Any], Any]) -> None:
+    """Its own way is taken."""
+    one = made_anew([1.0, 2.0])
+    other = again(one)
+    assert isinstance(one, NotCopied) and type(other) is Own and other.kp.ptr != one.kp.ptr
+    assert other.kp.numpy().tolist() == [1.0, 2.0]
