@@ -25,7 +25,8 @@ LONG = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let pytest-xdist take files in our order, and not those with the most tests first."""
+    """Collect tests without collecting garbage, and let pytest-xdist take files in our order, not the fullest first."""
+    gc.disable()
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
@@ -33,6 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put long files first; all else stays in its order."""
     items.sort(key=lambda item: item.path.name not in LONG)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on."""
+    gc.enable()
 
 
 @pytest.fixture(scope="module", autouse=True)
