@@ -122,9 +122,9 @@ class TorchGradients:
         first = 0
         for joints, step in assembly.parts:
             label = step.plan.labels[0] if hasattr(step, "plan") else "actuators"
-            require_gradients(label, step, assembly.device)
+            require_gradients(label, step)
             for placed in step.plan.placed:
-                pipeline = Pipeline(step.plan, placed.slots)
+                pipeline = Pipeline(step, placed.slots)
                 columns = [assembly.columns[joints[slot]] for slot in placed.slots]
                 rows = np.arange(assembly.num_robots)[:, None] * num_dofs
                 places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
@@ -277,7 +277,7 @@ class TorchGradients:
                 if named.get(name) is not None
             }
             states, places = part.split(remembered), part.places
-            part.pipeline.core.back(
+            part.pipeline.notes.back(
                 note,
                 [efforts, None],
                 places,
@@ -308,8 +308,8 @@ class TorchGradients:
                 lag = pipeline.values_of(plan.lag)
             laws = [np.ascontiguousarray(now.laws[law][k][at]) for law, k, _, at in pipeline.remembered(part.placed)]
             pushes = now.num_pushes[pipeline.places(plan.delayed)] if pipeline.depth else np.zeros(0, np.int32)
-            state = native.core.State(rings, pushes, now.write_idx, laws)
-        return pipeline.core.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
+            state = pipeline.state(rings, pushes, now.write_idx, laws)
+        return pipeline.notes.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
 
     def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:
         """What is known here of the network of an actuator."""

@@ -352,7 +352,7 @@ class Actuator:
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.told):
             step = step_of(self, compiled.computed_of(self), compiled.step)
-            compiled.on_tape = OnTape(self.label or "actuator", step, self.device) if self.requires_grad else None
+            compiled.on_tape = OnTape(self.label or "actuator", step) if self.requires_grad else None
             compiled.step = step
             compiled.told = contents_of(self)
         return compiled.step

@@ -1,0 +1,126 @@
+"""The gradients of a pipeline by Warp's adjoint of its laws, on the CPU or CUDA; the core's `Gradients` offers the same.
+
+Arrays are Warp's of one device, or on the CPU NumPy's, and stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+from .binding import as_warp
+from .gradient_kernels import COMMANDS, gradient_kernels
+from .state import StepState
+from .warp import load_kernel
+
+
+@dataclass(frozen=True, eq=False)
+class _Noted:
+    """What the way back needs of a step, see `gradient_kernels.Kernels`."""
+
+    numbers: wp.array
+    delay: wp.array | None
+    dt: float
+
+
+class WarpGradients:
+    """Notes steps, and goes back through them.
+
+    Args:
+        elements: Number of joints.
+        controller: Class of the controller.
+        limits: Classes of the limits.
+        curves: Prepared rows of the curve of each limit, None without one.
+        depth: Rows of the delay's ring, 0 without a delay.
+        device: Warp device.
+
+    Raises:
+        TypeError: A law of the user's own does not compile.
+    """
+
+    def __init__(
+        self,
+        elements: int,
+        controller: Any,
+        limits: Sequence[Any],
+        curves: Sequence[np.ndarray | None],
+        depth: int,
+        device: Any,
+    ) -> None:
+        self._elements, self._depth, self._device = elements, depth, device
+        self._kernels = gradient_kernels(controller, tuple(limits), depth > 0)
+        load_kernel(self._kernels.efforts, (controller, *limits), device)
+        self._curves = [wp.array(rows, dtype=wp.float32, device=device) for rows in curves if rows is not None]
+        owners = controller, *limits
+        states, parameters = (sum(len(getattr(one, name)) for one in owners) for name in ("STATE", "PARAMETERS"))
+        self._rows = 5 + states + parameters
+        shapes = (self._rows, elements), (2 + states, elements)
+        self._by_numbers, self._by_outputs = (wp.zeros(shape, dtype=wp.float32, device=device) for shape in shapes)
+
+    def note(
+        self,
+        signals: Sequence[Any],
+        indices: Sequence[Any],
+        parameters: Sequence[Any],
+        state: StepState | None,
+        lag: Any,
+        dt: float,
+    ) -> Any:
+        """Copy what a step is about to read."""
+        numbers = wp.empty((self._rows, self._elements), dtype=wp.float32, device=self._device)
+        delay, ring = None, [None] * 6
+        if self._depth:
+            assert state is not None
+            delay = wp.empty((4, self._elements), dtype=wp.int32, device=self._device)
+            ring = [state.buffer_pos, state.buffer_vel, state.buffer_act, state.num_pushes, state.write_idx, lag]
+        states = [] if state is None else [array for law in state.laws for array in law]
+        read = _all_warp([*signals, *indices, *states, *parameters, *ring])
+        self._launch(self._kernels.note, [*read, self._depth], [numbers, delay])
+        return _Noted(numbers, delay, dt)
+
+    def back(
+        self,
+        noted: Any,
+        efforts: Sequence[Any],
+        effort_index: Any,
+        signals: Sequence[Any],
+        indices: Sequence[Any],
+        parameters: Sequence[Any],
+        after: Sequence[Any],
+        before: Sequence[Any],
+        numbers: Any = None,
+    ) -> None:
+        """Add gradients, given those of efforts and of the state after the step; see `gradients.Notes`."""
+        kernels, rings = self._kernels, len(COMMANDS) if self._depth else 0
+        by_outputs, by_numbers = self._by_outputs, self._by_numbers
+        states = after[rings:] or [None] * (len(by_outputs) - 2)
+        given = _all_warp([*efforts, effort_index, *states])
+        self._launch(kernels.take, given, [by_outputs, by_numbers])
+        # numbers of the forward pass are not written
+        unwritten = by_outputs
+        wp.launch(
+            kernels.efforts,
+            self._elements,
+            inputs=[noted.numbers, noted.dt, *self._curves],
+            outputs=[unwritten],
+            adj_inputs=[by_numbers, 0.0, *(None for _ in self._curves)],
+            adj_outputs=[by_outputs],
+            device=self._device,
+            adjoint=True,
+            record_tape=False,
+        )
+        ring = _all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
+        states = before[rings:] or [None] * (len(by_outputs) - 2)
+        added = _all_warp([*signals, *indices, *states, *parameters])
+        self._launch(kernels.leave, [by_numbers, noted.delay, self._depth], [*ring, *added])
+
+    def _launch(self, kernel: wp.Kernel, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        wp.launch(kernel, self._elements, inputs, outputs, device=self._device, record_tape=False)
+
+
+def _all_warp(arrays: Sequence[Any]) -> list[Any]:
+    return [None if array is None else as_warp(array) for array in arrays]
