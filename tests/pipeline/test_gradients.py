@@ -1,4 +1,7 @@
-"""Gradients of actuators on a tape: those of float64 finite differences, and newton's where it has them."""
+"""Gradients of actuators on a tape: those of float64 finite differences, and newton's where it has them.
+
+All of it by the core, and by Warp's adjoint, as without the core.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ import oracle
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay, native
+from isaacsim.core.experimental.actuators.components import catalogue
 from neural_twin import random_network, write_network
-from own_components import Loaded
-
-pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
+from own_components import Loaded, OwnLimit
 
 N, DT, LAGS = 48, 0.02, 3
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -34,8 +36,17 @@ RANGES = {
     "velocity_limit": (1.0, 4.0),
     "max_motor_effort": (2.0, 12.0),
 }
-LAWS = sorted(native.core.laws()) if native.core else []
+LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None)
 Values = dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True, params=["core", "Warp"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What notes and goes back."""
+    if native.core is None and request.param == "core":
+        pytest.skip("the native core was not built")
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
 
 
 def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
@@ -177,6 +188,7 @@ def test_all_limits_together(depth: int) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
+@pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alike, for a number of joints that fills no vector."""
@@ -461,10 +473,3 @@ def test_actuators_of_newton_with_gradients_are_taken() -> None:
     with wp.Tape() as tape:
         group.step(arrays, arrays)
     np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], -10.0)
-
-
-def test_without_the_native_core_they_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what is missing."""
-    monkeypatch.setattr(native, "core", None)
-    with pytest.raises(NotImplementedError, match=r"requires_grad = True: .*native core, which was not built"):
-        pd(requires_grad=True)
