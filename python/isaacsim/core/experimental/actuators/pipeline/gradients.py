@@ -20,7 +20,7 @@ import math
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import warp as wp
@@ -68,6 +68,15 @@ def require_gradients(label: str, step: Any) -> None:
         )
     else:
         return
+    refuse(label, why)
+
+
+def refuse(label: str, why: str) -> NoReturn:
+    """Raise the one error of what has no gradients.
+
+    Raises:
+        NotImplementedError: Always.
+    """
     raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
 
 
@@ -167,7 +176,13 @@ class Pipeline:
         """The values of one of them, or of the lag."""
         if row.live is not None:
             return as_numpy(row.live).reshape(-1)
-        values = np.tile(row.shared, (self._plan.num_robots, 1)) if row.own is None else row.own
+        if row.own is not None:
+            values = row.own
+        elif row.per_robot:
+            # the engine has taken them over
+            values = as_numpy(self._step.spread(row))
+        else:
+            values = np.tile(row.shared, (self._plan.num_robots, 1))
         return values[:, self._slots].ravel()
 
     def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
