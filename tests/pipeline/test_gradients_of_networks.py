@@ -23,8 +23,6 @@ from isaacsim.core.experimental.actuators.networks.network import Network
 from neural_twin import Twin, random_network, write_network
 from small_networks import NETWORKS
 
-pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
-
 # a whole block of the core, and one with room left
 N, DT = 45, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -55,6 +53,15 @@ MODELS = {
     "gru": random_network("gru", 6, layers=2, size=5),
 }
 Values = dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True, params=["core", "Warp"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What notes and goes back."""
+    if native.core is None and request.param == "core":
+        pytest.skip("the native core was not built")
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
 
 
 def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
@@ -207,6 +214,7 @@ def test_every_operation(name: str, tmp_path: Path) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
+@pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_instruction_set(kind: str, isa: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,6 +127,8 @@ class TorchGradients:
                 where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {assembly.device}"
                 refuse(label, f"{where}. Leave it out, or step an Actuator on a wp.Tape")
             require_gradients(label, step)
+            if step.plan.networks and not isinstance(step, NativeStep):
+                refuse(label, "weights of a network have gradients in the native core only, which was not built. Build it")
             for placed in step.plan.placed:
                 pipeline = Pipeline(step, placed.slots)
                 columns = [assembly.columns[joints[slot]] for slot in placed.slots]

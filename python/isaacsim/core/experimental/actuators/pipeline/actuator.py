@@ -20,7 +20,7 @@ from ..specs.arguments import require_type
 from ..specs.fields import shown
 from .assign import assign_state
 from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
-from .gradients import OnTape, forget_gradients, tape_now, with_gradients
+from .gradients import OnTape, forget_gradients, off_tape, tape_now, with_gradients
 from .step.binding import as_warp
 from .step.fault import Fault, fault_of
 
@@ -343,8 +343,9 @@ class Actuator:
         on_tape = compiled.on_tape
         assert on_tape is not None
         binding, before, following, seconds = compiled.calls.bound(sim_state, sim_control, now, after, dt)
-        noted = on_tape.note(binding, before, seconds)
-        compiled.calls.step(sim_state, sim_control, now, after, dt)
+        with off_tape():
+            noted = on_tape.note(binding, before, seconds)
+            compiled.calls.step(sim_state, sim_control, now, after, dt)
         on_tape.record(tape, noted, binding, before, following)
 
     def compiled(self) -> Any:

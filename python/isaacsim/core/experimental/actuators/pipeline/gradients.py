@@ -16,6 +16,7 @@ tape that meets a state for the first time finds no gradient in it, whatever a t
 
 from __future__ import annotations
 
+import contextlib
 import math
 import weakref
 from collections.abc import Iterator, Sequence
@@ -39,11 +40,26 @@ from .step.warp_gradients import WarpGradients
 _KEPT = 256
 
 
-def tape_now() -> wp.Tape | None:
-    """The tape that records what is launched now."""
+def _runtime() -> Any:
     # Warp has no public name for it
     internals: Any = wp
-    return internals._src.context.runtime.tape
+    return internals._src.context.runtime
+
+
+def tape_now() -> wp.Tape | None:
+    """The tape that records what is launched now."""
+    return _runtime().tape
+
+
+@contextlib.contextmanager
+def off_tape() -> Iterator[None]:
+    """Let no tape record what is launched here."""
+    runtime = _runtime()
+    tape, runtime.tape = runtime.tape, None
+    try:
+        yield
+    finally:
+        runtime.tape = tape
 
 
 def require_gradients(label: str, step: Any) -> None:
@@ -54,21 +70,14 @@ def require_gradients(label: str, step: Any) -> None:
         step: What steps the plan.
 
     Raises:
-        NotImplementedError: Something computes by code of its own, or a network is stepped by Warp.
+        NotImplementedError: Something computes by code of its own.
     """
     if not isinstance(step, NativeStep | WarpStep):
         why = (
             "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
             "caller's has none. Leave it out, or give the law as a wp.func"
         )
-    elif isinstance(step, WarpStep) and step.plan.networks:
-        why = (
-            "a network has gradients in the native core only, on the CPU and with no law of one's own beside it. Leave "
-            "it out"
-        )
-    else:
-        return
-    refuse(label, why)
+        refuse(label, why)
 
 
 def refuse(label: str, why: str) -> NoReturn:
@@ -152,17 +161,18 @@ class Pipeline:
             next((prepare_curve(points, values) for points, values, served in limit.curves if served[first]), None)
             for limit in limits
         ]
-        given = [network_of(one, keep=True) for one in networks]
         self.network = networks[0].law if networks else None
         """The law of its network, if its controller is one."""
-        self.network_core = given[0][0] if given else None
-        """That network compiled."""
+        self.network_core: Any = None
+        """That network compiled, for the core."""
         self.notes: Notes
         """What notes and goes back."""
         if isinstance(step, WarpStep):
             clamps = [limit.clamp for limit in limits]
-            self.notes = WarpGradients(self.count, law, clamps, curves, self.depth, step.device)
+            self.notes = WarpGradients(self.count, law, clamps, curves, self.depth, step.device, self.network)
         else:
+            given = [network_of(one, keep=True) for one in networks]
+            self.network_core = given[0][0] if given else None
             names = [limit.clamp.__name__ for limit in limits]
             self.notes = native.core.Gradients(
                 self.count, law.__name__ if law else "", given, names, curves, self.depth

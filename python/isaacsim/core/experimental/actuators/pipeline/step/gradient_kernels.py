@@ -250,12 +250,17 @@ class _Law:
 
 @functools.cache
 def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) -> Kernels:
-    """The kernels of a controller with limits behind it and maybe a delay before it, given their classes."""
-    first_parameter = len(SIGNALS) + sum(len(owner.STATE) for owner in (controller, *limits))
+    """The kernels of a controller with limits behind it and maybe a delay before it, given their classes.
+
+    Without a controller the effort is that of a network, `network`.
+    """
+    owners = {0: controller} if controller else {}
+    owners |= dict(enumerate(limits, 1))
+    first_parameter = len(SIGNALS) + sum(len(owner.STATE) for owner in owners.values())
     laws: list[_Law] = []
     called = dict(_FUNCTIONS)
     state, parameter = len(SIGNALS), first_parameter
-    for number, owner in enumerate((controller, *limits)):
+    for number, owner in owners.items():
         laws.append(_Law(owner, number, state, parameter))
         called |= laws[-1].functions
         state, parameter = state + len(owner.STATE), parameter + len(owner.PARAMETERS)
@@ -263,7 +268,7 @@ def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) ->
     parameters = range(first_parameter, parameter)
     texts = {
         "note": _note_text(states, parameters, delayed),
-        "efforts": _efforts_text(laws, states, parameters),
+        "efforts": _efforts_text(laws, states, parameters, network=not controller),
         "take": _take_text(states),
         "leave": _leave_text(states, parameters, delayed),
     }
@@ -319,8 +324,10 @@ def note(
 """
 
 
-def _efforts_text(laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int]) -> str:
+def _efforts_text(laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], network: bool) -> str:
     blocks = [law.lines() for law in laws]
+    if network:
+        blocks.insert(0, ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"])
     blocks[0] += ["raw = effort"]
     good = " and ".join(f"wp.isfinite({name})" for name in SIGNALS)
     return f"""
@@ -329,6 +336,7 @@ def efforts(
     numbers: wp.array2d[float],
     dt: float,
     {"".join(f"{law.curve}: wp.array2d[float], " for law in laws if law.curve)}
+    {"network: wp.array[float]," if network else ""}
     # Out:
     outputs: wp.array2d[float],
 ):

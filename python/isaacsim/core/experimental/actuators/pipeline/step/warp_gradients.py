@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ...components.network_back import NetworkBack
+from ...components.network_law import NetworkLaw
 from .binding import as_warp
-from .gradient_kernels import COMMANDS, gradient_kernels
+from .gradient_kernels import COMMANDS, SIGNALS, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
 
@@ -25,6 +27,8 @@ class _Noted:
     numbers: wp.array
     delay: wp.array | None
     dt: float
+    # of the network
+    remembered: list[wp.array]
 
 
 class WarpGradients:
@@ -32,11 +36,12 @@ class WarpGradients:
 
     Args:
         elements: Number of joints.
-        controller: Class of the controller.
+        controller: Class of the controller, None for a network.
         limits: Classes of the limits.
         curves: Prepared rows of the curve of each limit, None without one.
         depth: Rows of the delay's ring, 0 without a delay.
         device: Warp device.
+        network: The law of a network, which is the controller then.
 
     Raises:
         TypeError: A law of the user's own does not compile.
@@ -50,16 +55,21 @@ class WarpGradients:
         curves: Sequence[np.ndarray | None],
         depth: int,
         device: Any,
+        network: NetworkLaw | None = None,
     ) -> None:
         self._elements, self._depth, self._device = elements, depth, device
         self._kernels = gradient_kernels(controller, tuple(limits), depth > 0)
-        load_kernel(self._kernels.efforts, (controller, *limits), device)
+        owners = [*([controller] if controller else []), *limits]
+        load_kernel(self._kernels.efforts, owners, device)
         self._curves = [wp.array(rows, dtype=wp.float32, device=device) for rows in curves if rows is not None]
-        owners = controller, *limits
         states, parameters = (sum(len(getattr(one, name)) for one in owners) for name in ("STATE", "PARAMETERS"))
-        self._rows = 5 + states + parameters
+        self._rows = len(SIGNALS) + states + parameters
         shapes = (self._rows, elements), (2 + states, elements)
         self._by_numbers, self._by_outputs = (wp.zeros(shape, dtype=wp.float32, device=device) for shape in shapes)
+        self._network = network and NetworkBack(network, elements, device)
+        # arrays that the network remembers, which come before the states
+        self._remembered = len(network.STATE) if network else 0
+        self._by_network = [wp.zeros(elements, dtype=wp.float32, device=device)] if network else []
 
     def note(
         self,
@@ -78,9 +88,11 @@ class WarpGradients:
             delay = wp.empty((4, self._elements), dtype=wp.int32, device=self._device)
             ring = [state.buffer_pos, state.buffer_vel, state.buffer_act, state.num_pushes, state.write_idx, lag]
         states = [] if state is None else [array for law in state.laws for array in law]
+        remembered = [wp.clone(array, requires_grad=False) for array in states[: self._remembered]]
+        states = states[self._remembered :]
         read = _all_warp([*signals, *indices, *states, *parameters, *ring])
         self._launch(self._kernels.note, [*read, self._depth], [numbers, delay])
-        return _Noted(numbers, delay, dt)
+        return _Noted(numbers, delay, dt, remembered)
 
     def back(
         self,
@@ -95,27 +107,32 @@ class WarpGradients:
         numbers: Any = None,
     ) -> None:
         """Add gradients, given those of efforts and of the state after the step; see `gradients.Notes`."""
-        kernels, rings = self._kernels, len(COMMANDS) if self._depth else 0
-        by_outputs, by_numbers = self._by_outputs, self._by_numbers
-        states = after[rings:] or [None] * (len(by_outputs) - 2)
-        given = _all_warp([*efforts, effort_index, *states])
+        kernels, by_outputs, by_numbers = self._kernels, self._by_outputs, self._by_numbers
+        rings, first = len(COMMANDS) if self._depth else 0, self._remembered + (len(COMMANDS) if self._depth else 0)
+        given = _all_warp([*efforts, effort_index, *after[first:]])
         self._launch(kernels.take, given, [by_outputs, by_numbers])
+        of_network = []
+        if self._network is not None:
+            of_network = [self._network.compute(noted.numbers, noted.remembered)]
+            self._by_network[0].zero_()
         # numbers of the forward pass are not written
         unwritten = by_outputs
         wp.launch(
             kernels.efforts,
             self._elements,
-            inputs=[noted.numbers, noted.dt, *self._curves],
+            inputs=[noted.numbers, noted.dt, *self._curves, *of_network],
             outputs=[unwritten],
-            adj_inputs=[by_numbers, 0.0, *(None for _ in self._curves)],
+            adj_inputs=[by_numbers, 0.0, *(None for _ in self._curves), *self._by_network],
             adj_outputs=[by_outputs],
             device=self._device,
             adjoint=True,
             record_tape=False,
         )
+        if self._network is not None:
+            states = after[rings:first], before[rings:first]
+            self._network.back(noted.numbers, self._by_network[0], *states, by_numbers)
         ring = _all_warp([*(after[:rings] or [None] * 3), *(before[:rings] or [None] * 3)])
-        states = before[rings:] or [None] * (len(by_outputs) - 2)
-        added = _all_warp([*signals, *indices, *states, *parameters])
+        added = _all_warp([*signals, *indices, *before[first:], *parameters])
         self._launch(kernels.leave, [by_numbers, noted.delay, self._depth], [*ring, *added])
 
     def _launch(self, kernel: wp.Kernel, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
