@@ -1,4 +1,4 @@
-"""A law with a network gone back through: what is taken, what is left, and of whom. Numbers are those of the pipeline."""
+"""A law with a network gone back through: what is taken, what is left, and of whom. Numbers: see the pipeline's."""
 
 from __future__ import annotations
 

@@ -434,6 +434,13 @@ def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
         assert torch.equal(again.step(q, qd, target, DT), expected) == same
 
 
+def test_networks_without_the_core_are_refused(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the joint's motor, with what to do instead."""
+    monkeypatch.setattr(native, "core", None)
+    with pytest.raises(NotImplementedError, match=r"hip.*: requires_grad = True: in Torch a network .* wp.Tape"):
+        with_networks(torch, tmp_path)
+
+
 def test_gradients_by_weights_are_those_of_the_step(torch: Any, tmp_path: Path) -> None:
     """Although others have been given since, and a joint with a fault adds nothing."""
     found = []

@@ -1,4 +1,4 @@
-"""Back through a network in Warp: the way there computes the same, kinks have Torch's slopes, and CUDA takes the code."""
+"""Back through a network in Warp: the way there computes the same, kinks have Torch's slopes, CUDA takes the code."""
 
 from __future__ import annotations
 

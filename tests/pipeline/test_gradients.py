@@ -280,12 +280,17 @@ def test_indices_may_come_twice_and_in_any_order() -> None:
     np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], [-10.0, 0.0, -20.0, -10.0])
 
 
-def test_two_tapes_in_a_row_do_not_know_of_each_other() -> None:
-    """A state that goes on has no gradient of the tape before."""
+@pytest.mark.parametrize("kind", ["PID", "network"])
+def test_two_tapes_in_a_row_do_not_know_of_each_other(kind: str, tmp_path: Path) -> None:
+    """A state that goes on has no gradient of the tape before: ring and integral, hidden and cell state."""
     rollout = Rollout(["ControllerPID"], 1, LAGS)
+    file = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2), {"effort_scale": 30.0})
     found: list[Values] = []
     for earlier in (False, True):
         actuator, parameters = rollout.actuator()
+        if kind == "network":
+            law = actuators.ControllerNeuralLSTM(file)
+            actuator, parameters = Actuator(actuator.indices, law, actuator.delay, requires_grad=True), {}
         now, after = actuator.state(), actuator.state()
         arrays = {name: array(rollout.values[f"{name} 0"]) for name in SIGNALS} | {"joint_f": array(np.zeros(N))}
         for wanted in (earlier, True):
@@ -301,6 +306,7 @@ def test_two_tapes_in_a_row_do_not_know_of_each_other() -> None:
         found.append(result)
     for name in found[0]:
         np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
+    assert found[0]["joint_q"].all()
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -449,16 +455,20 @@ def test_gradients_are_newtons(kind: str) -> None:
     assert found[0]["kp"].any() and (kind != "delay" or found[0]["ring"].any())
 
 
-@pytest.mark.parametrize("kind", ["own", "column"])
+@pytest.mark.parametrize("kind", ["own law", "own limit", "column"])
 def test_what_has_no_gradients_is_refused(kind: str, tmp_path: Path) -> None:
     """A component that computes arrays, and a network with a column of the caller's, by name of the argument."""
-    law: Any = Loaded()
-    if kind == "column":
+    law, clamping = pd()[0].controller, []
+    if kind == "own law":
+        law = Loaded()
+    elif kind == "own limit":
+        clamping = [OwnLimit(array(np.ones(N)))]
+    else:
         metadata = {"input_columns": ["velocity", "load"], "custom_inputs": ["load"]}
         file = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
         law = actuators.ControllerNeuralGRU(file)
-    with pytest.raises(NotImplementedError, match=rf"knee: requires_grad = True: .*{kind}.*Leave it out"):
-        Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True, label="knee")
+    with pytest.raises(NotImplementedError, match=r"knee: requires_grad = True: .*code of its own.*column.*wp.func"):
+        Actuator(array(np.arange(N), False, wp.uint32), law, clamping=clamping, requires_grad=True, label="knee")
 
 
 def test_actuators_of_newton_with_gradients_are_taken() -> None:

@@ -276,29 +276,6 @@ def test_reset_ends_what_goes_back(kind: str, whole: bool, tmp_path: Path) -> No
     assert steps[1]["joint_q"].grad.numpy().all()
 
 
-def test_two_tapes_in_a_row_do_not_know_of_each_other(tmp_path: Path) -> None:
-    """A state that goes on has no gradient of the tape before."""
-    rollout = Rollout(tmp_path, MODELS["lstm"], METADATA["lstm"], 1)
-    found: list[np.ndarray] = []
-    for earlier in (False, True):
-        actuator = Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=True)
-        now, after = actuator.state(), actuator.state()
-        arrays = {name: array(rollout.values[f"{name} 0"]) for name in SIGNALS} | {"joint_f": array(np.zeros(N))}
-        for wanted in (earlier, True):
-            for one in arrays.values():
-                one.grad.zero_()
-            with wp.Tape() as tape:
-                for _ in range(4):
-                    actuator.step(arrays, arrays, now, after, DT)
-                    now, after = after, now
-            if wanted:
-                arrays["joint_f"].grad.fill_(1.0)
-                tape.backward()
-        found.append(arrays["joint_q"].grad.numpy().copy())
-    np.testing.assert_array_equal(*found)
-    assert found[0].all()
-
-
 def test_efforts_and_states_are_those_without_gradients(tmp_path: Path) -> None:
     """To the bit, on a tape or not."""
     found = []

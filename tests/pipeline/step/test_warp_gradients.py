@@ -1,4 +1,4 @@
-"""Gradients by Warp's adjoint: of laws of one's own those of float64 finite differences, of built-in laws the core's."""
+"""Gradients by Warp's adjoint: of laws of one's own those of float64 differences, of built-in laws the core's."""
 
 from __future__ import annotations
 
@@ -302,7 +302,7 @@ def test_law_without_an_adjoint_is_refused() -> None:
         PARAMETERS: ClassVar = ("gain",)
 
         @wp.func
-        def law(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, gain: float) -> float:  # noqa: N805
+        def law(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, gain: float) -> float:
             return gain + unknown  # noqa: F821
 
         LAW = law

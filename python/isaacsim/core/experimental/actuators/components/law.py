@@ -127,7 +127,8 @@ def generated_kernels(
     laws = [f"{law.func.__module__}.{law.key}" for law in functions.values() if isinstance(law, wp.Function)]
     digest = hashlib.sha256(f"{''.join(texts.values())}{laws}".encode()).hexdigest()[:12]
     module = wp.get_module(f"{__name__}.{next(iter(texts))}_{digest}")
-    module.options["enable_backward"] = False
+    # older versions of Warp look here for what kernels call
+    module.options["enable_backward"] = bool(differentiable)
     # contraction would round differently from the native core; older versions of Warp have no such option
     if "fuse_fp" in module.options:
         module.options["fuse_fp"] = False

@@ -2,7 +2,7 @@
 
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
-# pyright: reportOperatorIssue=false, reportAssignmentType=false, reportOptionalMemberAccess=false
+# pyright: reportOperatorIssue=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

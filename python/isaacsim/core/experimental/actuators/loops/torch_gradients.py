@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from .. import native
 from ..components.network_law import NetworkLaw
 from ..networks.network import Network
 from ..networks.weights import Weights
@@ -128,7 +127,8 @@ class TorchGradients:
                 refuse(label, f"{where}. Leave it out, or step an Actuator on a wp.Tape")
             require_gradients(label, step)
             if step.plan.networks and not isinstance(step, NativeStep):
-                refuse(label, "weights of a network have gradients in the native core only, which was not built. Build it")
+                why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
+                refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")
             for placed in step.plan.placed:
                 pipeline = Pipeline(step, placed.slots)
                 columns = [assembly.columns[joints[slot]] for slot in placed.slots]

@@ -1,7 +1,7 @@
 """Back through a network in Warp: the adjoint of the kernel that evaluates it, over columns that all stay."""
 
 # Warp kernels are no Python types
-# pyright: reportAttributeAccessIssue=false
+# pyright: reportFunctionMemberAccess=false
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ class Actuator:
     Raises:
         TypeError: Not exactly one of `controller` and `drive` is given.
         ValueError: Index arrays differ in shape.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a law or component of the user's own, a
-            network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a component that computes by code of its
+            own instead of a `LAW`, or a network that Torch runs or that takes a column of the caller's.
     """
 
     @dataclass(init=False)

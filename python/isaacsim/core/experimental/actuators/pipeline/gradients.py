@@ -198,7 +198,8 @@ class Pipeline:
     def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
         """A state of these slots as `note` takes it."""
         if isinstance(self._step, WarpStep):
-            return StepState(*(rings or [None] * 3), pushes, newest, [tuple(laws)])
+            pos, vel, act = rings or (None, None, None)
+            return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
         return native.core.State(rings, pushes, newest, laws)
 
     def places(self, having: np.ndarray) -> np.ndarray:
@@ -329,8 +330,9 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
 
     What a delay remembers says itself that it was forgotten.
     """
-    # the caller may write other values into the mask
-    chosen = None if mask is None else wp.array(mask, dtype=wp.bool, device=mask.device)
+    with off_tape():
+        # the caller may write other values into the mask
+        chosen = None if mask is None else wp.clone(mask)
     arrays = [one for state in states if state is not None for one in vars(state).values() if _has_gradient(one)]
 
     def back() -> None:

@@ -9,6 +9,7 @@ where the first was not.
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportReturnType=false
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -227,7 +228,9 @@ class _Law:
         lines += [f"        {state} = {name}" for state, name in zip(self.states, new, strict=True)]
         # an effort goes on from a limit whose state does not, but not from a controller
         lines += ["    else:", f"        effort = cut({effort})"]
-        lines += ["        alive = 0"] if not self._number else [f"        if not {finite[0]}:", "            alive = 0"]
+        lines += (
+            ["        alive = 0"] if not self._number else [f"        if not {finite[0]}:", "            alive = 0"]
+        )
         return lines
 
     def _evaluated(self, effort: str, new: Sequence[str], pattern: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The gradients of a pipeline by Warp's adjoint of its laws, on the CPU or CUDA; the core's `Gradients` offers the same.
+"""The gradients of a pipeline by Warp's adjoint of its laws, on the CPU or CUDA; the core's `Gradients` does the same.
 
 Arrays are Warp's of one device, or on the CPU NumPy's, and stay where they are.
 """
@@ -81,14 +81,14 @@ class WarpGradients:
         dt: float,
     ) -> Any:
         """Copy what a step is about to read."""
-        numbers = wp.empty((self._rows, self._elements), dtype=wp.float32, device=self._device)
+        numbers = wp.zeros((self._rows, self._elements), dtype=wp.float32, device=self._device)
         delay, ring = None, [None] * 6
         if self._depth:
             assert state is not None
-            delay = wp.empty((4, self._elements), dtype=wp.int32, device=self._device)
+            delay = wp.zeros((4, self._elements), dtype=wp.int32, device=self._device)
             ring = [state.buffer_pos, state.buffer_vel, state.buffer_act, state.num_pushes, state.write_idx, lag]
         states = [] if state is None else [array for law in state.laws for array in law]
-        remembered = [wp.clone(array, requires_grad=False) for array in states[: self._remembered]]
+        remembered = [wp.clone(as_warp(array), requires_grad=False) for array in states[: self._remembered]]
         states = states[self._remembered :]
         read = _all_warp([*signals, *indices, *states, *parameters, *ring])
         self._launch(self._kernels.note, [*read, self._depth], [numbers, delay])
