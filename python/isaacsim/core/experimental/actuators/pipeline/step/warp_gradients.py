@@ -81,11 +81,11 @@ class WarpGradients:
         dt: float,
     ) -> Any:
         """Copy what a step is about to read."""
-        numbers = wp.zeros((self._rows, self._elements), dtype=wp.float32, device=self._device)
+        numbers = wp.empty_like(self._by_numbers)
         delay, ring = None, [None] * 6
         if self._depth:
             assert state is not None
-            delay = wp.zeros((4, self._elements), dtype=wp.int32, device=self._device)
+            delay = wp.empty((4, self._elements), dtype=wp.int32, device=self._device)  # pyright: ignore
             ring = [state.buffer_pos, state.buffer_vel, state.buffer_act, state.num_pushes, state.write_idx, lag]
         states = [] if state is None else [array for law in state.laws for array in law]
         remembered = [wp.clone(as_warp(array), requires_grad=False) for array in states[: self._remembered]]
