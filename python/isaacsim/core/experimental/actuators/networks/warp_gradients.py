@@ -20,6 +20,8 @@ from .warp_evaluator import evaluate_kernel, instructions_of
 def differentiable_kernel() -> wp.Kernel:
     """The kernel that evaluates, with an adjoint, in a module of its own."""
     module = wp.get_module(f"{__name__}.evaluate")
+    # older versions of Warp look here for what kernels call
+    module.options["enable_backward"] = True
     return wp.Kernel(evaluate_kernel.func, key="evaluate", module=module, options={"enable_backward": True})
 
 

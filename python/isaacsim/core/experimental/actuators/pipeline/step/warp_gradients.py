@@ -108,20 +108,21 @@ class WarpGradients:
     ) -> None:
         """Add gradients, given those of efforts and of the state after the step; see `gradients.Notes`."""
         kernels, by_outputs, by_numbers = self._kernels, self._by_outputs, self._by_numbers
-        rings, first = len(COMMANDS) if self._depth else 0, self._remembered + (len(COMMANDS) if self._depth else 0)
+        # rings of a delay, what a network remembers, states
+        rings = len(COMMANDS) if self._depth else 0
+        first = rings + self._remembered
         given = _all_warp([*efforts, effort_index, *after[first:]])
         self._launch(kernels.take, given, [by_outputs, by_numbers])
         of_network = []
         if self._network is not None:
             of_network = [self._network.compute(noted.numbers, noted.remembered)]
             self._by_network[0].zero_()
-        # numbers of the forward pass are not written
-        unwritten = by_outputs
         wp.launch(
             kernels.efforts,
             self._elements,
             inputs=[noted.numbers, noted.dt, *self._curves, *of_network],
-            outputs=[unwritten],
+            # which the way back does not write
+            outputs=[by_outputs],
             adj_inputs=[by_numbers, 0.0, *(None for _ in self._curves), *self._by_network],
             adj_outputs=[by_outputs],
             device=self._device,
