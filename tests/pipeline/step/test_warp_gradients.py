@@ -100,8 +100,8 @@ class Grip(Clamping):
         return TABLE
 
 
-def array(values: Any, dtype: Any = wp.float32) -> wp.array:
-    return wp.array(np.asarray(values), dtype=dtype, device="cpu", requires_grad=dtype is wp.float32)
+def array(values: Any, dtype: Any = wp.float32, device: str = "cpu") -> wp.array:
+    return wp.array(np.asarray(values), dtype=dtype, device=device, requires_grad=dtype is wp.float32)
 
 
 def own_values(rng: np.random.Generator) -> Values:
@@ -160,23 +160,26 @@ def states_of(actuator: Actuator, kind: str) -> list[tuple[Any, Any]]:
 
 @pytest.mark.parametrize("states", ["swapped", "in place", "one each"])
 @pytest.mark.parametrize("depth", [0, DEPTH])
-def test_laws_of_ones_own_have_the_gradients_of_finite_differences(depth: int, states: str) -> None:
+@pytest.mark.parametrize("device", ["cpu", "cuda:0"])
+def test_laws_of_ones_own_have_the_gradients_of_finite_differences(device: str, depth: int, states: str) -> None:
     """States, prepared parameters and a curve; a limit of this package behind, and a delay before them."""
+    if device != "cpu" and not wp.is_cuda_available():
+        pytest.skip("this machine has no GPU")
     rng = np.random.default_rng(1)
     values, weights = own_values(rng), rng.normal(size=(STEPS, N))
     lag = rng.integers(0, depth + 1, N)
     expected = differences(lambda changed: own_loss(changed, lag, weights), values)
     assert all(0 < (expected[name] != 0).sum() for name in values if not name.startswith("joint_target_qd"))
 
-    given = {name: array(value) for name, value in values.items()}
+    given = {name: array(value, device=device) for name, value in values.items()}
     soft = Soft(given["gain"], given["damping"])
     clamping = [Grip(given["share"], given["most"], given["rate"]), ClampingMaxEffort(given["limit"])]
-    delay = Delay(array(lag, wp.int32), depth) if depth else None
-    actuator = Actuator(array(np.arange(N), wp.uint32), soft, delay, clamping, requires_grad=True)
+    delay = Delay(array(lag, wp.int32, device), depth) if depth else None
+    actuator = Actuator(array(np.arange(N), wp.uint32, device), soft, delay, clamping, requires_grad=True)
     pairs = states_of(actuator, states)
     pairs[0][0].controller_state.level.assign(given["level"])
     pairs[0][0].clamping_states[0].last.assign(given["last"])
-    efforts = [array(np.zeros(N)) for _ in range(STEPS)]
+    efforts = [array(np.zeros(N), device=device) for _ in range(STEPS)]
     with wp.Tape() as tape:
         for k, (now, after) in enumerate(pairs):
             arrays = {name: given[f"{name} {k}"] for name in SIGNALS} | {"joint_f": efforts[k]}

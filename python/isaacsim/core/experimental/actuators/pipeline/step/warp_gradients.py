@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
 
-from ...components.network_back import NetworkBack
-from ...components.network_law import NetworkLaw
 from .binding import as_warp
 from .gradient_kernels import COMMANDS, SIGNALS, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
+
+if TYPE_CHECKING:
+    from ...components.network_back import NetworkBack
+    from ...components.network_law import NetworkLaw
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +68,12 @@ class WarpGradients:
         self._rows = len(SIGNALS) + states + parameters
         shapes = (self._rows, elements), (2 + states, elements)
         self._by_numbers, self._by_outputs = (wp.zeros(shape, dtype=wp.float32, device=device) for shape in shapes)
-        self._network = network and NetworkBack(network, elements, device)
+        self._network: NetworkBack | None = None
+        if network is not None:
+            # most pipelines have none
+            from ...components.network_back import NetworkBack
+
+            self._network = NetworkBack(network, elements, device)
         # arrays that the network remembers, which come before the states
         self._remembered = len(network.STATE) if network else 0
         self._by_network = [wp.zeros(elements, dtype=wp.float32, device=device)] if network else []
