@@ -19,7 +19,8 @@ import warp as wp
 
 from ..specs.configs import DCMotorClampingConfig
 from .base import Clamping, require_given, resolved_scalars
-from .law import bounded, product, within
+from .law import bounded, within
+from .product import product
 
 LARGEST = wp.constant(3.4028234663852886e38)
 """The largest finite float32."""

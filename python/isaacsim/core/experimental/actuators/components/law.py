@@ -46,20 +46,6 @@ def bounded(value: float, lower: float, upper: float) -> float:
 
 
 @wp.func
-def product(first: float, second: float) -> float:
-    """Return a product of which a factor may be infinite; where it does not count, no gradient of Warp's goes back."""
-    return first * second
-
-
-@wp.func_grad(product)
-def _product_back(first: float, second: float, by: float):
-    # no gradient times infinity would be NaN
-    if by != 0.0:
-        wp.adjoint[first] += by * second  # pyright: ignore
-        wp.adjoint[second] += by * first  # pyright: ignore
-
-
-@wp.func
 def value_or_zero(values: wp.array[float], at: int) -> float:
     """Return an element of an optional array; without the array, zero."""
     if values:

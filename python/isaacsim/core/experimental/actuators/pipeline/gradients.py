@@ -34,7 +34,6 @@ from .step.binding import Indices, as_numpy
 from .step.native import NativeStep, network_of
 from .step.state import StepState
 from .step.warp import WarpStep
-from .step.warp_gradients import WarpGradients
 
 # how many views of gradients are kept
 _KEPT = 256
@@ -168,6 +167,9 @@ class Pipeline:
         self.notes: Notes
         """What notes and goes back."""
         if isinstance(step, WarpStep):
+            # most never come here
+            from .step.warp_gradients import WarpGradients
+
             clamps = [limit.clamp for limit in limits]
             self.notes = WarpGradients(self.count, law, clamps, curves, self.depth, step.device, self.network)
         else:
