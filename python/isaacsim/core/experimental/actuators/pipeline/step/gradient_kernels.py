@@ -96,7 +96,13 @@ def finite_bit(value: float, bit: int) -> int:
 @wp.func
 def row_of(newest: int, lag: int, depth: int) -> int:
     """Return the row of the ring whose command acts with this lag; that of lag 0 is the one a step writes."""
-    return functions.wrapped(newest + 1 - lag, depth)
+    # both are within the ring, so that nothing has to be divided
+    row = newest + 1 - lag
+    if row < 0:
+        return row + depth
+    if row >= depth:
+        return row - depth
+    return row
 
 
 @wp.func
