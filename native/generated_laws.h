@@ -62,10 +62,15 @@ inline Values<V, 2> geared_pid_effort(V position, V velocity, V position_target,
 }
 
 template <class V>
+inline V product(V first, V second) {
+    return first * second;
+}
+
+template <class V>
 inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
     const V share = velocity * speed_factor;
-    const V lower = within(stall * (splat<V>(-1.0f) - share), negative(peak), peak);
-    const V upper = within(stall * (splat<V>(1.0f) - share), negative(peak), peak);
+    const V lower = within(product(stall, splat<V>(-1.0f) - share), negative(peak), peak);
+    const V upper = within(product(stall, splat<V>(1.0f) - share), negative(peak), peak);
     return bounded(effort, lower, upper);
 }
 
@@ -82,9 +87,9 @@ inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
 template <class V>
 inline V dc_motor_cutoff_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
     const V share = velocity * speed_factor;
-    const V upper = pick(share >= splat<V>(1.0f), splat<V>(0.0f), within(stall * (splat<V>(1.0f) - share),
+    const V upper = pick(share >= splat<V>(1.0f), splat<V>(0.0f), within(product(stall, splat<V>(1.0f) - share),
             splat<V>(0.0f), peak));
-    const V lower = pick(share <= splat<V>(-1.0f), splat<V>(0.0f), within(stall * (splat<V>(-1.0f) - share),
+    const V lower = pick(share <= splat<V>(-1.0f), splat<V>(0.0f), within(product(stall, splat<V>(-1.0f) - share),
             negative(peak), splat<V>(0.0f)));
     return bounded(effort, lower, upper);
 }

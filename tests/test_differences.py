@@ -152,7 +152,7 @@ TESTED = {
         "`register_actuator_component`": ("pipeline/test_parse.py", "registering_twice_warns_and_builtins_stay"),
         "`requires_grad=True`": (
             "pipeline/test_gradients.py",
-            "gradients_are_newtons what_has_no_gradients_is_refused without_the_native_core_they_are_refused",
+            "gradients_are_newtons what_has_no_gradients_is_refused inputs_may_be_overwritten_after_the_step",
         ),
         "`custom_inputs`": (
             GRU,

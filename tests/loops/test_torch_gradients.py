@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ActuatorConfig,
+    Controller,
+    ControllerPD,
     DCMotorClampingConfig,
+    Delay,
     DelayConfig,
     MaxEffortClampingConfig,
     NeuralControlConfig,
@@ -94,8 +99,11 @@ def rolled_out(actuated: ActuatedArrays, signals: list[list[Any]], gains: dict[s
     ]
 
 
-def test_gradients_are_those_of_torch(torch: Any) -> None:
+@pytest.mark.parametrize("core", [True, False])
+def test_gradients_are_those_of_torch(core: bool, torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Over more steps than the delay is long, with limits that act; twice, with a reset in between."""
+    if not core:
+        monkeypatch.setattr(native, "core", None)
     exact, exact_gains, weights = leaves(torch, torch.float64)
     expected = restated(torch, exact, exact_gains)
     torch.stack(expected).mul(weights).sum().backward()
@@ -166,7 +174,7 @@ def test_reset_of_some_robots_ends_theirs(torch: Any) -> None:
             assert (q.grad[:, 0] != 0).tolist() == [True, ended is None, True]
 
 
-def test_what_does_not_fit_is_refused(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_is_refused(torch: Any) -> None:
     """By name, and nothing is stepped."""
     actuated, zero = leg(), torch.zeros(ROBOTS, len(NAMES))
     some = zero.clone().requires_grad_()
@@ -182,9 +190,61 @@ def test_what_does_not_fit_is_refused(torch: Any, monkeypatch: pytest.MonkeyPatc
         actuated.step(zero, zero.numpy(), some, DT)
     with pytest.raises(ValueError, match="parameters: must be given to actuators made with requires_grad"):
         ActuatedArrays(NAMES, MOTORS, ROBOTS).step(zero, zero, zero, DT, parameters={"kp": some})
-    monkeypatch.setattr(native, "core", None)
-    with pytest.raises(NotImplementedError, match="native core, which was not built"):
-        leg()
+
+
+@wp.func
+def soft_effort(
+    q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, level: float, gain: float
+):
+    """A spring that hardens, behind a filter."""
+    now = 0.7 * level + (q_target - q)
+    return gain * now * now * now + ff, now
+
+
+class Soft(Controller):
+    """A law of one's own."""
+
+    PARAMETERS: ClassVar = ("gain",)
+    STATE: ClassVar = ("level",)
+    LAW = soft_effort
+
+
+def test_laws_of_ones_own_have_gradients(torch: Any) -> None:
+    """Beside those of this package, with a delay, over several steps and for a number for each robot."""
+    gain = wp.array(np.linspace(1, 2, ROBOTS), dtype=wp.float32, device="cpu")
+    lag = wp.array(np.array([1, 0, 2]), dtype=wp.int32, device="cpu")
+    kp, kd = (wp.full(ROBOTS, value, dtype=wp.float32, device="cpu") for value in (10.0, 1.0))
+    motors = [
+        (ActuatorConfig(ControllerPD(kp, kd)), "knee"),
+        (ActuatorConfig(Soft(gain), [], Delay(lag, 2)), "hip"),
+        (ActuatorConfig(Soft(kd)), "ankle"),
+    ]
+    actuated = ActuatedArrays(NAMES, motors, ROBOTS, requires_grad=True)
+    exact, _, weights = leaves(torch, torch.float64)
+    gains = torch.tensor(np.stack([gain.numpy()] * len(NAMES), axis=1), dtype=torch.float64, requires_grad=True)
+    level, expected = torch.zeros(ROBOTS, len(NAMES), dtype=torch.float64), []
+    late = torch.tensor([[1, 0, 0, 0], [0, 0, 0, 0], [2, 0, 0, 0]])
+    for k, (q, qd, target, velocity, forward) in enumerate(exact):
+        sources = (k - late).clamp(0)
+        acting, ahead = (torch.stack([one[s] for one in exact[: k + 1]]) for s in (2, 4))
+        acting, ahead = (torch.gather(one, 0, sources[None])[0] for one in (acting, ahead))
+        level = 0.7 * level + acting - q
+        pd = 10 * (target - q) + velocity - qd + forward
+        knee, driven = (torch.tensor(one) for one in ([False, False, True, False], [True, False, True, True]))
+        effort = torch.where(knee, pd, gains * level**3 + ahead)
+        expected.append(torch.where(driven, effort, torch.zeros_like(q)))
+    torch.stack(expected).mul(weights).sum().backward()
+    signals, _, weights = leaves(torch, torch.float32)
+    given = gains.detach().float().requires_grad_()
+    efforts = rolled_out(actuated, signals, {"gain": given})
+    torch.stack(efforts).mul(weights).sum().backward()
+    for one, right in zip(efforts, expected, strict=True):
+        torch.testing.assert_close(one.double(), right, atol=1e-4, rtol=1e-5)
+    for mine, his in zip(signals, exact, strict=True):
+        for a, b in zip(mine, his, strict=True):
+            torch.testing.assert_close(a.grad.double(), b.grad, atol=1e-3, rtol=1e-4)
+    torch.testing.assert_close(given.grad.double(), gains.grad, atol=1e-3, rtol=1e-4)
+    assert (given.grad[:, [0, 3]] != 0).all()
 
 
 def test_without_torch_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,6 +432,13 @@ def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
     for path, same in ((tmp_path / "trained.safetensors", True), (file, False)):
         again = ActuatedArrays(["hip", "knee"], {"hip|knee": [NeuralControlConfig(str(path))]}, 16)
         assert torch.equal(again.step(q, qd, target, DT), expected) == same
+
+
+def test_networks_without_the_core_are_refused(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the joint's motor, with what to do instead."""
+    monkeypatch.setattr(native, "core", None)
+    with pytest.raises(NotImplementedError, match=r"hip.*: requires_grad = True: in Torch a network .* wp.Tape"):
+        with_networks(torch, tmp_path)
 
 
 def test_gradients_by_weights_are_those_of_the_step(torch: Any, tmp_path: Path) -> None:

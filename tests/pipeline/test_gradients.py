@@ -1,4 +1,7 @@
-"""Gradients of actuators on a tape: those of float64 finite differences, and newton's where it has them."""
+"""Gradients of actuators on a tape: those of float64 finite differences, and newton's where it has them.
+
+All of it by the core, and by Warp's adjoint, as without the core.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,9 @@ import oracle
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, ActuatorGroup, Delay, native
+from isaacsim.core.experimental.actuators.components import catalogue
 from neural_twin import random_network, write_network
-from own_components import Loaded
-
-pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
+from own_components import Loaded, OwnLimit
 
 N, DT, LAGS = 48, 0.02, 3
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -34,8 +36,17 @@ RANGES = {
     "velocity_limit": (1.0, 4.0),
     "max_motor_effort": (2.0, 12.0),
 }
-LAWS = sorted(native.core.laws()) if native.core else []
+LAWS = sorted(law.name for law in catalogue.laws() if law.component.LAW is not None)
 Values = dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True, params=["core", "Warp"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What notes and goes back."""
+    if native.core is None and request.param == "core":
+        pytest.skip("the native core was not built")
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
 
 
 def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
@@ -177,6 +188,7 @@ def test_all_limits_together(depth: int) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
+@pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 def test_every_instruction_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alike, for a number of joints that fills no vector."""
@@ -268,12 +280,17 @@ def test_indices_may_come_twice_and_in_any_order() -> None:
     np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], [-10.0, 0.0, -20.0, -10.0])
 
 
-def test_two_tapes_in_a_row_do_not_know_of_each_other() -> None:
-    """A state that goes on has no gradient of the tape before."""
+@pytest.mark.parametrize("kind", ["PID", "network"])
+def test_two_tapes_in_a_row_do_not_know_of_each_other(kind: str, tmp_path: Path) -> None:
+    """A state that goes on has no gradient of the tape before: ring and integral, hidden and cell state."""
     rollout = Rollout(["ControllerPID"], 1, LAGS)
+    file = write_network(tmp_path / "knee.safetensors", random_network("lstm", 2, layers=2), {"effort_scale": 30.0})
     found: list[Values] = []
     for earlier in (False, True):
         actuator, parameters = rollout.actuator()
+        if kind == "network":
+            law = actuators.ControllerNeuralLSTM(file)
+            actuator, parameters = Actuator(actuator.indices, law, actuator.delay, requires_grad=True), {}
         now, after = actuator.state(), actuator.state()
         arrays = {name: array(rollout.values[f"{name} 0"]) for name in SIGNALS} | {"joint_f": array(np.zeros(N))}
         for wanted in (earlier, True):
@@ -289,6 +306,7 @@ def test_two_tapes_in_a_row_do_not_know_of_each_other() -> None:
         found.append(result)
     for name in found[0]:
         np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
+    assert found[0]["joint_q"].all()
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -437,16 +455,20 @@ def test_gradients_are_newtons(kind: str) -> None:
     assert found[0]["kp"].any() and (kind != "delay" or found[0]["ring"].any())
 
 
-@pytest.mark.parametrize("kind", ["own", "column"])
+@pytest.mark.parametrize("kind", ["own law", "own limit", "column"])
 def test_what_has_no_gradients_is_refused(kind: str, tmp_path: Path) -> None:
     """A component that computes arrays, and a network with a column of the caller's, by name of the argument."""
-    law: Any = Loaded()
-    if kind == "column":
+    law, clamping = pd()[0].controller, []
+    if kind == "own law":
+        law = Loaded()
+    elif kind == "own limit":
+        clamping = [OwnLimit(array(np.ones(N)))]
+    else:
         metadata = {"input_columns": ["velocity", "load"], "custom_inputs": ["load"]}
         file = write_network(tmp_path / "knee.safetensors", random_network("gru", 2), metadata)
         law = actuators.ControllerNeuralGRU(file)
-    with pytest.raises(NotImplementedError, match=rf"knee: requires_grad = True: .*{kind}.*Leave it out"):
-        Actuator(array(np.arange(N), False, wp.uint32), law, requires_grad=True, label="knee")
+    with pytest.raises(NotImplementedError, match=r"knee: requires_grad = True: .*code of its own.*column.*wp.func"):
+        Actuator(array(np.arange(N), False, wp.uint32), law, clamping=clamping, requires_grad=True, label="knee")
 
 
 def test_actuators_of_newton_with_gradients_are_taken() -> None:
@@ -461,10 +483,3 @@ def test_actuators_of_newton_with_gradients_are_taken() -> None:
     with wp.Tape() as tape:
         group.step(arrays, arrays)
     np.testing.assert_array_equal(backward(tape, arrays)["joint_q"], -10.0)
-
-
-def test_without_the_native_core_they_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what is missing."""
-    monkeypatch.setattr(native, "core", None)
-    with pytest.raises(NotImplementedError, match=r"requires_grad = True: .*native core, which was not built"):
-        pd(requires_grad=True)

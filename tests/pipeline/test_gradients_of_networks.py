@@ -23,8 +23,6 @@ from isaacsim.core.experimental.actuators.networks.network import Network
 from neural_twin import Twin, random_network, write_network
 from small_networks import NETWORKS
 
-pytestmark = pytest.mark.skipif(native.core is None, reason="the native core was not built")
-
 # a whole block of the core, and one with room left
 N, DT = 45, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -55,6 +53,15 @@ MODELS = {
     "gru": random_network("gru", 6, layers=2, size=5),
 }
 Values = dict[str, np.ndarray]
+
+
+@pytest.fixture(autouse=True, params=["core", "Warp"])
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What notes and goes back."""
+    if native.core is None and request.param == "core":
+        pytest.skip("the native core was not built")
+    if request.param == "Warp":
+        monkeypatch.setattr(native, "core", None)
 
 
 def array(values: Any, grad: bool = True, dtype: Any = wp.float32) -> wp.array:
@@ -207,6 +214,7 @@ def test_every_operation(name: str, tmp_path: Path) -> None:
     assert_same(rollout.on_tape(swapped), rollout.differences())
 
 
+@pytest.mark.parametrize("backend", ["core"], indirect=True)
 @pytest.mark.parametrize("isa", native.core.variants() if native.core else [])
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_instruction_set(kind: str, isa: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -266,29 +274,6 @@ def test_reset_ends_what_goes_back(kind: str, whole: bool, tmp_path: Path) -> No
     before = steps[0]["joint_q"].grad.numpy()
     assert not before[gone].any() and (whole or before[~gone].all())
     assert steps[1]["joint_q"].grad.numpy().all()
-
-
-def test_two_tapes_in_a_row_do_not_know_of_each_other(tmp_path: Path) -> None:
-    """A state that goes on has no gradient of the tape before."""
-    rollout = Rollout(tmp_path, MODELS["lstm"], METADATA["lstm"], 1)
-    found: list[np.ndarray] = []
-    for earlier in (False, True):
-        actuator = Actuator(array(np.arange(N), False, wp.uint32), rollout.controller, requires_grad=True)
-        now, after = actuator.state(), actuator.state()
-        arrays = {name: array(rollout.values[f"{name} 0"]) for name in SIGNALS} | {"joint_f": array(np.zeros(N))}
-        for wanted in (earlier, True):
-            for one in arrays.values():
-                one.grad.zero_()
-            with wp.Tape() as tape:
-                for _ in range(4):
-                    actuator.step(arrays, arrays, now, after, DT)
-                    now, after = after, now
-            if wanted:
-                arrays["joint_f"].grad.fill_(1.0)
-                tape.backward()
-        found.append(arrays["joint_q"].grad.numpy().copy())
-    np.testing.assert_array_equal(*found)
-    assert found[0].all()
 
 
 def test_efforts_and_states_are_those_without_gradients(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ import warp as wp
 from ..specs.configs import DCMotorClampingConfig
 from .base import Clamping, require_given, resolved_scalars
 from .law import bounded, within
+from .product import product
 
 LARGEST = wp.constant(3.4028234663852886e38)
 """The largest finite float32."""
@@ -43,8 +44,8 @@ def dc_motor_clamp(
 ) -> float:
     """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
     share = velocity * speed_factor
-    lower = within(stall * (-1.0 - share), -peak, peak)
-    upper = within(stall * (1.0 - share), -peak, peak)
+    lower = within(product(stall, -1.0 - share), -peak, peak)
+    upper = within(product(stall, 1.0 - share), -peak, peak)
     return bounded(effort, lower, upper)
 
 

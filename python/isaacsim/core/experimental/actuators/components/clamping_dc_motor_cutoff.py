@@ -19,6 +19,7 @@ import warp as wp
 from ..specs.configs import DCMotorCutoffClampingConfig
 from .base import Clamping, require_given, resolved_scalars
 from .law import bounded, within
+from .product import product
 
 LARGEST = wp.constant(3.4028234663852886e38)
 """The largest finite float32."""
@@ -40,8 +41,8 @@ def dc_motor_cutoff_clamp(
     """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
     share = velocity * speed_factor
     # by comparison, so that inf · 0 never comes up; NaN goes on
-    upper = 0.0 if share >= 1.0 else within(stall * (1.0 - share), 0.0, peak)
-    lower = 0.0 if share <= -1.0 else within(stall * (-1.0 - share), -peak, 0.0)
+    upper = 0.0 if share >= 1.0 else within(product(stall, 1.0 - share), 0.0, peak)
+    lower = 0.0 if share <= -1.0 else within(product(stall, -1.0 - share), -peak, 0.0)
     return bounded(effort, lower, upper)
 
 

@@ -103,16 +103,28 @@ def require_law(owner: Any, signals: Sequence[str]) -> None:
 
 def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kernel:
     """Return the kernel `name` of a source text that calls `functions`, in a module of its own."""
+    return generated_kernels({name: text}, functions)[name]
+
+
+def generated_kernels(
+    texts: dict[str, str], functions: dict[str, Any], differentiable: str = ""
+) -> dict[str, wp.Kernel]:
+    """Return the kernels of source texts by name, in a module of their own; one of them may have an adjoint."""
     laws = [f"{law.func.__module__}.{law.key}" for law in functions.values() if isinstance(law, wp.Function)]
-    digest = hashlib.sha256(f"{text}{laws}".encode()).hexdigest()[:12]
-    scope = {"wp": wp, **functions}
-    exec(compile(text, f"<{name}>", "exec"), scope)
-    module = wp.get_module(f"{__name__}.{name}_{digest}")
-    module.options["enable_backward"] = False
+    digest = hashlib.sha256(f"{''.join(texts.values())}{laws}".encode()).hexdigest()[:12]
+    module = wp.get_module(f"{__name__}.{next(iter(texts))}_{digest}")
+    # older versions of Warp look here for what kernels call
+    module.options["enable_backward"] = bool(differentiable)
     # contraction would round differently from the native core; older versions of Warp have no such option
     if "fuse_fp" in module.options:
         module.options["fuse_fp"] = False
-    return wp.Kernel(scope[name], key=name, module=module, source=text)
+    kernels = {}
+    for name, text in texts.items():
+        scope = {"wp": wp, **functions}
+        exec(compile(text, f"<{name}>", "exec"), scope)
+        options = {"enable_backward": name == differentiable}
+        kernels[name] = wp.Kernel(scope[name], key=name, module=module, options=options, source=text)
+    return kernels
 
 
 def each(pattern: str, names: Sequence[str]) -> str:

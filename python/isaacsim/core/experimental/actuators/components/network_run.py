@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ..networks.evaluator import make_evaluator
+from ..networks.evaluator import Evaluator, make_evaluator
 from ..networks.features import COLUMNS
 from .network_law import NetworkLaw
 
@@ -124,15 +124,17 @@ class NetworkRun:
         law: What is computed.
         rows: Number of actuators.
         device: Warp device.
+        evaluator: What evaluates the network, if somebody has chosen it.
     """
 
-    def __init__(self, law: NetworkLaw, rows: int, device: Any) -> None:
+    def __init__(self, law: NetworkLaw, rows: int, device: Any, evaluator: Evaluator | None = None) -> None:
         self.law, self.device = law, device
         self.efforts = wp.zeros(rows, dtype=wp.float32, device=device)
         """Efforts of the last `compute` [N·m or N], NaN where something was not finite."""
         features, kept = law.features, list(law.history)
+        # of inputs, then of histories
         columns = [*(feature.column for feature in features), *kept]
-        self._tables = [
+        self.tables = [
             # the last one is that of an array of the caller's
             self._array([(*COLUMNS.get(one, (0, 0, 0, 0)), one not in COLUMNS) for one in columns], wp.float32),
             self._array([feature.offset for feature in features], wp.float32),
@@ -140,6 +142,7 @@ class NetworkRun:
             self._array([feature.back for feature in features], wp.int32),
             self._array([kept.index(one.column) if one.column in kept else 0 for one in features], wp.int32),
         ]
+        """Factors of each column in the signals; offset and scale, steps back and history of each input."""
         self._inputs = wp.zeros((rows, len(features)), dtype=wp.float32, device=device)
         self._newest = wp.zeros((len(kept), rows), dtype=wp.float32, device=device)
         self._outputs = wp.zeros(rows, dtype=wp.float32, device=device)
@@ -147,7 +150,7 @@ class NetworkRun:
         self._computed = [] if kept else self.new_state()
         self._no_history = wp.zeros((0, 0), dtype=wp.float32, device=device)
         self._is_computed = False
-        self._evaluator = make_evaluator(law.network, rows, device)
+        self._evaluator = evaluator or make_evaluator(law.network, rows, device)
         wp.get_module(__name__).load(wp.get_device(device))
 
     def new_state(self) -> list[wp.array]:
@@ -173,7 +176,7 @@ class NetworkRun:
         law, histories = self.law, [self._no_history] * 2
         if law.history:
             histories[: len(state)] = state
-        inputs = [*signals, custom, *indices, *self._tables, *histories]
+        inputs = [*signals, custom, *indices, *self.tables, *histories]
         shape = len(self.efforts), len(law.features) + len(law.history)
         wp.launch(_features_kernel, shape, inputs, [self._inputs, self._newest], device=self.device)
         recurrent = () if law.history else (state, self._computed)

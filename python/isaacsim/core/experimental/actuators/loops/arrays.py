@@ -58,8 +58,9 @@ class ActuatedArrays(Actuated):
 
     Raises:
         ValueError: A joint name or pattern that does not fit, no motor, or an array of the wrong length.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a law or component of the user's own, a
-            network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a component that computes by code of its
+            own instead of a `LAW`, a network that Torch runs, that takes a column of the caller's or that stands in a
+            package without its native core, or a GPU.
         ModuleNotFoundError: `requires_grad` is True, and Torch is not installed.
 
     Example:

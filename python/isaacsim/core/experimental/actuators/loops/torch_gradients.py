@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from .. import native
 from ..components.network_law import NetworkLaw
 from ..networks.network import Network
 from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
-from ..pipeline.gradients import Pipeline, require_gradients
+from ..pipeline.gradients import Pipeline, refuse, require_gradients
 from ..pipeline.plan import Placed
+from ..pipeline.step.binding import as_numpy
 from ..pipeline.step.native import NativeStep
 
 _SIGNALS = 5
@@ -122,9 +122,15 @@ class TorchGradients:
         first = 0
         for joints, step in assembly.parts:
             label = step.plan.labels[0] if hasattr(step, "plan") else "actuators"
-            require_gradients(label, step, assembly.device)
+            if not assembly.device.is_cpu:
+                where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {assembly.device}"
+                refuse(label, f"{where}. Leave it out, or step an Actuator on a wp.Tape")
+            require_gradients(label, step)
+            if step.plan.networks and not isinstance(step, NativeStep):
+                why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
+                refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")
             for placed in step.plan.placed:
-                pipeline = Pipeline(step.plan, placed.slots)
+                pipeline = Pipeline(step, placed.slots)
                 columns = [assembly.columns[joints[slot]] for slot in placed.slots]
                 rows = np.arange(assembly.num_robots)[:, None] * num_dofs
                 places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
@@ -277,7 +283,7 @@ class TorchGradients:
                 if named.get(name) is not None
             }
             states, places = part.split(remembered), part.places
-            part.pipeline.core.back(
+            part.pipeline.notes.back(
                 note,
                 [efforts, None],
                 places,
@@ -304,12 +310,14 @@ class TorchGradients:
             rings = []
             if pipeline.depth:
                 at = pipeline.places(plan.delayed)
-                rings = [np.ascontiguousarray(getattr(now, name)[:, at]) for name in _BUFFERS]
+                rings = [np.ascontiguousarray(as_numpy(getattr(now, name))[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
-            laws = [np.ascontiguousarray(now.laws[law][k][at]) for law, k, _, at in pipeline.remembered(part.placed)]
-            pushes = now.num_pushes[pipeline.places(plan.delayed)] if pipeline.depth else np.zeros(0, np.int32)
-            state = native.core.State(rings, pushes, now.write_idx, laws)
-        return pipeline.core.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
+            remembered = pipeline.remembered(part.placed)
+            laws = [np.ascontiguousarray(as_numpy(now.laws[law][k])[at]) for law, k, _, at in remembered]
+            none = np.zeros(0, np.int32)
+            pushes = as_numpy(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
+            state = pipeline.state(rings, pushes, as_numpy(now.write_idx), laws)
+        return pipeline.notes.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
 
     def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:
         """What is known here of the network of an actuator."""

@@ -1,4 +1,8 @@
-"""A network evaluated in Warp: one kernel for all networks, a thread per row, that walks through the instructions."""
+"""A network evaluated in Warp: one kernel for all networks, a thread per row, that walks through the instructions.
+
+Its functions say their slopes themselves, so that kinks have Torch's: 0 of |x| and of ReLU at 0, and half for each of
+two equal numbers. Only a kernel with an adjoint has them compiled, see `warp_gradients`.
+"""
 
 # Warp kernels are no Python types
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportIndexIssue=false
@@ -36,6 +40,12 @@ RECIPROCAL, RELU, SIGMOID, SOFTPLUS, SOFTSIGN, SQRT, TANH = (
 def sigmoid(x: float) -> float:
     """Return 1 / (1 + e^-x)."""
     return 1.0 / (1.0 + wp.exp(-x))
+
+
+@wp.func_grad(sigmoid)
+def _sigmoid_back(x: float, by: float):
+    y = 1.0 / (1.0 + wp.exp(-x))
+    wp.adjoint[x] += by * y * (1.0 - y)
 
 
 @wp.func
@@ -114,6 +124,84 @@ def binary(code: int, x: float, y: float) -> float:
     elif code == POW:
         z = wp.pow(x, y)
     return z
+
+
+@wp.func
+def unary_slope(code: int, x: float, a: float, b: float) -> float:
+    """Return the slope of an elementwise function."""
+    slope = wp.float32(1.0)
+    if code == ABS:
+        slope = wp.where(x > 0.0, 1.0, wp.where(x < 0.0, -1.0, 0.0))
+    elif code == CLAMP:
+        slope = wp.where(x < a or x > b, 0.0, 1.0)
+    elif code == ELU:
+        slope = wp.where(x > 0.0, 1.0, a * wp.exp(x))
+    elif code == ERF:
+        # 2 / sqrt(pi)
+        slope = 1.1283791670955126 * wp.exp(-x * x)
+    elif code == EXP:
+        slope = wp.exp(x)
+    elif code == LEAKY_RELU:
+        slope = wp.where(x > 0.0, 1.0, a)
+    elif code == LOG:
+        slope = 1.0 / x
+    elif code == NEG:
+        slope = wp.float32(-1.0)
+    elif code == RECIPROCAL:
+        slope = -1.0 / (x * x)
+    elif code == RELU:
+        slope = wp.where(x > 0.0, 1.0, 0.0)
+    elif code == SIGMOID:
+        y = sigmoid(x)
+        slope = y * (1.0 - y)
+    elif code == SOFTPLUS:
+        slope = sigmoid(a * x)
+    elif code == SOFTSIGN:
+        below = 1.0 + wp.abs(x)
+        slope = 1.0 / (below * below)
+    elif code == SQRT:
+        slope = 0.5 / wp.sqrt(x)
+    elif code == TANH:
+        t = wp.tanh(x)
+        slope = 1.0 - t * t
+    return slope
+
+
+@wp.func_grad(unary)
+def _unary_back(code: int, x: float, a: float, b: float, by: float):
+    wp.adjoint[x] += by * unary_slope(code, x, a, b)
+
+
+@wp.func
+def binary_slopes(code: int, x: float, y: float) -> wp.vec2:
+    """Return the slopes of an elementwise function of two numbers."""
+    first = wp.float32(1.0)
+    second = wp.float32(1.0)
+    if code == SUB:
+        second = wp.float32(-1.0)
+    elif code == MUL:
+        first = y
+        second = x
+    elif code == DIV:
+        first = 1.0 / y
+        second = -x / y / y
+    elif code == MINIMUM or code == MAXIMUM:
+        first = wp.where((x < y) == (code == MINIMUM), 1.0, 0.0)
+        if x == y:
+            first = wp.float32(0.5)
+        second = 1.0 - first
+    elif code == POW:
+        power = wp.pow(x, y)
+        first = wp.where(y == 0.0, 0.0, y * wp.pow(x, y - 1.0))
+        second = wp.where(power == 0.0, 0.0, power * wp.log(x))
+    return wp.vec2(first, second)
+
+
+@wp.func_grad(binary)
+def _binary_back(code: int, x: float, y: float, by: float):
+    slopes = binary_slopes(code, x, y)
+    wp.adjoint[x] += by * slopes[0]
+    wp.adjoint[y] += by * slopes[1]
 
 
 @wp.func
@@ -276,11 +364,7 @@ class WarpEvaluator:
     def __init__(self, program: Program, rows: int, device: Any) -> None:
         self._rows, self._program, self._device = rows, program, wp.get_device(device)
         self._calls = Calls(program, rows, device, self._bind)
-        lines = [[CODES.index(one.code), *(getattr(one, field) for field in _FIELDS)] for one in program.instructions]
-        code = np.array(lines, np.int32).reshape(-1, 1 + len(_FIELDS))
-        self._code = wp.array(code, dtype=wp.int32, device=device)
-        # none of it is never read, and may not be empty
-        self._numbers = wp.array(np.append(program.numbers, np.float32(0)), dtype=wp.float32, device=device)
+        self._code, self._numbers = instructions_of(program, device)
         self._columns = wp.zeros((program.columns, rows), dtype=wp.float32, device=device)
         self._none = wp.zeros((0, rows, 0), dtype=wp.float32, device=device)
 
@@ -294,6 +378,15 @@ class WarpEvaluator:
         sizes = program.inputs, program.output, program.num_layers, program.hidden_size, program.num_states
         inputs = [self._code, self._numbers, *sizes, _as_warp(x), *now, self._columns, *after, _as_warp(y)]
         return wp.launch(evaluate_kernel, self._rows, inputs, device=self._device, record_cmd=True).launch
+
+
+def instructions_of(program: Program, device: Any) -> tuple[wp.array, wp.array]:
+    """The instructions of a program, and their numbers, as the kernel takes them."""
+    lines = [[CODES.index(one.code), *(getattr(one, field) for field in _FIELDS)] for one in program.instructions]
+    code = np.array(lines, np.int32).reshape(-1, 1 + len(_FIELDS))
+    # none of it is never read, and may not be empty
+    numbers = np.append(program.numbers, np.float32(0))
+    return wp.array(code, dtype=wp.int32, device=device), wp.array(numbers, dtype=wp.float32, device=device)
 
 
 def _as_warp(array: Any) -> wp.array:

@@ -21,7 +21,7 @@ from ..specs.arguments import require_type
 from ..specs.fields import shown
 from .assign import assign_state
 from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
-from .gradients import OnTape, forget_gradients, tape_now, with_gradients
+from .gradients import OnTape, forget_gradients, off_tape, tape_now, with_gradients
 from .step.binding import as_warp
 from .step.fault import Fault, fault_of
 
@@ -75,8 +75,8 @@ class Actuator(NotCopied):
     Raises:
         TypeError: Not exactly one of `controller` and `drive` is given.
         ValueError: Index arrays differ in shape.
-        NotImplementedError: `requires_grad` is True for what has no gradients: a law or component of the user's own, a
-            network that Torch runs or that takes a column of the caller's, a GPU, or a package without its native core.
+        NotImplementedError: `requires_grad` is True for what has no gradients: a component that computes by code of its
+            own instead of a `LAW`, or a network that Torch runs or that takes a column of the caller's.
     """
 
     _INSTEAD = "Make another one of components of its own."
@@ -352,8 +352,9 @@ class Actuator(NotCopied):
         on_tape = compiled.on_tape
         assert on_tape is not None
         binding, before, following, seconds = compiled.calls.bound(sim_state, sim_control, now, after, dt)
-        noted = on_tape.note(binding, before, seconds)
-        compiled.calls.step(sim_state, sim_control, now, after, dt)
+        with off_tape():
+            noted = on_tape.note(binding, before, seconds)
+            compiled.calls.step(sim_state, sim_control, now, after, dt)
         on_tape.record(tape, noted, binding, before, following)
 
     def compiled(self) -> Any:
@@ -361,7 +362,7 @@ class Actuator(NotCopied):
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.told):
             step = step_of(self, compiled.computed_of(self), compiled.step)
-            compiled.on_tape = OnTape(self.label or "actuator", step, self.device) if self.requires_grad else None
+            compiled.on_tape = OnTape(self.label or "actuator", step) if self.requires_grad else None
             compiled.step = step
             compiled.told = contents_of(self)
         return compiled.step

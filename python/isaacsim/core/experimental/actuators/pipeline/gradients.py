@@ -1,9 +1,12 @@
-"""Gradients of an `Actuator` on a `wp.Tape`: each step notes what it read, and goes back by the chain rule in the core.
+"""Gradients of an `Actuator` on a `wp.Tape`: each step notes what it read, and goes back by the chain rule.
 
     gradient of            goes to
     efforts, computed      they are added to, so it stays where it is, and goes through limits and law to all below
     state after the step   is taken: added to that of the state before, and zero from then on
     command that acted     the row of the delay's ring it came from, and from there to the target that was set then
+
+Whoever notes and goes back is either the core, for what the core steps, or Warp's adjoint of the laws, for what Warp
+steps: on CUDA, of laws of one's own, and without the core; see `Notes`.
 
 What was read is copied at the step, so that arrays may be overwritten before `Tape.backward`. An array without `grad`
 gets none. At a kink the gradient is that of the branch the law takes; a joint with a fault has none for that step. A
@@ -13,76 +16,138 @@ tape that meets a state for the first time finds no gradient in it, whatever a t
 
 from __future__ import annotations
 
+import contextlib
+import math
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import warp as wp
 
 from .. import native
+from ..components.base import clear_kernel
 from ..components.curve import prepare_curve
 from .plan import Placed, Plan, Remembering, Row
 from .step.binding import Indices, as_numpy
 from .step.native import NativeStep, network_of
 from .step.state import StepState
+from .step.warp import WarpStep
 
 # how many views of gradients are kept
 _KEPT = 256
 
 
-def tape_now() -> wp.Tape | None:
-    """The tape that records what is launched now."""
+def _runtime() -> Any:
     # Warp has no public name for it
     internals: Any = wp
-    return internals._src.context.runtime.tape
+    return internals._src.context.runtime
 
 
-def refuse(what: str, why: str) -> None:
-    """Raise the one error of what has no gradients.
-
-    Raises:
-        NotImplementedError: Always.
-    """
-    raise NotImplementedError(
-        f"{what}: requires_grad = True: {why}. Leave it out, or keep to laws of this package on the CPU."
-    )
+def tape_now() -> wp.Tape | None:
+    """The tape that records what is launched now."""
+    return _runtime().tape
 
 
-def require_gradients(label: str, step: Any, device: Any) -> None:
+@contextlib.contextmanager
+def off_tape() -> Iterator[None]:
+    """Let no tape record what is launched here."""
+    runtime = _runtime()
+    tape, runtime.tape = runtime.tape, None
+    try:
+        yield
+    finally:
+        runtime.tape = tape
+
+
+def require_gradients(label: str, step: Any) -> None:
     """Refuse what has no gradients.
 
     Args:
         label: What the error calls it.
         step: What steps the plan.
-        device: Warp device.
 
     Raises:
-        NotImplementedError: It is on a GPU, the core was not built, or something computes by code of its own.
+        NotImplementedError: Something computes by code of its own.
     """
-    if not device.is_cpu:
-        refuse(label, f"gradients must be on the CPU, and it is on {device}")
-    if native.core is None:
-        refuse(label, "gradients must have the native core, which was not built")
-    if not isinstance(step, NativeStep):
-        refuse(
-            label,
-            "a law or computation of one's own, a network that Torch runs, or one with a column of the caller's has no "
-            "gradients",
+    if not isinstance(step, NativeStep | WarpStep):
+        why = (
+            "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
+            "caller's has none. Leave it out, or give the law as a wp.func"
         )
+        refuse(label, why)
+
+
+def refuse(label: str, why: str) -> NoReturn:
+    """Raise the one error of what has no gradients.
+
+    Raises:
+        NotImplementedError: Always.
+    """
+    raise NotImplementedError(f"{label}: requires_grad = True: {why}.")
+
+
+class Notes(Protocol):
+    """What notes steps of a pipeline and goes back through them: `native.core.Gradients` or `WarpGradients`.
+
+    Arrays are NumPy's for the core. Signals are five arrays, each with the indices of the joints in it; parameters and
+    states have a number per joint.
+    """
+
+    def note(
+        self,
+        signals: Sequence[Any],
+        indices: Sequence[Any],
+        parameters: Sequence[Any],
+        state: Any,
+        lag: Any,
+        dt: float,
+        /,
+    ) -> Any:
+        """Copy what a step is about to read."""
+        ...
+
+    def back(
+        self,
+        noted: Any,
+        efforts: Sequence[Any],
+        effort_index: Any,
+        signals: Sequence[Any],
+        indices: Sequence[Any],
+        parameters: Sequence[Any],
+        after: Sequence[Any],
+        before: Sequence[Any],
+        numbers: Any = None,
+        /,
+    ) -> None:
+        """Go back through a step that was noted; arrays are gradients, None for none.
+
+        Args:
+            noted: The step.
+            efforts: Of efforts and efforts before the limits, which are read.
+            effort_index: Where the joints are in these.
+            signals: Are added to.
+            indices: Where the joints are in these.
+            parameters: Are added to.
+            after: Of the state after the step, rings of a delay first; taken and zero from then on.
+            before: Of the state before, added to; may be the same arrays.
+            numbers: Of the numbers of a network, added to.
+        """
+        ...
 
 
 class Pipeline:
     """The gradients of an actuator: slots with one controller, the same limits and maybe a delay.
 
     Args:
-        plan: Their plan.
+        step: What steps their plan.
         slots: Which slots.
     """
 
-    def __init__(self, plan: Plan, slots: Sequence[int]) -> None:
-        self._plan, self._slots, first = plan, list(slots), slots[0]
+    def __init__(self, step: NativeStep | WarpStep, slots: Sequence[int]) -> None:
+        plan: Plan = step.plan
+        self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
         networks = [one for one in plan.networks if one.used[first]]
         law = None if networks else plan.controllers[plan.controller_kind[first]]
         limits = [limit for limit in plan.limits if limit.used[first]]
@@ -95,13 +160,25 @@ class Pipeline:
             next((prepare_curve(points, values) for points, values, served in limit.curves if served[first]), None)
             for limit in limits
         ]
-        names = [limit.clamp.__name__ for limit in limits]
-        name, given = law.__name__ if law else "", [network_of(one, keep=True) for one in networks]
         self.network = networks[0].law if networks else None
         """The law of its network, if its controller is one."""
-        self.network_core = given[0][0] if given else None
-        """That network compiled."""
-        self.core = native.core.Gradients(self.count, name, given, names, curves, self.depth)
+        self.network_core: Any = None
+        """That network compiled, for the core."""
+        self.notes: Notes
+        """What notes and goes back."""
+        if isinstance(step, WarpStep):
+            # most never come here
+            from .step.warp_gradients import WarpGradients
+
+            clamps = [limit.clamp for limit in limits]
+            self.notes = WarpGradients(self.count, law, clamps, curves, self.depth, step.device, self.network)
+        else:
+            given = [network_of(one, keep=True) for one in networks]
+            self.network_core = given[0][0] if given else None
+            names = [limit.clamp.__name__ for limit in limits]
+            self.notes = native.core.Gradients(
+                self.count, law.__name__ if law else "", given, names, curves, self.depth
+            )
 
     def values(self) -> list[np.ndarray]:
         """The parameters as they stand, each `(count,)`."""
@@ -111,8 +188,21 @@ class Pipeline:
         """The values of one of them, or of the lag."""
         if row.live is not None:
             return as_numpy(row.live).reshape(-1)
-        values = np.tile(row.shared, (self._plan.num_robots, 1)) if row.own is None else row.own
+        if row.own is not None:
+            values = row.own
+        elif row.per_robot:
+            # the engine has taken them over
+            values = as_numpy(self._step.spread(row))
+        else:
+            values = np.tile(row.shared, (self._plan.num_robots, 1))
         return values[:, self._slots].ravel()
+
+    def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
+        """A state of these slots as `note` takes it."""
+        if isinstance(self._step, WarpStep):
+            pos, vel, act = rings or (None, None, None)
+            return StepState(pos, vel, act, pushes, newest, [tuple(laws)])
+        return native.core.State(rings, pushes, newest, laws)
 
     def places(self, having: np.ndarray) -> np.ndarray:
         """Where robots times slots stand in an array over those slots that have something."""
@@ -130,7 +220,7 @@ class Pipeline:
 
 @dataclass(eq=False)
 class _Bound:
-    """The arrays of a binding: themselves, for their gradients, and as NumPy has them."""
+    """The arrays of a binding: themselves, for their gradients, and as whoever notes them takes them."""
 
     inputs: list[Any]
     outputs: list[Any]
@@ -144,26 +234,28 @@ class OnTape:
     Args:
         label: What errors call it.
         step: What steps it.
-        device: Warp device.
 
     Raises:
         NotImplementedError: It has no gradients.
     """
 
-    def __init__(self, label: str, step: Any, device: Any) -> None:
-        require_gradients(label, step, device)
-        self._step: NativeStep = step
-        self._pipeline = Pipeline(step.plan, [0])
+    def __init__(self, label: str, step: Any) -> None:
+        require_gradients(label, step)
+        self._step: NativeStep | WarpStep = step
+        self._pipeline = Pipeline(step, [0])
         # of gradients by identity, which it keeps alive
         self._views: dict[int, tuple[Any, np.ndarray]] = {}
         self._bound: weakref.WeakKeyDictionary[Indices, _Bound] = weakref.WeakKeyDictionary()
 
     def note(self, binding: Indices, now: StepState | None, seconds: float) -> Any:
         """Copy what the step is about to read."""
-        bound, pipeline = self._of(binding), self._pipeline
-        state = None if now is None else self._step.as_bound(now)
-        lag = pipeline.values_of(self._step.plan.lag) if pipeline.depth else None
-        return pipeline.core.note(bound.values[:5], bound.indices[:5], pipeline.values(), state, lag, seconds)
+        bound, pipeline, step = self._of(binding), self._pipeline, self._step
+        if isinstance(step, NativeStep):
+            state = None if now is None else step.as_bound(now)
+            parameters, lag = pipeline.values(), pipeline.values_of(step.plan.lag) if pipeline.depth else None
+        else:
+            state, parameters, lag = now, [row.live for _, row in pipeline.rows], step.plan.lag.live
+        return pipeline.notes.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
 
     def record(
         self, tape: wp.Tape, noted: Any, binding: Indices, now: StepState | None, after: StepState | None
@@ -178,7 +270,7 @@ class OnTape:
         arrays = (*bound.inputs, *bound.outputs, *parameters, *befores, *afters)
 
         def back() -> None:
-            pipeline.core.back(
+            pipeline.notes.back(
                 noted,
                 self._gradients(bound.outputs),
                 bound.indices[5],
@@ -192,7 +284,9 @@ class OnTape:
         tape.record_func(back, [array for array in arrays if _has_gradient(array)])
 
     def _gradients(self, arrays: Sequence[Any]) -> list[Any]:
-        """The gradients of arrays as NumPy has them, None without one."""
+        """The gradients of arrays, None without one; for the core as NumPy has them."""
+        if isinstance(self._step, WarpStep):
+            return [array.grad if isinstance(array, wp.array) else None for array in arrays]
         found = []
         for array in arrays:
             gradient = array.grad if isinstance(array, wp.array) else None
@@ -210,8 +304,12 @@ class OnTape:
     def _of(self, binding: Indices) -> _Bound:
         bound = self._bound.get(binding)
         if bound is None:
-            values, indices = binding.as_numpy()
-            bound = _Bound(list(binding.inputs), [binding.efforts, binding.computed], values, indices)
+            outputs = [binding.efforts, binding.computed]
+            if isinstance(self._step, NativeStep):
+                values, indices = binding.as_numpy()
+            else:
+                values, indices = list(binding.inputs), [*binding.indices, binding.effort_indices]
+            bound = _Bound(list(binding.inputs), outputs, values, indices)
             self._bound[binding] = bound
         return bound
 
@@ -234,13 +332,19 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
 
     What a delay remembers says itself that it was forgotten.
     """
-    chosen: Any = slice(None) if mask is None else mask.numpy().copy()
+    with off_tape():
+        # the caller may write other values into the mask
+        chosen = None if mask is None else wp.clone(mask)
     arrays = [one for state in states if state is not None for one in vars(state).values() if _has_gradient(one)]
 
     def back() -> None:
         for array in arrays:
+            if chosen is None:
+                array.grad.zero_()
+                continue
             # axis 1 of what a network remembers runs over the actuators
-            array.grad.numpy()[(*[slice(None)] * (array.ndim > 1), chosen)] = 0.0
+            inputs, values = [chosen, math.prod(array.shape[2:])], array.grad.flatten()
+            wp.launch(clear_kernel, array.size, inputs, [values], device=array.device, record_tape=False)
 
     if arrays:
         tape.record_func(back, arrays)

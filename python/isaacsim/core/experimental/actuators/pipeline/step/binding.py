@@ -202,8 +202,7 @@ def as_warp(array: Any) -> wp.array:
     """Return the array itself, or a Warp array over the same CPU memory."""
     if isinstance(array, wp.array):
         return array
-    dtype = wp.uint32 if array.dtype == _INDEX else wp.float32
-    return wp.array(array, dtype=dtype, device="cpu", copy=False)
+    return wp.array(array, dtype=wp.dtype_from_numpy(array.dtype), device="cpu", copy=False)
 
 
 def as_numpy(array: Any) -> np.ndarray:

@@ -222,7 +222,7 @@ class WarpStep:
         for phase in ("command", "limit") if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
                 kernel = step_kernel(self.plan.controllers, limits, binding, phase, bool(self._observed))
-                _load(kernel, self.plan, self.device)
+                load_kernel(kernel, (*self.plan.controllers, *limits), self.device)
                 self._kernels[binding, phase] = kernel
 
     def _forget_kernels(self) -> None:
@@ -384,10 +384,14 @@ def _kind(binding: Columns | Indices) -> str:
     return "columns" if isinstance(binding, Columns) else "indices"
 
 
-def _load(kernel: wp.Kernel, plan: Plan, device: Any) -> None:
-    """Compile a kernel."""
+def load_kernel(kernel: wp.Kernel, laws: Sequence[Any], device: Any) -> None:
+    """Compile a kernel, and those in its module, now.
+
+    Raises:
+        TypeError: A law of the user's own does not compile.
+    """
     try:
         wp.load_module(kernel.module, device=device)
     except Exception as error:
-        names = ", ".join(law.__name__ for law in (*plan.controllers, *(limit.clamp for limit in plan.limits)))
+        names = ", ".join(law.__name__ for law in laws)
         raise TypeError(f"the laws of {names} do not compile together: {error} Correct the wp.func.") from error

@@ -1,0 +1,75 @@
+"""Back through a network in Warp: the adjoint of the kernel that evaluates it, over columns that all stay."""
+
+# Warp kernels are no Python types
+# pyright: reportFunctionMemberAccess=false
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import warp as wp
+
+from .network import Network
+from .program import Program
+from .warp_evaluator import evaluate_kernel, instructions_of
+
+
+@functools.cache
+def differentiable_kernel() -> wp.Kernel:
+    """The kernel that evaluates, with an adjoint, in a module of its own."""
+    module = wp.get_module(f"{__name__}.evaluate")
+    # older versions of Warp look here for what kernels call
+    module.options["enable_backward"] = True
+    return wp.Kernel(evaluate_kernel.func, key="evaluate", module=module, options={"enable_backward": True})
+
+
+class DifferentiableEvaluator:
+    """Evaluates a network as `WarpEvaluator` does, and goes back through the last evaluation.
+
+    Args:
+        network: What to compute.
+        rows: Number of actuators.
+        device: Warp device.
+    """
+
+    name = "warp"
+
+    def __init__(self, network: Network, rows: int, device: Any) -> None:
+        program = Program(network, keep=True)
+        self._rows, self._device = rows, device
+        sizes = program.inputs, program.output, program.num_layers, program.hidden_size, program.num_states
+        self._program = [*instructions_of(program, device), *sizes]
+        shape = program.columns, rows
+        self._columns, self._by_columns = (wp.zeros(shape, dtype=wp.float32, device=device) for _ in range(2))
+        self._none = wp.zeros((0, rows, 0), dtype=wp.float32, device=device)
+        self._read: list[Any] = []
+        self._written: list[Any] = []
+        wp.load_module(differentiable_kernel().module, device=device)
+
+    def evaluate(self, x: Any, y: Any, state_in: Sequence[Any] = (), state_out: Sequence[Any] = ()) -> None:
+        """Compute the outputs of all rows, see `Evaluator`; arrays are Warp's."""
+        self._read = [*self._program, x, *self._states(state_in), self._columns]
+        self._written = [*self._states(state_out), y]
+        self._launch()
+
+    def back(self, by_x: Any, by_y: Any, by_in: Sequence[Any] = (), by_out: Sequence[Any] = ()) -> None:
+        """Add gradients by inputs and states before, given those of outputs and states after.
+
+        A row that is not good gets numbers that mean nothing.
+        """
+        self._by_columns.zero_()
+        nothing = [None, None, 0, 0, 0, 0, 0]
+        self._launch(
+            adj_inputs=[*nothing, by_x, *self._states(by_in), self._by_columns],
+            adj_outputs=[*self._states(by_out), by_y],
+            adjoint=True,
+        )
+
+    def _launch(self, **more: Any) -> None:
+        kernel, arguments = differentiable_kernel(), (self._read, self._written)
+        wp.launch(kernel, self._rows, *arguments, device=self._device, record_tape=False, **more)
+
+    def _states(self, states: Sequence[Any]) -> list[Any]:
+        return [*states, self._none, self._none][:2]

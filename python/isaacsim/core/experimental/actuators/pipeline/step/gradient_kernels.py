@@ -1,0 +1,415 @@
+"""Kernels of the gradients of a pipeline, generated from its laws: what a step reads is noted, and goes back.
+
+`efforts` is the way from what was noted to efforts and states, and the only one that has an adjoint: Warp's own, of the
+laws as they are. A law is evaluated twice there. The first time says whether all is good, and nothing goes back through
+it, for a product of no gradient and infinity would be NaN; the second one, which is good, is skipped on the way back
+where the first was not.
+"""
+
+# kernels read arrays as numbers
+# pyright: reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportReturnType=false
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import warp as wp
+
+from ...components.curve import curve_row, curve_value
+from ...components.law import (
+    CLAMPING_SIGNALS,
+    CONTROLLER_SIGNALS,
+    generated_kernels,
+    indexed_or_zero,
+    prepared_of,
+    signals_of,
+    value_or_zero,
+)
+from ..plan import base_of
+from . import warp_functions as functions
+
+SIGNALS = ("q", "qd", "q_target", "qd_target", "ff")
+"""What the kernels call the five signals."""
+
+COMMANDS = SIGNALS[2:]
+"""Those that a delay delays."""
+
+# what they call the signals of laws
+_NAMES = dict(zip(CONTROLLER_SIGNALS, SIGNALS, strict=False)) | {"effort": "effort", "dt": "dt"}
+# all commands of a step are finite, a bit each
+_ALL = 7
+
+
+@wp.func
+def cut(value: float) -> float:
+    """Return the value; nothing goes back."""
+    return value
+
+
+@wp.func_grad(cut)
+def _cut_back(value: float, by: float):
+    pass
+
+
+@wp.func
+def piece(position: float, rows: wp.array2d[float]) -> wp.vec3:
+    """Return point, value and slope of the row that a position stands on; nothing goes back."""
+    point = rows[0, 0]
+    value = rows[0, 1]
+    slope = wp.float32(0.0)
+    for row in range(rows.shape[0]):
+        point, value, slope = curve_row(position, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])
+    return wp.vec3(point, value, slope)
+
+
+@wp.func_grad(piece)
+def _piece_back(position: float, rows: wp.array2d[float], by: wp.vec3):
+    pass
+
+
+@wp.func
+def taken(values: wp.array[float], k: int) -> float:
+    """Return a number of an optional array, which is zero from then on."""
+    value = value_or_zero(values, k)
+    if values:
+        values[k] = 0.0
+    return value
+
+
+@wp.func
+def give(values: wp.array[float], k: int, value: float):
+    """Add to a number of an optional array."""
+    if values:
+        values[k] = values[k] + value
+
+
+@wp.func
+def finite_bit(value: float, bit: int) -> int:
+    """Return `bit` for a finite value, else 0."""
+    return bit if wp.isfinite(value) else 0
+
+
+@wp.func
+def row_of(newest: int, lag: int, depth: int) -> int:
+    """Return the row of the ring whose command acts with this lag; that of lag 0 is the one a step writes."""
+    # both are within the ring, so that nothing has to be divided
+    row = newest + 1 - lag
+    if row < 0:
+        return row + depth
+    if row >= depth:
+        return row - depth
+    return row
+
+
+@wp.func
+def back_ring(
+    by_command: float,
+    after: wp.array2d[float],
+    before: wp.array2d[float],
+    noted: wp.array2d[int],
+    k: int,
+    bit: int,
+    depth: int,
+) -> float:
+    """Give the gradients of a ring after a step, and of the command that acted, to where these numbers came from.
+
+    Returns:
+        That of the step's command.
+    """
+    source = noted[0, k]
+    held = noted[1, k]
+    newest = noted[3, k]
+    # the row that was written has the step's command, or the one before it again
+    pushed = wp.float32(0.0)
+    if after:
+        written = row_of(newest, 0, depth)
+        pushed = after[written, k]
+        after[written, k] = 0.0
+    now = wp.float32(0.0)
+    again = wp.float32(0.0)
+    if (noted[2, k] & bit) != 0:
+        now = pushed
+    elif held >= 0:
+        again = pushed
+    if source < 0:
+        now += by_command
+    for lag in range(1, depth + 1):
+        row = row_of(newest, lag, depth)
+        value = wp.float32(0.0)
+        if after:
+            value = after[row, k]
+            after[row, k] = 0.0
+        if row == source:
+            value += by_command
+        if lag == 1:
+            value += again
+        if held == 0:
+            # the step's command filled the ring
+            now += value
+        elif held > 0:
+            if before:
+                # rows older than those that held a command have got the oldest of these
+                oldest = row_of(newest, wp.min(lag, held), depth)
+                before[oldest, k] = before[oldest, k] + value
+    return now
+
+
+_FUNCTIONS: dict[str, Any] = {
+    "indexed_or_zero": indexed_or_zero,
+    "value_or_zero": value_or_zero,
+    "curve_value": curve_value,
+    "cut": cut,
+    "piece": piece,
+    "taken": taken,
+    "give": give,
+    "finite_bit": finite_bit,
+    "row_of": row_of,
+    "back_ring": back_ring,
+    "add": functions.add,
+    "wrapped": functions.wrapped,
+    "nan_or_zero": functions.nan_or_zero,
+}
+
+
+class Kernels(NamedTuple):
+    """Those of a pipeline.
+
+    `numbers` are what was noted, a row of the elements each: signals with the commands that acted, NaN for those of a
+    step whose commands were not finite; states; parameters. `delay` is the row of the ring that a command came from, -1
+    for that of the step; how many rows held one, 0 where the first one filled the ring, -1 where it was not good; which
+    commands of the step were finite, a bit each; and the row that was written last. `outputs` are effort, effort before
+    the limits, and states.
+    """
+
+    note: wp.Kernel
+    efforts: wp.Kernel
+    take: wp.Kernel
+    leave: wp.Kernel
+
+
+class _Law:
+    """Lines that go through one law.
+
+    Args:
+        owner: Its class.
+        number: Its place in the pipeline; 0 is the controller.
+        state: First row of its state.
+        parameter: First row of its parameters.
+    """
+
+    def __init__(self, owner: Any, number: int, state: int, parameter: int) -> None:
+        self._owner, self._number = owner, number
+        self._signals = CLAMPING_SIGNALS if number else CONTROLLER_SIGNALS
+        self.states = [f"state_{row}" for row in range(state, state + len(owner.STATE))]
+        self._parameters = [f"parameter_{row}" for row in range(parameter, parameter + len(owner.PARAMETERS))]
+
+    @property
+    def functions(self) -> dict[str, Any]:
+        """What the kernel calls."""
+        prepare = {} if self._owner.PREPARE is None else {f"prepare_{self._number}": self._owner.PREPARE}
+        return {f"law_{self._number}": self._owner.LAW} | prepare
+
+    @property
+    def curve(self) -> str:
+        """What the kernel calls the rows of its curve, nothing without one."""
+        return f"curve_{self._number}" if self._owner.CURVES else ""
+
+    def lines(self) -> list[str]:
+        """Go on from `effort` and its state, as far as all is good; `alive` says so."""
+        effort = f"seen_{self._number}"
+        new = [f"new_{name}" for name in self.states]
+        seen = [f"seen_{name}" for name in self.states]
+        finite = [f"wp.isfinite({name})" for name in (effort, *seen)]
+        lines = ["if alive != 0:"]
+        lines += [f"    {line}" for line in self._evaluated(effort, seen, "cut({})")]
+        if base_of(self._owner) is None:
+            # as in the step
+            lines += [f"    {effort} += nan_or_zero({name})" for name in self._parameters]
+        lines += [f"    if {' and '.join(finite)}:"]
+        lines += [f"        {line}" for line in self._evaluated("effort", new, "{}")]
+        lines += [f"        {state} = {name}" for state, name in zip(self.states, new, strict=True)]
+        # an effort goes on from a limit whose state does not, but not from a controller
+        lines += ["    else:", f"        effort = cut({effort})"]
+        lines += (
+            ["        alive = 0"] if not self._number else [f"        if not {finite[0]}:", "            alive = 0"]
+        )
+        return lines
+
+    def _evaluated(self, effort: str, new: Sequence[str], pattern: str) -> list[str]:
+        """Lines that evaluate the law, of inputs in this pattern."""
+        owner, inputs = self._owner, [pattern.format(name) for name in self._parameters]
+        lines = []
+        if owner.PREPARE is not None:
+            names = [f"{effort}_{self._number}_{name}" for name in prepared_of(owner, self._signals)]
+            lines.append(f"{', '.join(names)} = prepare_{self._number}({', '.join(inputs)})")
+            inputs = names
+        signals = [_NAMES[name] for name in signals_of(owner, self._signals)]
+        arguments = [name if name == "dt" else pattern.format(name) for name in (*signals, *self.states)] + inputs
+        if self.curve:
+            found = f"{effort}_{self.curve}"
+            lines.append(f"{found} = piece(q, {self.curve})")
+            at = [f"{found}[{n}]" for n in range(3)]
+            arguments.append(f"curve_value({', '.join([pattern.format('q'), *at])})")
+        return [*lines, f"{', '.join([effort, *new])} = law_{self._number}({', '.join(arguments)})"]
+
+
+@functools.cache
+def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) -> Kernels:
+    """The kernels of a controller with limits behind it and maybe a delay before it, given their classes.
+
+    Without a controller the effort is that of a network, `network`.
+    """
+    owners = {0: controller} if controller else {}
+    owners |= dict(enumerate(limits, 1))
+    first_parameter = len(SIGNALS) + sum(len(owner.STATE) for owner in owners.values())
+    laws: list[_Law] = []
+    called = dict(_FUNCTIONS)
+    state, parameter = len(SIGNALS), first_parameter
+    for number, owner in owners.items():
+        laws.append(_Law(owner, number, state, parameter))
+        called |= laws[-1].functions
+        state, parameter = state + len(owner.STATE), parameter + len(owner.PARAMETERS)
+    states = range(len(SIGNALS), first_parameter)
+    parameters = range(first_parameter, parameter)
+    texts = {
+        "note": _note_text(states, parameters, delayed),
+        "efforts": _efforts_text(laws, states, parameters, network=not controller),
+        "take": _take_text(states),
+        "leave": _leave_text(states, parameters, delayed),
+    }
+    return Kernels(**generated_kernels(texts, called, differentiable="efforts"))
+
+
+def _each(pattern: str, names: Sequence[Any]) -> str:
+    return "".join(pattern.format(name) for name in names)
+
+
+def _note_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) -> str:
+    delay = f"""
+    newest = wrapped(now[0], depth)
+    held = wp.clamp(pushes[k], 0, depth)
+    finite = finite_bit(q_target, 1) | finite_bit(qd_target, 2) | finite_bit(ff, 4)
+    steps = wp.clamp(lag[k], 0, depth)
+    delay[0, k] = row_of(newest, steps, depth) if steps > 0 else -1
+    steps = wp.min(steps, held)
+    if held == 0:
+        held = 0 if finite == {_ALL} else -1
+    delay[1, k] = held
+    delay[2, k] = finite
+    delay[3, k] = newest
+    if steps > 0:
+        row = row_of(newest, steps, depth)
+        q_target = ring_q_target[row, k]
+        qd_target = ring_qd_target[row, k]
+        ff = ring_ff[row, k]
+    if finite != {_ALL}:
+        q_target = wp.float32(wp.nan)
+        qd_target = wp.float32(wp.nan)
+        ff = wp.float32(wp.nan)
+"""
+    ring = _each("ring_{}: wp.array2d[float], ", COMMANDS)
+    return f"""
+def note(
+    # In:
+    {_each("{0}_in: wp.array[float], ", SIGNALS)}
+    {_each("{0}_at: wp.array[wp.uint32], ", SIGNALS)}
+    {_each("state_{}: wp.array[float], ", states)}
+    {_each("parameter_{}: wp.array[float], ", parameters)}
+    {ring} pushes: wp.array[int], now: wp.array[int], lag: wp.array[int], depth: int,
+    # Out:
+    numbers: wp.array2d[float],
+    delay: wp.array2d[int],
+):
+    k = wp.tid()
+    {_each("{0} = indexed_or_zero({0}_in, {0}_at, k); ", SIGNALS)}
+    {delay if delayed else ""}
+    {"; ".join(f"numbers[{row}, k] = {name}" for row, name in enumerate(SIGNALS))}
+    {_each("numbers[{0}, k] = value_or_zero(state_{0}, k); ", states)}
+    {_each("numbers[{0}, k] = value_or_zero(parameter_{0}, k); ", parameters)}
+"""
+
+
+def _efforts_text(laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], network: bool) -> str:
+    blocks = [law.lines() for law in laws]
+    if network:
+        blocks.insert(0, ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"])
+    blocks[0] += ["raw = effort"]
+    good = " and ".join(f"wp.isfinite({name})" for name in SIGNALS)
+    return f"""
+def efforts(
+    # In:
+    numbers: wp.array2d[float],
+    dt: float,
+    {"".join(f"{law.curve}: wp.array2d[float], " for law in laws if law.curve)}
+    {"network: wp.array[float]," if network else ""}
+    # Out:
+    outputs: wp.array2d[float],
+):
+    k = wp.tid()
+    {"; ".join(f"{name} = numbers[{row}, k]" for row, name in enumerate(SIGNALS))}
+    {_each("state_{0} = numbers[{0}, k]; ", states)}
+    {_each("parameter_{0} = numbers[{0}, k]; ", parameters)}
+    alive = wp.int32(0)
+    if {good}:
+        alive = 1
+    effort = wp.float32(0.0)
+    {_lines(line for block in blocks for line in block)}
+    if alive != 0:
+        outputs[0, k] = effort
+        outputs[1, k] = raw
+    {"; ".join(f"outputs[{2 + n}, k] = state_{row}" for n, row in enumerate(states))}
+"""
+
+
+def _take_text(states: Sequence[int]) -> str:
+    return f"""
+def take(
+    # In, of states set to zero:
+    efforts: wp.array[float],
+    computed: wp.array[float],
+    at: wp.array[wp.uint32],
+    {_each("state_{}: wp.array[float], ", states)}
+    # Out:
+    by_outputs: wp.array2d[float],
+    by_numbers: wp.array2d[float],
+):
+    k = wp.tid()
+    by_outputs[0, k] = indexed_or_zero(efforts, at, k)
+    by_outputs[1, k] = indexed_or_zero(computed, at, k)
+    {"; ".join(f"by_outputs[{2 + n}, k] = taken(state_{row}, k)" for n, row in enumerate(states))}
+    for row in range(by_numbers.shape[0]):
+        by_numbers[row, k] = 0.0
+"""
+
+
+def _leave_text(states: Sequence[int], parameters: Sequence[int], delayed: bool) -> str:
+    back = "{0} = back_ring({0}, after_{0}, before_{0}, delay, k, {1}, depth)"
+    ring = [back.format(name, 1 << bit) for bit, name in enumerate(COMMANDS)]
+    return f"""
+def leave(
+    # In:
+    by_numbers: wp.array2d[float],
+    delay: wp.array2d[int],
+    depth: int,
+    # In/out:
+    {_each("after_{}: wp.array2d[float], ", COMMANDS)}
+    {_each("before_{}: wp.array2d[float], ", COMMANDS)}
+    # Out:
+    {_each("by_{}: wp.array[float], ", SIGNALS)}
+    {_each("{}_at: wp.array[wp.uint32], ", SIGNALS)}
+    {_each("by_{}: wp.array[float], ", (*states, *parameters))}
+):
+    k = wp.tid()
+    {"; ".join(f"{name} = by_numbers[{row}, k]" for row, name in enumerate(SIGNALS))}
+    {"; ".join(ring) if delayed else ""}
+    {_each("add(by_{0}, {0}_at[k], {0}); ", SIGNALS)}
+    {_each("give(by_{0}, k, by_numbers[{0}, k]); ", (*states, *parameters))}
+"""
+
+
+def _lines(lines: Any) -> str:
+    return "\n    ".join(lines)
