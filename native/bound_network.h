@@ -68,7 +68,8 @@ class BoundNetwork {
                 maps_.push_back({outputs, end, std::move(sources), std::move(biases)});
                 end += packed_size(outputs, inputs);
             };
-            const auto take = [&](int64_t count) {
+            // by name: before C++20 a lambda takes no structured bindings
+            const auto take = [&, &name = name, start = start](int64_t count) {
                 if (!fits(start, count, numbers.size())) refuse("instruction " + name, "one whose numbers are there");
             };
             starts_.push_back(end);
