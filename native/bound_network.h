@@ -112,7 +112,7 @@ class BoundNetwork {
     const Network& network() const { return network_; }
 
     // Other numbers from the next evaluation on.
-    void set(const py::array_t<float, py::array::c_style>& numbers) {
+    void set(const Read<float>& numbers) {
         if (numbers.size() != count_) refuse("numbers of a network", "as many as it was made of");
         const Turn turn(busy_);
         const float* const from = numbers.data();

@@ -7,8 +7,8 @@
 read without what only GCC and clang have, GNU extensions being errors, as Microsoft's compiler reads them. *macos*,
 *windows* and *musl*: every source is compiled by clang with the headers of that system, warnings being errors; Python's
 headers are those of this machine with a configuration of that system's sizes. Sources, flags and instruction sets are
-those of `setup.py`. The self-test prints sums over the bits of laws, functions and gradients: they are the same there as
-here, in each instruction set that this processor has.
+those of `setup.py`. The self-test prints sums over the bits of laws, functions and gradients: they are the same there
+as here, in each instruction set that this processor has.
 
 On Debian and Ubuntu: apt install g++-aarch64-linux-gnu qemu-user-static; and pip install ziglang, or zig in PATH.
 """
