@@ -24,7 +24,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -109,7 +109,8 @@ def compiled(name: str, compiler: list[str], system: str, machine: str, variants
         # Microsoft's flags are for its own compiler
         common = setup.flags_of("linux" if system == "win32" else system)
         shared = [] if system == "win32" else ["-fPIC"]
-        said = run([*compiler, *common, *shared, "-Wall", "-Werror", *flags, "-c", str(path), "-o", str(made)])
+        strict = ["-Wall", "-Werror", *warnings]
+        said = run([*compiler, *common, *shared, *strict, *flags, "-c", str(path), "-o", str(made)])
         return str(made) if not said else sys.exit(said)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -200,7 +201,7 @@ def by_zig(name: str, target: str, system: str, machine: str, sizes: str = "") -
         if sizes:
             (folder / "pyconfig.h").write_text(sizes)
         HEADERS.insert(0, str(folder))
-        compiled(name, [*zig(), "-target", target, *CLANG], system, machine)
+        compiled(name, [*zig(), "-target", target], system, machine, CLANG)
         HEADERS.pop(0)
 
     return make
