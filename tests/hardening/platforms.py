@@ -93,11 +93,9 @@ def zig() -> list[str]:
     return [tool("zig", remedy="pip install ziglang."), "c++"]
 
 
-def compiled(name: str, compiler: list[str], system: str, machine: str, variants: list[str] | None = None) -> list[str]:
+def compiled(name: str, compiler: list[str], system: str, machine: str, warnings: Sequence[str] = ()) -> list[str]:
     """Objects of all sources for a platform, each instruction set for itself."""
-    wanted = {
-        key: flags for key, flags in setup.variants_of(system, machine).items() if not variants or key in variants
-    }
+    wanted = setup.variants_of(system, machine)
     each, once = setup.sources(NATIVE)
     jobs = [(path, variant, [*flags, *macros(variant)]) for variant, flags in wanted.items() for path in each]
     x86 = ["-DACTUATORS_X86"] if "avx2" in wanted else []
