@@ -59,7 +59,7 @@ WINDOWS_SIZES = """
 #define HAVE_STDDEF_H 1
 #define HAVE_SYS_TYPES_H 1
 #define HAVE_SYS_STAT_H 1
-#define WITH_DOC_STRINGS 1
+#define NT_THREADS 1
 #define PY_SSIZE_T_CLEAN
 typedef __int64 Py_ssize_t;
 #define PY_SSIZE_T_MAX LLONG_MAX
@@ -93,13 +93,20 @@ def zig() -> list[str]:
     return [tool("zig", remedy="pip install ziglang."), "c++"]
 
 
-def compiled(name: str, compiler: list[str], system: str, machine: str, warnings: Sequence[str] = ()) -> list[str]:
+def compiled(
+    name: str,
+    compiler: list[str],
+    system: str,
+    machine: str,
+    warnings: Sequence[str] = (),
+    headers: Sequence[str] = HEADERS,
+) -> list[str]:
     """Objects of all sources for a platform, each instruction set for itself."""
     wanted = setup.variants_of(system, machine)
     each, once = setup.sources(NATIVE)
     jobs = [(path, variant, [*flags, *macros(variant)]) for variant, flags in wanted.items() for path in each]
     x86 = ["-DACTUATORS_X86"] if "avx2" in wanted else []
-    jobs += [(path, "", [*x86, *(f"-isystem{folder}" for folder in HEADERS)]) for path in once]
+    jobs += [(path, "", [*x86, *(f"-isystem{folder}" for folder in headers)]) for path in once]
 
     def make(job: tuple[Path, str, list[str]]) -> str:
         path, variant, flags = job
@@ -194,13 +201,15 @@ def by_zig(name: str, target: str, system: str, machine: str, sizes: str = "") -
     """Compile for a system whose Python is not here: its configuration stands before the headers of ours."""
 
     def make() -> None:
-        folder = PLACE / name
-        folder.mkdir(exist_ok=True)
+        python = Path(sysconfig.get_path("include"))
         if sizes:
+            # Python.h takes the configuration beside it
+            folder = PLACE / name
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(python, folder, ignore=shutil.ignore_patterns("pyconfig.h"))
             (folder / "pyconfig.h").write_text(sizes)
-        HEADERS.insert(0, str(folder))
-        compiled(name, [*zig(), "-target", target], system, machine, CLANG)
-        HEADERS.pop(0)
+            python = folder
+        compiled(name, [*zig(), "-target", target], system, machine, CLANG, [pybind11.get_include(), str(python)])
 
     return make
 
