@@ -19,26 +19,52 @@ from setuptools.command.build_ext import build_ext
 from setuptools.errors import CompileError, LinkError, PlatformError
 
 NATIVE = Path("native")
-# contraction would round differently from one instruction set to the next
-FLAGS = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+
+
+def flags_of(system: str) -> list[str]:
+    """What every source is compiled with on a platform, named as `sys.platform` does."""
+    if system == "win32":
+        return ["/O2", "/std:c++17", "/permissive-", "/EHsc", "/bigobj", "/fp:precise"]
+    # contraction would round differently from one instruction set to the next
+    flags = ["-O3", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fvisibility=hidden"]
+    # aligned memory is there since macOS 10.13, and Pythons are built for older ones
+    return [*flags, "-faligned-allocation"] if system == "darwin" else flags
+
+
+def variants_of(system: str, machine: str) -> dict[str, list[str]]:
+    """The instruction sets of a platform, and what each takes besides; `machine` as `platform.machine` names it."""
+    if system == "win32" or machine.lower() not in ("x86_64", "amd64"):
+        return {"baseline": []}
+    return {
+        "baseline": [],
+        "avx2": ["-mavx2", "-mfma"],
+        "avx512": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
+    }
+
+
+def macros_of(variant: str) -> list[tuple[str, str]]:
+    """What a source is told of the instruction set that it is compiled for."""
+    symbol = f"k{variant.capitalize()}"
+    return [("ACTUATORS_VARIANT", variant), ("ACTUATORS_SYMBOL", symbol), ("ACTUATORS_NAME", f'"{variant}"')]
+
+
+def sources(native: Path = NATIVE) -> tuple[list[Path], list[Path]]:
+    """Those compiled once per instruction set, which say so, and those compiled once."""
+    found = sorted(native.glob("*.cpp"))
+    each = [path for path in found if "namespace ACTUATORS_VARIANT" in path.read_text("utf-8")]
+    return each, [path for path in found if path not in each]
+
+
+FLAGS = flags_of(sys.platform)
 LINK_FLAGS: list[str] = []
-WINDOWS = sys.platform == "win32"
-if WINDOWS:
-    FLAGS = ["/O2", "/fp:precise"]
 if sanitizers := os.environ.get("ACTUATORS_SANITIZE"):
     # see tools/sanitize.sh
     FLAGS += ["-O1", "-g1", "-fno-omit-frame-pointer", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=undefined"]
     LINK_FLAGS += [f"-fsanitize={sanitizers}"]
-VARIANTS = {"baseline": []}
-X86 = platform.machine().lower() in ("x86_64", "amd64") and not WINDOWS
+VARIANTS = variants_of(sys.platform, platform.machine())
 if os.environ.get("ACTUATORS_VARIANTS") == "baseline":
     # a core for tests, made in a third of the time
-    X86 = False
-if X86:
-    VARIANTS |= {
-        "avx2": ["-mavx2", "-mfma"],
-        "avx512": ["-mavx512f", "-mavx512vl", "-mavx512dq", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"],
-    }
+    VARIANTS = {"baseline": []}
 
 
 def missing() -> str | None:
@@ -89,33 +115,32 @@ class BuildVariants(build_ext):
     def build_variants(self, ext: Pybind11Extension) -> None:
         """Compile one object per instruction set, and link them."""
         for name, flags in VARIANTS.items():
-            symbol = f"k{name.capitalize()}"
-            macros = [("ACTUATORS_VARIANT", name), ("ACTUATORS_SYMBOL", symbol), ("ACTUATORS_NAME", f'"{name}"')]
             objects = self.compiler.compile(
-                [str(NATIVE / name) for name in ("step.cpp", "network.cpp", "gradients.cpp", "network_gradients.cpp")],
+                [str(path) for path in sources()[0]],
                 output_dir=str(Path(self.build_temp) / name),
-                macros=[*macros, *ext.define_macros],
-                extra_postargs=[*FLAGS, *flags],
+                macros=[*macros_of(name), *ext.define_macros],
+                extra_postargs=[*ext.extra_compile_args, *flags],
                 depends=ext.depends,
             )
             ext.extra_objects += objects
         super().build_extension(ext)
 
 
-# one compiler per core
-ParallelCompile().install()
-setup(
-    ext_modules=[
-        Pybind11Extension(
-            "isaacsim.core.experimental.actuators.native.core",
-            [str(NATIVE / "module.cpp"), str(NATIVE / "plan.cpp")],
-            depends=sorted(str(path) for path in (*NATIVE.glob("*.h"), *NATIVE.glob("*.cpp"))),
-            define_macros=[("ACTUATORS_X86", None)] if X86 else [],
-            extra_compile_args=FLAGS,
-            extra_link_args=LINK_FLAGS,
-        )
-    ]
-    if is_core_built()
-    else [],
-    cmdclass={"build_ext": BuildVariants},
-)
+if __name__ == "__main__":
+    # one compiler per core
+    ParallelCompile().install()
+    setup(
+        ext_modules=[
+            Pybind11Extension(
+                "isaacsim.core.experimental.actuators.native.core",
+                [str(path) for path in sources()[1]],
+                depends=sorted(str(path) for path in (*NATIVE.glob("*.h"), *NATIVE.glob("*.cpp"))),
+                define_macros=[("ACTUATORS_X86", None)] if "avx2" in VARIANTS else [],
+                extra_compile_args=FLAGS,
+                extra_link_args=LINK_FLAGS,
+            )
+        ]
+        if is_core_built()
+        else [],
+        cmdclass={"build_ext": BuildVariants},
+    )

@@ -68,7 +68,8 @@ class BoundNetwork {
                 maps_.push_back({outputs, end, std::move(sources), std::move(biases)});
                 end += packed_size(outputs, inputs);
             };
-            const auto take = [&](int64_t count) {
+            // by name: before C++20 a lambda takes no structured bindings
+            const auto take = [&, &name = name, start = start](int64_t count) {
                 if (!fits(start, count, numbers.size())) refuse("instruction " + name, "one whose numbers are there");
             };
             starts_.push_back(end);
@@ -111,7 +112,7 @@ class BoundNetwork {
     const Network& network() const { return network_; }
 
     // Other numbers from the next evaluation on.
-    void set(const py::array_t<float, py::array::c_style>& numbers) {
+    void set(const Read<float>& numbers) {
         if (numbers.size() != count_) refuse("numbers of a network", "as many as it was made of");
         const Turn turn(busy_);
         const float* const from = numbers.data();

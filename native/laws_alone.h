@@ -16,6 +16,7 @@
 #define ACTUATORS_VARIANT laws_alone
 #endif
 #include "generated_laws.h"
+#include "lanes.h"
 
 namespace ACTUATORS_VARIANT {
 
@@ -150,16 +151,11 @@ inline Column curve(const py::object& given_rows, const py::object& given_positi
     const float* q = positions.data();
     float* limit = out.mutable_data();
     py::ssize_t i = 0;
-#if defined(__GNUC__)
     // by vectors as far as they go, as the core does
-    typedef float Lanes __attribute__((vector_size(16)));
-    for (; i + 4 <= count; i += 4) {
-        Lanes lanes;
-        std::memcpy(&lanes, q + i, sizeof lanes);
-        lanes = curve_at(lanes, rows.data(), rows.shape(0));
+    for (; i + kLanes <= count; i += kLanes) {
+        const Lanes lanes = curve_at(load(q + i), rows.data(), rows.shape(0));
         std::memcpy(limit + i, &lanes, sizeof lanes);
     }
-#endif
     for (; i < count; ++i) limit[i] = curve_at(q[i], rows.data(), rows.shape(0));
     return out;
 }

@@ -176,11 +176,12 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
         Raw raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
         if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
         const auto [effort, good] = raw;
+        // a sum of bits: of a choice between 0 and -1 clang makes what it does not vectorise
         if constexpr (MASKED) {
-            bad |= driven[i] & (good ? 0 : -1);
+            bad |= driven[i] & static_cast<int32_t>(!good);
             if (driven[i]) out[i] = effort;
         } else {
-            bad |= good ? 0 : -1;
+            bad |= static_cast<int32_t>(!good);
             out[i] = effort;
         }
     }

@@ -16,6 +16,7 @@ for needed in ("pybind11", "setuptools"):
 if sys.platform == "win32":
     pytest.skip("a script cannot stand in for Microsoft's compiler", allow_module_level=True)
 
+SOURCES = sorted(path.stem for path in (REPOSITORY / "native").glob("*.cpp"))
 # compiles and links by making the file that -o names; a source that holds an error fails
 COMPILER = """#!/bin/sh
 while [ $# -gt 0 ]; do
@@ -31,13 +32,11 @@ done
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder with `setup.py`, one module and empty sources of the core."""
+    """A folder with `setup.py`, one module and the sources of the core."""
     shutil.copy(REPOSITORY / "setup.py", tmp_path)
     (tmp_path / "small.py").touch()
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "small"\nversion = "1"\n')
-    (tmp_path / "native").mkdir()
-    for source in ("module", "plan", "step", "network"):
-        (tmp_path / "native" / f"{source}.cpp").touch()
+    shutil.copytree(REPOSITORY / "native", tmp_path / "native", ignore=shutil.ignore_patterns("*.md"))
     compiler = tmp_path / "compiler"
     compiler.write_text(COMPILER)
     compiler.chmod(0o755)
@@ -69,10 +68,11 @@ def test_wheel_with_the_core_is_for_one_platform(project: Path, core: str) -> No
     assert "without the native core" not in said
 
 
-@pytest.mark.parametrize("source", ["module", "plan", "step", "network"])
+@pytest.mark.parametrize("source", SOURCES)
 def test_error_in_a_source_makes_no_wheel(project: Path, source: str) -> None:
     """A core that does not compile never passes for one that could not be."""
-    (project / "native" / f"{source}.cpp").write_text("broken")
+    path = project / "native" / f"{source}.cpp"
+    path.write_text(f"broken {path.read_text()}")
     code, said, wheels = build(project)
     assert code != 0 and wheels == [] and f"native/{source}.cpp:1:1: error: broken" in said
     assert "the native core does not compile. ACTUATORS_CORE=off leaves it out." in said

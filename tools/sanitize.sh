@@ -39,7 +39,7 @@ core=$(sanitized -c "from isaacsim.core.experimental.actuators.native import cor
 case "$core" in *"/$place/"*) echo "$core" ;; *) echo "$core is not the core in $place" >&2; exit 1 ;; esac
 
 tests="tests/pipeline/step/test_native.py tests/pipeline/step/test_networks.py tests/pipeline/step/test_same_bits.py
-    tests/pipeline/test_calls.py tests/pipeline/test_gradients.py
+    tests/pipeline/test_calls.py tests/pipeline/test_gradients.py tests/native/test_entries.py
     tests/pipeline/test_gradients_of_networks.py tests/networks/test_evaluator.py"
 case "$form" in
     all)
@@ -49,7 +49,8 @@ case "$form" in
         done
         ;;
     quick)
-        sanitized -m pytest -q -p no:cacheprovider --durations=3 tests/pipeline/step/test_native.py tests/hosts/test_transfer.py
+        sanitized -m pytest -q -p no:cacheprovider --durations=3 tests/pipeline/step/test_native.py tests/native/test_entries.py \
+            tests/hosts/test_transfer.py
         sanitized tests/hardening/entries.py --count 400
         ;;
     entries)

@@ -285,7 +285,7 @@ def run_chunk(seed: int, first: int, count: int) -> tuple[Counter[str], list[str
                 outcomes["no memory"] += 1
             else:
                 outcomes["died"] += 1
-                wrong.append(f"DIED with {done.returncode}\n    {call}\n{done.stderr[-3000:]}")
+                wrong.append(f"DIED with {done.returncode}\n    {call}\n{done.stderr[:3000]}")
             first += 1
     return outcomes, wrong
 

@@ -4,29 +4,34 @@
     ./python.sh tests/hardening/soak.py                 # ten times that
     ./python.sh tests/hardening/soak.py --times 0.1     # a tenth
 
-The robot on arrays has every law but networks, in every place, with delays and limits; all of its efforts are compared
-with `tests/support/oracle.py` in float64, from signals whose integrals run into their bounds and out again. Midway its
-state is saved and restored into another one, which must go on to the bit. Then a robot on MuJoCo, wrappers made and
-closed on a playing simulation, and stages opened, played and closed. Exits with 1 when something grew, drifted or
-differed.
+The robot on arrays has every law in every place, networks that remember inputs and those that remember a state too,
+with delays and limits; all of its efforts are compared with `oracle.py` and `network_oracle.py` of `tests/support` in
+float64, from signals whose integrals run into their bounds and out again. Midway its state is saved and restored into
+another one, which must go on to the bit. Then a robot on MuJoCo; one whose physics and actuators are saved and restored
+midway; wrappers made and closed on a playing simulation, and stages opened, played and closed. Exits with 1 when
+something grew, drifted or differed.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import ctypes
 import gc
 import os
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
+import mujoco  # noqa: TID253
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+import network_oracle
 import oracle
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
@@ -34,6 +39,8 @@ from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
+    MujocoSimulation,
+    NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
@@ -44,6 +51,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     GearedPDControlConfig,
     GearedPIDControlConfig,
 )
+from neural_twin import random_network, write_network
 
 ROOT = Path(__file__).parents[2]
 STEPS, PHYSICS_STEPS, WRAPPERS, STAGES = 1_000_000, 200_000, 2_000, 1_500
@@ -61,6 +69,22 @@ JOINTS: dict[str, list[Any]] = {
     "wheel": [GearedPDControlConfig(2.0, 0.1, gear=5.0), DelayConfig(7), DCMotorCutoffClampingConfig(40.0, 3.0, 30.0)],
     "track": [GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, gear=4.0), MaxEffortClampingConfig(35.0)],
 }
+# the errors and velocities that a network sees, so many steps back, and its recurrent state
+AGO = [0, 1, 3]
+NETWORKS = {
+    "mlp": (
+        random_network("mlp", 2 * len(AGO), layers=2),
+        {"model_type": "mlp", "input_idx": AGO, "effort_scale": 40.0},
+    ),
+    "lstm": (random_network("lstm", 2), {"model_type": "lstm", "torque_scale": 40.0}),
+}
+FILES = tempfile.TemporaryDirectory(prefix="soak")
+NEURAL = {
+    name: NeuralControlConfig(write_network(Path(FILES.name) / f"{name}.safetensors", *network))
+    for name, network in NETWORKS.items()
+}
+JOINTS["neck"] = [NEURAL["mlp"], DelayConfig(3), MaxEffortClampingConfig(30.0)]
+JOINTS["jaw"] = [NEURAL["lstm"], DelayConfig(1), DCMotorClampingConfig(30.0, 3.0, 20.0)]
 COMPONENTS = {
     PDControlConfig: "ControllerPD",
     PIDControlConfig: "ControllerPID",
@@ -139,42 +163,71 @@ class Signals:
 
 
 class Twin:
-    """A joint in float64, many steps at a time."""
+    """A joint of all robots in float64, many steps at a time; signals and efforts are `(…, steps, robots)`."""
 
     def __init__(self, configs: list[Any]) -> None:
         self.law, self.clamps = configs[0], [one for one in configs[1:] if not isinstance(one, DelayConfig)]
         self.lag = next((one.delay_steps for one in configs if isinstance(one, DelayConfig)), 0)
-        self.integral, self.commands = 0.0, None
+        self.integral, self.commands = [0.0] * ROBOTS, None
+        # what networks remember: inputs of the last steps, and a recurrent state
+        self.past = np.zeros((2, max(AGO), ROBOTS))
+        self.hidden = self.cell = None
 
     def run(self, signals: np.ndarray) -> np.ndarray:
-        """Efforts of the next steps, from signals `(5, steps)`."""
+        """Efforts of the next steps, from signals `(5, steps, robots)`."""
         q, qd, *command = signals.astype(np.float64)
         new = np.array(command)
         # before there is one that old, the first command acts
         before = np.repeat(new[:, :1], self.lag, axis=1) if self.commands is None else self.commands
         line = np.concatenate([before, new], axis=1)
         self.commands = line[:, line.shape[1] - self.lag :]
-        acting, said = line[:, : new.shape[1]], vars(self.law)
-        law = oracle.LAWS[COMPONENTS[type(self.law)]]
-        if "ki" in said:
-            gear = said.get("gear", 1.0)
-            past = np.empty(len(q))
-            for step, (target, position) in enumerate(zip(acting[0].tolist(), (gear * q).tolist(), strict=True)):
-                past[step] = self.integral
-                self.integral = float(oracle_integral(self.integral, position, target, said["integral_max"]))
-            effort = law(q, qd, *acting, DT, past, **said)[0]
-        else:
-            effort = law(q, qd, *acting, DT, **said)[0]
+        effort = self._command(q, qd, line[:, : new.shape[1]])
         for clamp in self.clamps:
+            flat = effort.ravel(), q.ravel(), qd.ravel()
             if clamp is TABLE:
-                limit = np.array(
-                    [oracle.table_limit(place, clamp.lookup_positions, clamp.lookup_efforts) for place in q]
-                )
-                effort = oracle.max_effort_clamp(effort, limit)
+                limit = [oracle.table_limit(place, clamp.lookup_positions, clamp.lookup_efforts) for place in flat[1]]
+                limited = oracle.max_effort_clamp(flat[0], np.array(limit))
             else:
-                values = {name: np.full(len(q), value) for name, value in vars(clamp).items()}
-                effort = oracle.LAWS[COMPONENTS[type(clamp)]](effort, q, qd, DT, **values)[0]
+                values = {name: np.full(q.size, value) for name, value in vars(clamp).items()}
+                limited = oracle.LAWS[COMPONENTS[type(clamp)]](*flat, DT, **values)[0]
+            effort = limited.reshape(q.shape)
         return effort
+
+    def _command(self, q: np.ndarray, qd: np.ndarray, acting: np.ndarray) -> np.ndarray:
+        """Efforts before the limits."""
+        if isinstance(self.law, NeuralControlConfig):
+            return self._network(acting[0] - q, qd)
+        said = vars(self.law)
+        law = oracle.LAWS[COMPONENTS[type(self.law)]]
+        if "ki" not in said:
+            return law(q, qd, *acting, DT, **said)[0]
+        gear = said.get("gear", 1.0)
+        past = np.empty(q.shape)
+        for robot in range(ROBOTS):
+            integral, numbers = (
+                self.integral[robot],
+                zip(acting[0, :, robot].tolist(), q[:, robot].tolist(), strict=True),
+            )
+            for step, (target, position) in enumerate(numbers):
+                past[step, robot] = integral
+                integral = float(oracle_integral(integral, gear * position, target, said["integral_max"]))
+            self.integral[robot] = integral
+        return law(q, qd, *acting, DT, past, **said)[0]
+
+    def _network(self, error: np.ndarray, velocity: np.ndarray) -> np.ndarray:
+        """Of all steps at once where only inputs are remembered."""
+        kind = next(name for name, config in NEURAL.items() if config is self.law)
+        network, steps = NETWORKS[kind][0], len(error)
+        line = np.concatenate([self.past, [error, velocity]], axis=1)
+        self.past = line[:, steps:]
+        if kind == "mlp":
+            ago = [line[:, max(AGO) - back : max(AGO) - back + steps] for back in AGO]
+            x = np.stack([one for which in (0, 1) for one in (each[which] for each in ago)], axis=-1)
+            return 40.0 * network_oracle.evaluate(network, x.reshape(-1, 2 * len(AGO)))[0].reshape(error.shape)
+        effort = np.empty(error.shape)
+        for step, x in enumerate(np.stack([error, velocity], axis=-1)):
+            effort[step], self.hidden, self.cell = network_oracle.evaluate(network, x, self.hidden, self.cell)
+        return 40.0 * effort
 
 
 def oracle_integral(integral: float, position: float, target: float, most: float) -> float:
@@ -187,7 +240,7 @@ def on_arrays(steps: int, rng: np.random.Generator) -> None:
     signals, names = Signals(rng), list(JOINTS)
     motors: dict[str, Any] = JOINTS
     robot = ActuatedArrays(names, motors, ROBOTS)
-    twins = [[Twin(configs) for configs in JOINTS.values()] for _ in range(ROBOTS)]
+    twins = [Twin(configs) for configs in JOINTS.values()]
     worst, second = [], None
     for number in Part("steps on arrays, chunks of 2000", max(20, steps // CHUNK)):
         given = signals.at(number * CHUNK, CHUNK)
@@ -199,9 +252,7 @@ def on_arrays(steps: int, rng: np.random.Generator) -> None:
             if not np.array_equal(run(second, given), efforts):
                 Part.bad.append(f"a restored state differs in chunk {number}")
                 break
-        expected = np.stack(
-            [[twin.run(given[:, :, row, column]) for column, twin in enumerate(line)] for row, line in enumerate(twins)]
-        ).transpose(2, 0, 1)
+        expected = np.stack([twin.run(given[..., column]) for column, twin in enumerate(twins)], axis=-1)
         worst.append(float(np.abs(efforts - expected).max()))
     tenth = max(1, len(worst) // 10)
     first, last = max(worst[:tenth]), max(worst[-tenth:])
@@ -238,6 +289,78 @@ def on_physics(steps: int) -> None:
         actuators.close()
 
 
+class OwnGo1:
+    """The robot in a MuJoCo model and data of one's own, with a network, an integral and delays."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self.model, self.data = model, mujoco.MjData(model)
+        self.simulation = MujocoSimulation(model, self.data)
+        path = "/World/Go1/Geometry/trunk"
+        motors: dict[str, Any] = {
+            ".*hip_joint": JOINTS["knee"],
+            ".*thigh_joint": JOINTS["neck"],
+            ".*calf_joint": JOINTS["jaw"],
+        }
+        self.robot, self.actuators = (
+            self.simulation.articulation(path),
+            ArticulationActuators.from_configs(path, motors),
+        )
+
+    def follow(self, number: int) -> None:
+        """A hundred steps towards the targets of that number."""
+        self.robot.set_dof_position_targets(np.full(self.robot.num_dofs, 0.3 * np.sin(0.7 * number), np.float32))
+        self.simulation.step(100)
+
+    def saved(self, spec: mujoco.mjtState) -> np.ndarray:
+        """What physics is in."""
+        state = np.empty(mujoco.mj_stateSize(self.model, spec))
+        mujoco.mj_getState(self.model, self.data, state, spec)
+        return state
+
+    def restore(self, other: OwnGo1, spec: mujoco.mjtState) -> None:
+        """Take over physics and actuators, from where another one is."""
+        mujoco.mj_setState(self.model, self.data, other.saved(spec), spec)
+        self.actuators.restore_state(other.actuators.save_state())
+
+    def close(self) -> None:
+        self.actuators.close()
+        self.simulation.close()
+
+
+def restored_on_physics(steps: int) -> None:
+    """Physics and actuators saved and restored midway: with all that MuJoCo integrates from the same bits follow.
+
+    What MuJoCo calls full physics lacks the solver's warm start: then what follows is close by, which is printed.
+    """
+    with Simulation(ROOT / "data" / "robots" / "unitree_go1.usda") as simulation:
+        simulation.play()
+        model = copy.copy(simulation.model)
+    every, physics = mujoco.mjtState.mjSTATE_INTEGRATION, mujoco.mjtState.mjSTATE_FULLPHYSICS
+    count = max(20, steps // 100)
+    first, others, off = OwnGo1(model), dict[Any, OwnGo1](), list[float]()
+    for number in Part("hundreds of steps on MuJoCo, restored midway", count):
+        if number == count // 2:
+            for spec in (every, physics):
+                # models hold what actuators switch off
+                others[spec] = OwnGo1(copy.copy(model))
+                others[spec].restore(first, spec)
+        for robot in (first, *others.values()):
+            robot.follow(number)
+        if not np.isfinite(first.data.qpos).all() or first.actuators.faults:
+            Part.bad.append(f"physics went wrong in chunk {number}: {first.actuators.faults}")
+            break
+        if others:
+            if not np.array_equal(others[every].saved(every), first.saved(every)):
+                Part.bad.append(f"restored physics differs in chunk {number}")
+                break
+            off.append(float(np.abs(others[physics].data.qpos - first.data.qpos).max()))
+    print(f"  restored midway: {'not the same' if Part.bad else 'the same bits'}")
+    if off:
+        print(f"  without the warm start off by {off[0]:.2g} rad or m after 100 steps, by {off[-1]:.2g} at the end")
+    for robot in (first, *others.values()):
+        robot.close()
+
+
 def wrappers(count: int) -> None:
     """Actuators made, stepped and closed while physics runs."""
     with Simulation(ROOT / "data" / "robots" / "franka_panda.usda") as simulation:
@@ -267,13 +390,14 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="minutes: the same as --times 1")
     parser.add_argument("--times", type=float, default=10.0, help="how many times the figures of --quick")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["arrays", "physics", "wrappers", "stages"])
+    parser.add_argument("--only", choices=["arrays", "physics", "restored", "wrappers", "stages"])
     arguments = parser.parse_args()
     times = 1.0 if arguments.quick else arguments.times
     print(f"seed {arguments.seed}", flush=True)
     parts: dict[str, Callable[[], None]] = {
         "arrays": lambda: on_arrays(round(times * STEPS), np.random.default_rng(arguments.seed)),
         "physics": lambda: on_physics(round(times * PHYSICS_STEPS)),
+        "restored": lambda: restored_on_physics(round(times * PHYSICS_STEPS / 10)),
         "wrappers": lambda: wrappers(round(times * WRAPPERS)),
         "stages": lambda: stages(round(times * STAGES)),
     }

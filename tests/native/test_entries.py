@@ -207,7 +207,7 @@ def test_numbers_may_be_one_byte_off() -> None:
     core.Draws([(values, floats(3), 0, 0, 2.0, 3.0, 1, True)], 3).draw(rows, rows, 0)
     assert ((values >= 2) & (values < 3)).all()
     arguments = Bench().network_arguments()
-    core.Network(*arguments[:-1], numbers)
+    core.Network(*arguments[:-1], numbers).set(numbers)
     with pytest.raises(ValueError, match=r"columns\[0\]: must be a contiguous NumPy array"):
         core.prepare("ClampingMaxEffort", [numbers])
 

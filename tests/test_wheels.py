@@ -1,0 +1,56 @@
+"""Which wheels are built: `[tool.cibuildwheel]` on the machines of the workflow."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+from places import REPOSITORY
+
+PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
+WORKFLOW = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "wheels.yml").read_text("utf-8"))
+# cibuildwheel's names of what each machine is, and of the wheels that it makes
+MACHINES = {
+    "ubuntu-24.04": ("linux", "x86_64", "manylinux_x86_64"),
+    "ubuntu-24.04-arm": ("linux", "aarch64", "manylinux_aarch64"),
+    "macos-14": ("macos", "arm64", "macosx_arm64"),
+    "windows-2022": ("windows", "AMD64", "win_amd64"),
+}
+
+
+def pythons() -> list[str]:
+    """The Pythons that the package is for, as tags of wheels."""
+    first, after = map(int, re.findall(r"3\.(\d+)", PROJECT["project"]["requires-python"]))
+    return [f"cp3{minor}" for minor in range(first, after)]
+
+
+def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
+    """On the machines that are promised, for the machine itself, and the core has to be in them."""
+    settings = PROJECT["tool"]["cibuildwheel"]
+    assert settings["build"] == [f"{tag}-*" for tag in pythons()] and settings["archs"] == ["native"]
+    assert settings["environment"] == {"ACTUATORS_CORE": "required"}
+    assert set(WORKFLOW["jobs"]["wheels"]["strategy"]["matrix"]["runner"]) == set(MACHINES)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cibuildwheel") is None, reason="cibuildwheel is not installed")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_cibuildwheel_lists_these_wheels(machine: str) -> None:
+    """One per Python, none for another libc or an older processor."""
+    system, architecture, wheels = MACHINES[machine]
+    command = [sys.executable, "-m", "cibuildwheel", "--platform", system, "--archs", architecture]
+    done = subprocess.run(
+        [*command, "--print-build-identifiers"],
+        cwd=REPOSITORY,
+        env={name: value for name, value in os.environ.items() if not name.startswith("CIBW_")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.split() == [f"{tag}-{wheels}" for tag in pythons()]
