@@ -1,9 +1,9 @@
 """Whether the structure of a binary USD file, a crate, is sound: looked at before USD opens it.
 
-USD trusts the counts of a crate and the tree of its paths. It makes room for as many things as a count says, and goes down
-a branch of the tree as often as others lead to it: one turned bit can be gigabytes, or years. Here sections lie in the
-file, counts fit what is stored, no path is reached twice, and values end before the file does. Decompressed is only what
-says so: of each path how far its sibling is, and of each value where it is.
+USD trusts the counts of a crate and the tree of its paths. It makes room for as many things as a count says, and goes
+down a branch of the tree as often as others lead to it: one turned bit can be gigabytes, or years. Here sections lie in
+the file, counts fit what is stored, no path is reached twice, and values end before the file does. Decompressed is only
+what says so: of each path how far its sibling is, and of each value where it is.
 
 A crate is a header, values, and tables, a section each. PATHS holds the tree of paths, depth first; FIELDS says of each
 value, in 64 bits, which type it has and where it is. Tables are compressed by LZ4, integers as differences before that.
@@ -13,7 +13,7 @@ The layout is that of OpenUSD's `crateFile.cpp`.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ MEMORY, PER_BYTE = 1 << 29, 100
 # older crates are not looked at: USD 26 does not read them
 _OLDEST = (0, 4, 0)
 _HEADER = 88
+_NUMBER = struct.Struct("<Q")
 # bytes of memory of a path, and of an entry of another table
 _PER_PATH, _PER_ENTRY = 100, 32
 # what a byte of LZ4 can become, and how many integers can be in a byte of that
@@ -34,17 +35,24 @@ _LZ4, _INTEGERS = 255, 4
 # how deep dictionaries lie in dictionaries, and how many values are met on the way
 _DEPTH, _MET = 100, 1_000_000
 
-# bytes of a value by its type: numbers, text (an index), matrices, quaternions, vectors
+# bytes of a value by its type: numbers, text (an index), matrices, quaternions, vectors; times, a path expression
 _NUMBERS = (1, 1, 4, 4, 8, 8, 2, 4, 8, 4, 4, 4, 32, 72, 128, 32, 16, 8, 16, 8, 4, 8, 24, 12, 6, 12, 32, 16, 8, 16)
-_ITEMS = {kind: size for kind, size in enumerate(_NUMBERS, start=1)} | {56: 8, 57: 4}
+_ITEMS = dict(enumerate(_NUMBERS, start=1)) | {56: 8, 57: 4, 61: 8}
 # types whose arrays may be compressed, from so many elements on
 _INTEGER_TYPES, _REAL_TYPES, _SHORTEST = (3, 4, 5, 6), (7, 8, 9), 16
 # lists, and edits of lists, by the bytes of an item
 _LISTS = {40: 4, 41: 4, 48: 8, 49: 16, 50: 4, 59: 1}
-_LIST_EDITS = {32: 4, 33: 4, 34: 4, 36: 4, 37: 8, 38: 4, 39: 8, 54: 8, 55: 24}
+_LIST_EDITS = {32: 4, 33: 4, 34: 4, 36: 4, 37: 8, 38: 4, 39: 8, 55: 24}
 # bits that say which lists an edit has: explicit, added, prepended, appended, deleted, ordered
 _PARTS = (1, 2, 5, 6, 3, 4)
-_DICTIONARY, _REFERENCES, _TIME_SAMPLES, _NESTED, _UNKNOWN_EDITS = 31, 35, 46, (52, 53), 54
+# types that hold values: dictionaries, edits of references and of unknown values, a value
+_DICTIONARY, _REFERENCES, _TIME_SAMPLES, _NESTED = 31, 35, 46, (52, 53)
+_HOLDERS = (_DICTIONARY, _REFERENCES, 54, *_NESTED)
+
+# bits of what FIELDS says of a value; an inlined one is there itself, an edit of an array is not looked at
+_IS_ARRAY, _IS_COMPRESSED, _IS_ELSEWHERE = np.uint64(1 << 63), np.uint64(1 << 61), np.uint64(1 << 62 | 1 << 60)
+_PLACE = np.uint64((1 << 48) - 1)
+_IS_NUMBER = np.isin(np.arange(256), list(_ITEMS))
 
 _Integers = npt.NDArray[np.int64]
 _Values = npt.NDArray[np.uint64]
@@ -86,14 +94,14 @@ class _Crate:
     def require_memory(self, wanted: int, what: str) -> None:
         if wanted > self.allowed:
             raise CrateError(
-                f"{what} would take {wanted / 1e9:.3g} GB; a file of {self.size} bytes may take {self.allowed / 1e9:.3g} GB"
+                f"{what} would take {wanted / 1e9:.3g} GB, and {self.size} bytes may take {self.allowed / 1e9:.3g} GB"
             )
 
     def number(self, at: int, end: int) -> int:
         """A count or a size, below the end of its section."""
         if not 0 <= at <= end - 8:
             raise CrateError(f"its section that ends at byte {end} is too short")
-        return int.from_bytes(self.data[at : at + 8].tobytes(), "little")
+        return int(_NUMBER.unpack_from(self.data, at)[0])
 
     def numbers(self, at: _Integers, kind: str) -> npt.NDArray[np.generic]:
         """The numbers at some places of the file."""
@@ -201,7 +209,9 @@ class _Crate:
         """Refuse values that cannot be where they should, and those that hold one another too often."""
         ways = np.ones(len(values), np.int64)
         for _ in range(_DEPTH):
-            values, which = np.unique(values, return_inverse=True)
+            has_room = _has_room(values)
+            values, which = np.unique(values[has_room], return_inverse=True)
+            ways = ways[has_room]
             # in how many ways USD comes to each of them
             ways = np.bincount(which, ways, len(values)).astype(np.int64)
             if ways.sum() > _MET + self.size:
@@ -215,7 +225,9 @@ class _Crate:
 
     def inner_values(self, values: _Values) -> Iterator[tuple[_Integers, _Integers]]:
         """Where values that lie in others are said to be, and in which; once all of them can be where they are."""
-        is_array, inlined, compressed, is_edit = (values >> np.uint64(bit) & np.uint64(1) > 0 for bit in (63, 62, 61, 60))
+        is_array, inlined, compressed, is_edit = (
+            values >> np.uint64(bit) & np.uint64(1) > 0 for bit in (63, 62, 61, 60)
+        )
         types = (values >> np.uint64(48) & np.uint64(0xFF)).astype(np.int64)
         places = (values & np.uint64((1 << 48) - 1)).astype(np.int64)
         # nothing is stored of an empty array
@@ -231,24 +243,23 @@ class _Crate:
             if kind in _LISTS:
                 self.counted(at, _LISTS[kind])
             elif kind in _LIST_EDITS:
-                for holder, start, count in self.parts(at, _LIST_EDITS[kind]):
-                    if kind == _UNKNOWN_EDITS:
-                        items, of = self.each(start, count, 8)
-                        yield self.led_to(items), which[holder[of]]
-            elif kind == _REFERENCES:
-                items, of = self.reference_entries(at)
-                yield self.led_to(items), which[of]
-            elif kind == _DICTIONARY:
-                # of an entry there is the key, and where its value is
-                items, of = self.each(at + 8, self.counted(at, 12), 12)
-                yield self.led_to(items + 4), which[of]
-            elif kind in _NESTED:
-                yield self.led_to(at), which
+                self.require_list_edits(at, _LIST_EDITS[kind])
+            elif kind in _HOLDERS:
+                found: list[tuple[int, int]] = []
+                for holder, start in zip(which.tolist(), at.tolist(), strict=True):
+                    found += ((place, holder) for place in self.held(kind, start))
+                    self.require_apart(len(found) * 8)
+                items = np.array(found, np.int64).reshape(-1, 2)
+                yield items[:, 0], items[:, 1]
             elif kind == _TIME_SAMPLES:
-                yield self.led_to(at), which
-                table = self.led_to(at + 8)
-                items, of = self.each(table + 8, self.counted(table, 8), 8)
-                yield items, which[of]
+                # times, then a table of values
+                times = self.led_to(at)
+                yield times, which
+                table = self.led_to(times + 8)
+                counts = self.counted(table, 8)
+                self.require_apart(int(counts.sum()) * 8)
+                of = np.repeat(np.arange(len(at)), counts)
+                yield table[of] + 8 * (1 + np.arange(len(of)) - (np.cumsum(counts) - counts)[of]), which[of]
 
     def counted(self, at: _Integers, item: int) -> _Integers:
         """The count that is written at each place, once so many items can follow."""
@@ -265,55 +276,58 @@ class _Crate:
         at = at + 4 * (self.version < (0, 5, 0))
         width = 4 if self.version < (0, 7, 0) else 8
         counts = self.numbers(at, f"<u{width}").astype(np.uint64)
-        may = kind in _INTEGER_TYPES and self.version >= (0, 5, 0) or kind in _REAL_TYPES and self.version >= (0, 6, 0)
+        may = self.version >= (0, 5, 0) if kind in _INTEGER_TYPES else kind in _REAL_TYPES and self.version >= (0, 6, 0)
         packed = compressed & (counts >= _SHORTEST) & may
         self.fitting(counts[~packed], at[~packed] + width, _ITEMS[kind])
         if packed.any():
             self.require_memory(int(counts[packed].max()) * _ITEMS[kind], "an array of it")
 
-    def parts(self, at: _Integers, item: int) -> Iterator[tuple[_Integers, _Integers, _Integers]]:
-        """Of edits of lists, part by part: which have it, where its items are, and how many."""
-        bits = self.numbers(at, "u1").astype(np.int64)
+    def require_list_edits(self, at: _Integers, item: int) -> None:
         item = 8 if self.version < (0, 8, 0) and item == 24 else item
+        bits = self.numbers(at, "u1").astype(np.int64)
         at = at + 1
         for bit in _PARTS:
-            has = np.flatnonzero(bits >> bit & 1)
-            count = self.counted(at[has], item)
-            yield has, at[has] + 8, count
-            at[has] += 8 + item * count
+            has = bits >> bit & 1 > 0
+            at[has] += 8 + item * self.counted(at[has], item)
 
-    def reference_entries(self, at: _Integers) -> tuple[_Integers, _Integers]:
-        """Where the places of values are in the dictionaries that belong to references, and in which edits of them."""
-        found: list[tuple[int, int]] = []
-        met = 0
-        for holder, place in enumerate(at.tolist()):
-            bits, here = int(self.numbers(np.array([place]), "u1")[0]), place + 1
+    def held(self, kind: int, at: int) -> Iterator[int]:
+        """Where the values are that are said to be in one of the types that hold others, one after the other."""
+        if kind == _DICTIONARY:
+            yield from self.entries(at)
+        elif kind in _NESTED:
+            yield self.next_value(at)
+        else:
+            bits, at = int(self.numbers(np.array([at]), "u1")[0]), at + 1
             for bit in _PARTS:
                 if not bits >> bit & 1:
                     continue
-                count, here = self.number(here, self.size), here + 8
+                count, at = self.number(at, self.size), at + 8
                 for _ in range(count):
-                    # file, prim, offset and scale in time, dictionary
-                    entries, here = self.number(here + 24, self.size), here + 32
-                    if entries > (self.size - here) // 12:
-                        raise CrateError(f"a dictionary of it would hold {entries} entries, more than the file")
-                    found += ((here + 12 * entry + 4, holder) for entry in range(entries))
-                    here += 12 * entries
-            met += here - place
-            self.require_apart(met)
-        items = np.array(found, np.int64).reshape(-1, 2)
-        return items[:, 0], items[:, 1]
+                    if kind == _REFERENCES:
+                        # file, prim, offset and scale in time, and a dictionary
+                        at = yield from self.entries(at + 24)
+                    else:
+                        yield (place := self.next_value(at))
+                        at = place + 8
+
+    def entries(self, at: int) -> Generator[int, None, int]:
+        """Where the values of a dictionary are; returns where it ends."""
+        count, at = self.number(at, self.size), at + 8
+        for _ in range(count):
+            # the key, and how far the value is
+            yield (place := self.next_value(at + 4))
+            at = place + 8
+        return at
+
+    def next_value(self, at: int) -> int:
+        far = self.number(at, self.size)
+        if not 8 <= far <= self.size - at - 8:
+            raise CrateError("a value of it would lie outside of the file")
+        return at + far
 
     def require_apart(self, size: int) -> None:
         if size > self.size:
             raise CrateError("values of it lie in one another")
-
-    def each(self, at: _Integers, counts: _Integers, item: int) -> tuple[_Integers, _Integers]:
-        """The place of each item of some tables, and of which table it is."""
-        self.require_apart(int(counts.sum()) * item)
-        of = np.repeat(np.arange(len(at)), counts)
-        first = np.cumsum(counts) - counts
-        return at[of] + item * (np.arange(len(of)) - first[of]), of
 
     def led_to(self, at: _Integers) -> _Integers:
         """Where it goes on: distances are written, from where they are."""
@@ -321,6 +335,14 @@ class _Crate:
         if (abs(far) > self.size).any():
             raise CrateError("a value of it would lie outside of the file")
         return at + far
+
+
+def _has_room(values: _Values) -> npt.NDArray[np.bool_]:
+    """Which values may hold more than one thing."""
+    # numbers alone are read as they are; inlined ones are in the table, and of empty arrays nothing is anywhere
+    is_array = values & _IS_ARRAY > 0
+    types = (values >> np.uint64(48)).astype(np.uint8)
+    return (values & _IS_ELSEWHERE == 0) & np.where(is_array, values & _PLACE > 0, ~_IS_NUMBER[types])
 
 
 def _gathered(data: npt.NDArray[np.uint8], at: _Integers, kind: str) -> npt.NDArray[np.generic]:
