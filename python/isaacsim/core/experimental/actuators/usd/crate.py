@@ -18,6 +18,8 @@ from collections.abc import Generator, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from .nesting import DEEPEST
+
 MAGIC = b"PXR-USDC"
 """How a crate begins."""
 
@@ -48,9 +50,11 @@ _PARTS = (1, 2, 5, 6, 3, 4)
 # types that hold values: dictionaries, edits of references and of unknown values, a value
 _DICTIONARY, _REFERENCES, _TIME_SAMPLES, _NESTED = 31, 35, 46, (52, 53)
 _HOLDERS = (_DICTIONARY, _REFERENCES, 54, *_NESTED)
+# references and payloads: edits of them, and a payload alone
+_ARCS = (_REFERENCES, 47, 55)
 
 # bits of what FIELDS says of a value; an inlined one is there itself, an edit of an array is not looked at
-_IS_ARRAY, _IS_COMPRESSED, _IS_ELSEWHERE = np.uint64(1 << 63), np.uint64(1 << 61), np.uint64(1 << 62 | 1 << 60)
+_IS_ARRAY, _IS_COMPRESSED, _IS_SKIPPED = np.uint64(1 << 63), np.uint64(1 << 61), np.uint64(1 << 62 | 1 << 60)
 _PLACE = np.uint64((1 << 48) - 1)
 _IS_NUMBER = np.isin(np.arange(256), list(_ITEMS))
 
@@ -62,24 +66,30 @@ class CrateError(ValueError):
     """The structure of a crate is broken; the message says what is."""
 
 
-def require_sound(data: npt.NDArray[np.uint8]) -> None:
+def require_sound(data: npt.NDArray[np.uint8]) -> bool:
     """Refuse a crate whose structure is broken.
 
     Args:
         data: All bytes of the file.
+
+    Returns:
+        Whether prims of it may refer to files.
 
     Raises:
         CrateError: It is.
     """
     crate = _Crate(data)
     if crate.version < _OLDEST:
-        return
+        return True
     sections = crate.sections()
     crate.require_memory(sum(crate.tables(sections)), "its tables")
     if "PATHS" in sections:
         crate.require_tree(*sections["PATHS"])
-    if "FIELDS" in sections:
-        crate.require_values(crate.values(*sections["FIELDS"]))
+    if "FIELDS" not in sections:
+        return False
+    values = crate.values(*sections["FIELDS"])
+    crate.require_values(values)
+    return bool(np.isin(_types_of(values), _ARCS).any())
 
 
 class _Crate:
@@ -164,6 +174,8 @@ class _Crate:
         reached = np.concatenate((here[jumps >= -1] + 1, (here + jumps)[jumps > 0]))
         if reached.size and (reached.max() >= count or np.bincount(reached).max() > 1):
             raise CrateError("the tree of its paths leads to a path twice, or nowhere")
+        if (deep := _depth(jumps)) > DEEPEST:
+            raise CrateError(f"its paths are {deep} deep, more than {DEEPEST}")
 
     def values(self, at: int, end: int) -> _Values:
         """Type and place of each value."""
@@ -337,12 +349,32 @@ class _Crate:
         return at + far
 
 
+def _depth(jumps: _Integers) -> int:
+    """How deep a tree is: levels on the way to a child, taken back behind the last of its siblings."""
+    level = deepest = 0
+    behind: dict[int, int] = {}
+    parents = np.flatnonzero((jumps > 0) | (jumps == -1))
+    ends = (parents + jumps[parents])[jumps[parents] > 0]
+    for at in np.union1d(parents, ends).tolist():
+        level = behind.pop(at, level)
+        jump = int(jumps[at])
+        if jump > 0:
+            behind[at + jump] = level
+        if jump > 0 or jump == -1:
+            level += 1
+            deepest = max(deepest, level)
+    return deepest
+
+
+def _types_of(values: _Values) -> npt.NDArray[np.uint8]:
+    return (values >> np.uint64(48)).astype(np.uint8)
+
+
 def _has_room(values: _Values) -> npt.NDArray[np.bool_]:
     """Which values may hold more than one thing."""
     # numbers alone are read as they are; inlined ones are in the table, and of empty arrays nothing is anywhere
     is_array = values & _IS_ARRAY > 0
-    types = (values >> np.uint64(48)).astype(np.uint8)
-    return (values & _IS_ELSEWHERE == 0) & np.where(is_array, values & _PLACE > 0, ~_IS_NUMBER[types])
+    return (values & _IS_SKIPPED == 0) & np.where(is_array, values & _PLACE > 0, ~_IS_NUMBER[_types_of(values)])
 
 
 def _gathered(data: npt.NDArray[np.uint8], at: _Integers, kind: str) -> npt.NDArray[np.generic]:
