@@ -10,12 +10,11 @@ DEEPEST = 1000
 """Levels that prims, values and expressions may nest."""
 
 _OPENING, _CLOSING = b"([{", b")]}"
-# signs between which others can be left out: brackets, quotes, and what stands between two texts
-_KEPT = _OPENING + _CLOSING + b"\"'@#\n,=;"
+# what begins and ends texts of many lines, each as one sign
+_LONG = {b'"""': b"\1", b"'''": b"\2", b"@@@": b"\3"}
+_KEPT = _OPENING + _CLOSING + b"\"'@#\n" + b"".join(_LONG.values())
 _OTHERS = bytes(sign for sign in range(256) if sign not in _KEPT)
-_QUOTED = re.compile(
-    rb'"""[\s\S]*?"""|' rb"'''[\s\S]*?'''|" rb"@@@[\s\S]*?@@@|" rb'"[^"\n]*"|' rb"'[^'\n]*'|" rb"@[^@\n]*@|" rb"#[^\n]*"
-)
+_QUOTED = re.compile(rb"""\x01[^\x01]*\x01|\x02[^\x02]*\x02|\x03[^\x03]*\x03|"[^"\n]*"|'[^'\n]*'|@[^@\n]*@|#[^\n]*""")
 
 
 def require_shallow(text: bytes) -> None:
@@ -27,12 +26,16 @@ def require_shallow(text: bytes) -> None:
     Raises:
         ValueError: It does; the message says what.
     """
-    if sum(map(text.count, (b"(", b"[", b"{"))) <= DEEPEST:
+    if b"\\" in text:
+        # a quote behind a backslash ends no text
+        for escaped in (b"\\\\", b'\\"', b"\\'"):
+            text = text.replace(escaped, b"")
+    for long, sign in _LONG.items():
+        text = text.replace(long, sign)
+    # most brackets are around numbers, which nest no further
+    signs = text.translate(None, _OTHERS).replace(b"()", b"")
+    if len(signs) <= DEEPEST:
         return
-    # a quote behind a backslash ends no text
-    for escaped in (b"\\\\", b'\\"', b"\\'"):
-        text = text.replace(escaped, b"")
-    signs = text.translate(None, _OTHERS)
     outside, end = [], 0
     for found in _QUOTED.finditer(signs):
         outside.append(signs[end : found.start()])
@@ -43,9 +46,9 @@ def require_shallow(text: bytes) -> None:
 
 
 def _require(signs: bytes, what: str) -> None:
-    level = np.zeros(256, np.int64)
-    level[list(_OPENING)], level[list(_CLOSING)] = 1, -1
-    levels = np.cumsum(level[np.frombuffer(signs, np.uint8)])
+    step = np.zeros(256, np.int64)
+    step[list(_OPENING)], step[list(_CLOSING)] = 1, -1
+    levels = np.cumsum(step[np.frombuffer(signs, np.uint8)])
     # from the lowest level so far: an expression may close what it did not open
     deep = int((levels - np.minimum.accumulate(np.minimum(levels, 0))).max(initial=0))
     if deep > DEEPEST:
