@@ -25,7 +25,7 @@ def everything() -> Sdf.Layer:
         for count in (0, 15, 16, 40) if kind.isArray else (1,):
             attribute = Sdf.AttributeSpec(prim, f"a{number}_{count}", kind)
             value = kind.defaultValue
-            if value is not None and str(kind) != "group":
+            if value is not None and str(kind) not in ("group", "opaque"):
                 attribute.default = type(value)([kind.scalarType.defaultValue] * count) if kind.isArray else value
                 for time in range(3):
                     layer.SetTimeSample(attribute.path, time, attribute.default)

@@ -111,7 +111,7 @@ class _Crate:
         """A count or a size, below the end of its section."""
         if not 0 <= at <= end - 8:
             raise CrateError(f"its section that ends at byte {end} is too short")
-        return int(_NUMBER.unpack_from(self.data, at)[0])
+        return int(_NUMBER.unpack_from(self.data.data, at)[0])
 
     def numbers(self, at: _Integers, kind: str) -> npt.NDArray[np.generic]:
         """The numbers at some places of the file."""
@@ -231,7 +231,7 @@ class _Crate:
             inner = [part for part in self.inner_values(values) if part[0].size]
             if not inner:
                 return
-            values = np.concatenate([self.numbers(at, "<u8") for at, _ in inner])
+            values = np.concatenate([self.numbers(at, "<u8") for at, _ in inner]).astype(np.uint64)
             ways = np.concatenate([ways[holder] for _, holder in inner])
         raise CrateError(f"values of it hold one another {_DEPTH} deep, or in a circle")
 

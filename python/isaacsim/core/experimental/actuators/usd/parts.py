@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pxr import Ar, Sdf, Tf
+from pxr import Ar, Sdf, Tf, Usd
 
 from . import crate
 from .nesting import require_shallow
@@ -50,13 +50,16 @@ def open_parts(path: str) -> list[Sdf.Layer]:
 def _parts_of(identifier: str) -> tuple[Sdf.Layer, set[str]] | None:
     """A layer, and what it is made of; None where USD cannot open it."""
     is_crate = has_parts = True
-    if not (layer := Sdf.Layer.Find(identifier)):
+    # the stubs of USD do not know all of it
+    layer: Any = Sdf.Layer.Find(identifier)
+    if not layer:
         data = _bytes_of(Sdf.Layer.SplitIdentifier(identifier)[0])
         if is_crate := data[: len(crate.MAGIC)].tobytes() == crate.MAGIC:
             has_parts = crate.require_sound(data)
         else:
             require_shallow(data.tobytes())
-        if not (layer := Sdf.Layer.FindOrOpen(identifier)):
+        layer = Sdf.Layer.FindOrOpen(identifier)
+        if not layer:
             return None
     named = set(layer.subLayerPaths)
     if not is_crate:
@@ -67,7 +70,7 @@ def _parts_of(identifier: str) -> tuple[Sdf.Layer, set[str]] | None:
     return layer, {Sdf.ComputeAssetPathRelativeToLayer(layer, asset) for asset in named if asset}
 
 
-def _named(layer: Sdf.Layer) -> Iterable[str]:
+def _named(layer: Any) -> Iterable[str]:
     """The files that prims of a layer refer to."""
     paths: list[Sdf.Path] = []
     layer.Traverse(Sdf.Path.absoluteRootPath, paths.append)
@@ -94,7 +97,8 @@ def _bytes_of(path: str) -> npt.NDArray[np.uint8]:
     if not os.path.isfile(file):
         raise ValueError("it must be a file, not a device or a pipe")
     if not inner and file.lower().endswith(".usdz"):
-        package = Sdf.ZipFile.Open(file)
+        # it moved from one module to the other
+        package = (getattr(Sdf, "ZipFile", None) or getattr(Usd, "ZipFile")).Open(file)  # noqa: B009
         names = package.GetFileNames() if package else []
         resolved = Ar.JoinPackageRelativePath([file, *names[:1]])
         inner = resolved != file
