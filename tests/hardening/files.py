@@ -204,7 +204,7 @@ def is_ours(error: BaseException, file: Path) -> bool:
         return False
     last = traceback.extract_tb(error.__traceback__)[-1].filename
     text = str(error)
-    return "/actuators/" in last and (file.name in text or bool(re.search(r"[<'(]/", text)))
+    return "/actuators/" in last and (file.name in text or bool(re.search(r"(?:[<'(]|diverged: )/", text)))
 
 
 def child(file: Path, kind: str, out: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -188,3 +189,11 @@ def test_other_endings_are_refused(tmp_path: Path) -> None:
         load_motors(tmp_path / "a")
     with pytest.raises(FileNotFoundError):
         load_motors(tmp_path / "a.yaml")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipe_is_refused(tmp_path: Path) -> None:
+    """Nobody waits for what another program may write into it."""
+    os.mkfifo(tmp_path / "motors.json")
+    with pytest.raises(ValueError, match=r"motors\.json: must be a file, not a device or a pipe"):
+        load_motors(tmp_path / "motors.json")

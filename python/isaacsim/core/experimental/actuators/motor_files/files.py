@@ -21,12 +21,16 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
 
     Raises:
         ValueError: The file says something else than motors: a line for each problem, with its place, or one line for
-            a file that is no such format, too large, too deep, or has a key twice, a tag or a reference.
+            a file that is no such format, too large, too deep, or has a key twice, a tag or a reference, and for what
+            is no file, as a pipe.
         ImportError: The library of the format is missing.
         OSError: The file cannot be read.
     """
     file = path_of("path", path)
     ending = _ending(file)
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        # a pipe would wait for its other end
+        raise ValueError(f"{file}: must be a file, not a device or a pipe. Give the path of a file of motors.")
     with file.open("rb") as stream:
         content = stream.read(formats.MAX_BYTES + 1)
     plain = _parsed(content, file, ending)

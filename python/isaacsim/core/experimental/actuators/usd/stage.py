@@ -12,6 +12,7 @@ from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
 from ..specs.arguments import require_type
+from .parts import open_parts
 from .units import units_of
 from .words import said
 
@@ -25,7 +26,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
 
     Raises:
         FileNotFoundError: No file at that path, or one that it is made of is missing; a line for each.
-        ValueError: USD cannot read the file.
+        ValueError: USD cannot read the file, or a layer that it is made of would stop USD.
     """
     if isinstance(source, Usd.Stage):
         return source
@@ -38,7 +39,9 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     # USD's own words, printed, are for when nobody else says it
     own_words = UsdUtils.CoalescingDiagnosticDelegate()
     try:
+        parts = open_parts(str(path))
         stage = Usd.Stage.Open(str(path))
+        del parts
         printed = own_words.TakeUncoalescedDiagnostics()
     except Tf.ErrorException as error:
         raise ValueError(f"{path}: USD cannot read this file ({said(error)}). Check it with usdchecker.") from error
