@@ -1,4 +1,7 @@
-"""A number that is not finite, in any input or parameter of one joint: effort 0, a fault, and nothing else."""
+"""A number that is not finite, in any input or parameter of one joint: effort 0, a fault, and nothing else.
+
+Each robot of a trial but the first gets another such number, all in the same step.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,9 @@ from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUT
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 
-NAMES, ROBOTS, DT = ["hip", "knee", "ankle"], 3, 0.01
+NAMES, DT = ["hip", "knee", "ankle"], 0.01
 # the joint that gets the bad number, and when: all three joints have the same pipeline
-JOINT, ROBOT, BROKEN, RESET, END = "knee", 1, 6, 12, 18
+JOINT, BROKEN, RESET, END = "knee", 6, 12, 18
 COLUMN = NAMES.index(JOINT)
 ARRAYS = ("positions", "velocities", "position_targets", "velocity_targets")
 
@@ -67,13 +70,15 @@ class Case:
     delay: int
     planned: bool
 
-    def config(self) -> ActuatorConfig:
+    def config(self, robots: int) -> ActuatorConfig:
         controller, values = LAWS[self.law]
         clamps: list[Any] = [] if self.planned else [Nothing()]
         for clamp, numbers in CLAMPS[self.clamps]:
-            clamps.append(clamp(**(numbers if clamp is ClampingPositionBased else filled(numbers))))
-        delay = Delay(wp.full(ROBOTS, self.delay, dtype=wp.int32, device="cpu"), self.delay) if self.delay else None
-        return ActuatorConfig(controller(**filled(values)), clamps, delay)
+            clamps.append(clamp(**(numbers if clamp is ClampingPositionBased else filled(numbers, robots))))
+        lag = wp.full(robots, self.delay, dtype=wp.int32, device="cpu")
+        return ActuatorConfig(
+            controller(**filled(values, robots)), clamps, Delay(lag, self.delay) if self.delay else None
+        )
 
     def parameters(self) -> list[tuple[int, str]]:
         """Position of a component, the controller being 0, and the name of a parameter of it."""
@@ -85,6 +90,10 @@ class Case:
             if component is not ClampingPositionBased
         ]
 
+    def __str__(self) -> str:
+        where = "in" if self.planned else "beside"
+        return f"{self.law}, {self.clamps} clamp, delay {self.delay}, {where} the plan"
+
     def twin(self) -> oracle.Joint:
         """The same in float64."""
         kinds = {ClampingMaxEffort: "max", ClampingDCMotor: "dc", ClampingPositionBased: "table"}
@@ -92,28 +101,35 @@ class Case:
         return oracle.Joint(**LAWS[self.law][1], clamps=clamps, delay_steps=self.delay)
 
 
-every_case = pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(
-            Case(law, clamps, delay, planned),
-            id=f"{law}, {clamps} clamp, delay {delay}, {'in' if planned else 'beside'} the plan",
-        )
-        for law in LAWS
-        for clamps in CLAMPS
-        for delay in (0, 2)
-        for planned in (True, False)
-    ],
+CASES = [
+    Case(law, clamps, delay, planned)
+    for law in LAWS
+    for clamps in CLAMPS
+    for delay in (0, 2)
+    for planned in (True, False)
+]
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+every_limited_case = pytest.mark.parametrize(
+    "case", [case for case in CASES if any(name in OFF for _, name in case.parameters())], ids=str
 )
 
 
-def filled(values: dict[str, float]) -> dict[str, wp.array]:
-    return {name: wp.full(ROBOTS, value, dtype=wp.float32, device="cpu") for name, value in values.items()}
+def filled(values: dict[str, float], robots: int) -> dict[str, wp.array]:
+    return {name: wp.full(robots, value, dtype=wp.float32, device="cpu") for name, value in values.items()}
 
 
-def signals(size: float) -> np.ndarray:
-    """Inputs `(steps, 5, robots, joints)`; the errors are about `size`, mostly of one sign."""
-    drawn = np.random.default_rng(7).normal(size=(END, 5, ROBOTS, len(NAMES)))
+@dataclass
+class Bad:
+    """A number in an input, or in a parameter of a component, the controller being 0."""
+
+    name: str
+    value: float
+    component: int | None = None
+
+
+def signals(size: float, bads: list[Bad]) -> np.ndarray:
+    """Inputs `(steps, 5, robots, joints)`, a robot more than bad numbers; errors are about `size`, mostly of a sign."""
+    drawn = np.random.default_rng(7).normal(size=(END, 5, 1 + len(bads), len(NAMES)))
     drawn[:, 2] = drawn[:, 0] + size * (1 + 0.5 * drawn[:, 2])
     return drawn.astype(np.float32)
 
@@ -128,122 +144,134 @@ class Trial:
 
     @property
     def others(self) -> np.ndarray:
-        """Bits of the efforts of all joints and robots but one."""
-        return np.delete(self.efforts.reshape(END, -1), ROBOT * len(NAMES) + COLUMN, axis=1).view(np.int32)
+        """Bits of the efforts of all that get no bad number."""
+        mine = np.zeros(self.efforts.shape[1:], bool)
+        mine[1:, COLUMN] = True
+        return self.efforts[:, ~mine].view(np.int32)
 
-    @property
-    def mine(self) -> np.ndarray:
-        """Efforts of that one."""
-        return self.efforts[:, ROBOT, COLUMN]
+    def of(self, number: int) -> np.ndarray:
+        """Efforts of the joint that gets a bad number."""
+        return self.efforts[:, 1 + number, COLUMN]
 
 
-def trial(
-    case: Case, inputs: np.ndarray, *, which: int = -1, parameter: tuple[int, str] | None = None, bad: float = 0.0
-) -> Trial:
-    """Run to the end, with a bad input or parameter in one step; later the robot is reset."""
-    host = ArraysHost(NAMES, ROBOTS)
-    found = Trial(np.zeros((END, ROBOTS, len(NAMES)), np.float32))
+def trial(case: Case, inputs: np.ndarray, bads: list[Bad]) -> Trial:
+    """Run to the end, with bad inputs and parameters in one step; later those robots are reset."""
+    robots = inputs.shape[2]
+    host = ArraysHost(NAMES, robots)
+    found = Trial(np.zeros((END, robots, len(NAMES)), np.float32))
     with use_host(host):
         host.play()
-        pairs = [(case.config(), name) for name in NAMES]
+        pairs = [(case.config(robots), name) for name in NAMES]
         with ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
             memory = host.arrays()
             assert memory is not None
-            live = None
-            if parameter is not None:
-                actuator = wrapper.actuators[COLUMN]
-                clamps = [clamp for clamp in actuator.clamping if not isinstance(clamp, Nothing)]
-                live = getattr([actuator.controller, *clamps][parameter[0]], parameter[1]).numpy()
-            good = 0.0 if live is None else live[ROBOT]
+            actuator = wrapper.actuators[COLUMN]
+            clamps = [clamp for clamp in actuator.clamping if not isinstance(clamp, Nothing)]
+            components = [actuator.controller, *clamps]
             for step, now in enumerate(inputs.copy()):
-                if live is not None:
-                    live[ROBOT] = bad if step == BROKEN else good
+                put_back = []
+                for robot, bad in enumerate(bads, start=1) if step == BROKEN else ():
+                    if bad.component is None:
+                        now[FAULT_INPUTS.index(bad.name), robot, COLUMN] = bad.value
+                        continue
+                    live = getattr(components[bad.component], bad.name).numpy()
+                    put_back.append((live, robot, live[robot]))
+                    live[robot] = bad.value
                 if step == RESET:
-                    wrapper.reset(indices=[ROBOT])
-                if step == BROKEN and which >= 0:
-                    now[which, ROBOT, COLUMN] = bad
+                    wrapper.reset(indices=list(range(1, robots)))
                 for name, values in zip(ARRAYS, now, strict=False):
                     getattr(memory, name)[:] = values.ravel()
                 # the setter refuses what is not finite
                 wrapper._attachment.feedforward_on_device.assign(now[4])
                 host.step(DT)
-                found.efforts[step] = memory.efforts.reshape(ROBOTS, -1)
+                for live, robot, value in put_back:
+                    live[robot] = value
+                found.efforts[step] = memory.efforts.reshape(robots, -1)
                 if step == BROKEN:
                     found.faults = wrapper.faults
             found.left = wrapper.faults
     return found
 
 
-def require_harmless(broken: Trial, clean: Trial, inputs: set[str], what: str) -> None:
+def require_harmless(case: Case, size: float, bads: list[Bad]) -> None:
     """Effort 0 and a fault in that step, then it goes on; no other joint notices; after a reset nothing is left."""
-    np.testing.assert_array_equal(broken.others, clean.others, err_msg=what)
-    np.testing.assert_array_equal(broken.mine[:BROKEN], clean.mine[:BROKEN], err_msg=what)
-    assert broken.mine[BROKEN] == 0.0, what
-    assert (broken.mine[BROKEN + 1 :] != 0.0).all() and np.isfinite(broken.mine).all(), what
-    np.testing.assert_array_equal(broken.mine[RESET:], clean.mine[RESET:], err_msg=what)
+    inputs = signals(size, bads)
+    broken, clean = trial(case, inputs, bads), trial(case, inputs, [])
+    np.testing.assert_array_equal(broken.others, clean.others)
+    for number, bad in enumerate(bads):
+        mine, wanted = broken.of(number), clean.of(number)
+        np.testing.assert_array_equal(mine[:BROKEN], wanted[:BROKEN], err_msg=str(bad))
+        assert mine[BROKEN] == 0.0, bad
+        assert (mine[BROKEN + 1 :] != 0.0).all() and np.isfinite(mine).all(), bad
+        np.testing.assert_array_equal(mine[RESET:], wanted[RESET:], err_msg=str(bad))
     where = [(fault.robot, fault.robot_path, fault.dof_name, fault.label, fault.step) for fault in broken.faults]
-    assert where == [(ROBOT, f"/Robot_{ROBOT}", JOINT, JOINT, BROKEN)], what
-    assert set(broken.faults[0].inputs) == inputs, what
-    assert broken.left == clean.left == clean.faults == [], what
+    assert where == [(robot, f"/Robot_{robot}", JOINT, JOINT, BROKEN) for robot in range(1, 1 + len(bads))]
+    for fault, bad in zip(broken.faults, bads, strict=True):
+        assert set(fault.inputs) == {bad.name if bad.component is None else "effort"}, bad
+    assert broken.left == clean.left == clean.faults == []
 
 
 @every_case
 def test_input_that_is_not_finite_stops_its_joint_for_a_step(case: Case) -> None:
     """Each of the five inputs, NaN and both infinities."""
-    inputs = signals(2.0)
-    clean = trial(case, inputs)
-    for which, name in enumerate(FAULT_INPUTS[:5]):
-        for bad in (np.nan, np.inf, -np.inf):
-            require_harmless(trial(case, inputs, which=which, bad=bad), clean, {name}, f"{name} = {bad}")
+    require_harmless(case, 2.0, [Bad(name, bad) for name in FAULT_INPUTS[:5] for bad in (np.nan, np.inf, -np.inf)])
+
+
+@every_case
+def test_one_robot_alone_is_stopped(case: Case) -> None:
+    """As one of many."""
+    require_harmless(case, 2.0, [Bad(FAULT_INPUTS[0], np.nan)])
 
 
 @every_case
 def test_input_that_is_not_finite_leaves_no_trace(case: Case) -> None:
     """Nothing of it comes out of an integral or a delay later: the law stands still, the command before is held."""
-    inputs = signals(0.3)
-    for which, name in enumerate(FAULT_INPUTS[:5]):
-        joint, found = case.twin(), trial(case, inputs, which=which, bad=np.nan)
-        expected = []
+    bads = [Bad(name, np.nan) for name in FAULT_INPUTS[:5]]
+    inputs = signals(0.3, bads)
+    found = trial(case, inputs, bads)
+    for which, bad in enumerate(bads):
+        joint, expected = case.twin(), []
         for step, now in enumerate(inputs[:RESET]):
-            mine = now[:, ROBOT, COLUMN].copy()
+            mine = now[:, 1 + which, COLUMN].copy()
             if step == BROKEN:
                 mine[which] = np.nan
             expected.append(joint.step(*mine, DT))
-        np.testing.assert_allclose(found.mine[:RESET], expected, atol=1e-4, rtol=0, err_msg=name)
+        np.testing.assert_allclose(found.of(which)[:RESET], expected, atol=1e-4, rtol=0, err_msg=bad.name)
 
 
 @every_case
 @pytest.mark.parametrize("size", [0.01, 2.0], ids=["small error", "large error"])
 def test_parameter_that_is_not_finite_stops_its_joint_for_a_step(case: Case, size: float) -> None:
     """NaN and both infinities, but for +inf where it switches a rule off; a limit never just vanishes."""
-    inputs = signals(size)
-    clean = trial(case, inputs)
-    for at, name in case.parameters():
-        for bad in (np.nan, -np.inf, *([] if name in OFF else [np.inf])):
-            broken = trial(case, inputs, parameter=(at, name), bad=bad)
-            require_harmless(broken, clean, {"effort"}, f"{name} = {bad}")
+    bads = [
+        Bad(name, bad, at)
+        for at, name in case.parameters()
+        for bad in (np.nan, -np.inf, *([] if name in OFF else [np.inf]))
+    ]
+    require_harmless(case, size, bads)
 
 
-@every_case
+@every_limited_case
 def test_infinite_limit_is_none_for_as_long_as_it_stands(case: Case) -> None:
     """Written into a running actuator; the effort is that of the law without the limit, and no fault."""
-    inputs = signals(2.0)
-    for at, name in case.parameters():
-        if name not in OFF:
-            continue
-        joint, found = case.twin(), trial(case, inputs, parameter=(at, name), bad=np.inf)
+    bads = [Bad(name, np.inf, at) for at, name in case.parameters() if name in OFF]
+    inputs = signals(2.0, bads)
+    found = trial(case, inputs, bads)
+    for number, bad in enumerate(bads):
+        joint = case.twin()
         limit, clamps = joint.integral_max, joint.clamps
         expected = []
         for step, now in enumerate(inputs):
             if step == RESET:
                 joint.reset()
             joint.integral_max, joint.clamps = limit, clamps
-            if step == BROKEN and at == 0:
+            if step == BROKEN and bad.component == 0:
                 joint.integral_max = np.inf
-            elif step == BROKEN:
-                kind, *numbers = clamps[at - 1]
-                numbers[list(CLAMPS[case.clamps][at - 1][1]).index(name)] = np.inf
-                joint.clamps = [*clamps[: at - 1], (kind, *numbers), *clamps[at:]]
-            expected.append(joint.step(*now[:, ROBOT, COLUMN], DT))
-        np.testing.assert_allclose(found.mine, expected, atol=1e-4, rtol=0, err_msg=name)
-        assert found.faults == found.left == [], name
+            elif step == BROKEN and bad.component:
+                at = bad.component - 1
+                kind, *numbers = clamps[at]
+                numbers[list(CLAMPS[case.clamps][at][1]).index(bad.name)] = np.inf
+                joint.clamps = [*clamps[:at], (kind, *numbers), *clamps[at + 1 :]]
+            expected.append(joint.step(*now[:, 1 + number, COLUMN], DT))
+        np.testing.assert_allclose(found.of(number), expected, atol=1e-4, rtol=0, err_msg=bad.name)
+    assert found.faults == found.left == []
