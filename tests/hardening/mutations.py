@@ -22,12 +22,12 @@ import json
 import os
 import queue
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -51,12 +51,11 @@ UNITS = sorted(path.stem for path in (Path(__file__).parents[2] / NATIVE).glob("
 FLAGS = ["-O1", "-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 FLAGS += ["-fvisibility=hidden", "-w", "-DACTUATORS_VARIANT=baseline", "-DACTUATORS_SYMBOL=kBaseline"]
 FLAGS += ['-DACTUATORS_NAME="baseline"']
-# seconds of processor time and of waiting for the tests of one fault, and kB: a fault that never ends is noticed too
-BOUNDS = "ulimit -t 300 -d 8000000; exec "
-LONG = 1800
-# what no fault reaches first: a file of tests that takes longer waits for the others, in seconds
-SLOW = 10
+# tests that run together, the longest by themselves [s]
+MANY = 60
 KEPT = ROOT / "build" / "reached.json"
+# of each thread: a process that runs its tests, and what they said
+LOCAL = threading.local()
 
 STEPS = ["tests/pipeline/step/test_native.py", "tests/pipeline/step/test_same_bits.py"]
 # what is tested elsewhere than at its path, the quickest first
@@ -372,19 +371,19 @@ class Tree:
 
     def passes(self, tests: list[str], *more: str, **environment: str) -> bool:
         """Whether tests do."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *more, *tests]
+        if not hasattr(LOCAL, "warm"):
+            command = [sys.executable, str(Path(__file__).with_name("warm.py"))]
+            LOCAL.warm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         environment |= {"PYTHONPATH": f"{self.place / PACKAGE.parts[0]}:{self.place / 'tests' / 'hardening'}"}
-        environment = os.environ | environment | {"PYTHONDONTWRITEBYTECODE": "1"}
-        environment.pop("ACTUATORS_ISA", None)
-        try:
-            done = subprocess.run(
-                ["bash", "-c", BOUNDS + shlex.join(command)], cwd=self.place, env=environment, capture_output=True,
-                text=True, timeout=LONG, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
-        self.said = done.stdout[-2000:] + done.stderr[-500:]
-        return done.returncode == 0
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
+        with tempfile.NamedTemporaryFile() as said:
+            arguments = ["-x", "-q", "-p", "no:cacheprovider", *more, *tests]
+            request = {"place": str(self.place), "arguments": arguments, "environment": environment, "said": said.name}
+            assert LOCAL.warm.stdin and LOCAL.warm.stdout
+            print(json.dumps(request), file=LOCAL.warm.stdin, flush=True)
+            status = int(LOCAL.warm.stdout.readline())
+            LOCAL.said = Path(said.name).read_text("utf-8", "replace")[-2500:]
+        return status == 0
 
     def reached(self, tests: str, covered: Tree) -> Reached:
         """What a file of tests enters, in Python, and in the core of a tree that was compiled to tell."""
@@ -395,7 +394,7 @@ class Tree:
             fine = covered.passes([tests], "-p", "reached", REACHED=str(told), **place)
             seconds = time.monotonic() - since
             # some have bounds on time
-            assert fine or self.passes([tests]), f"{tests} fails without any fault:\n{self.said}"
+            assert fine or self.passes([tests]), f"{tests} fails without any fault:\n{LOCAL.said}"
             entered = {(name, line) for name, line in json.loads(told.read_text())}
             functions: dict[str, list[list[int]]] = {}
             for name in {name for name, _ in entered}:
@@ -484,9 +483,11 @@ def try_fault(tree: Tree, fault: Fault, reached: dict[str, Reached]) -> str:
         more = [name for name, one in reached.items() if one.enters(fault.path, line, False)]
         more = more or [name for name, one in reached.items() if one.enters(fault.path, line, True)]
         more = sorted(set(more) - set(own), key=lambda name: reached[name].seconds)
-        for slow in (False, True):
-            tests = [name for name in more if (reached[name].seconds > SLOW) == slow]
-            if tests and not tree.passes(tests):
+        seconds = np.cumsum([reached[name].seconds for name in more])
+        # some at a time, the quickest first
+        for number in np.unique(seconds // MANY):
+            tests = [name for name, after in zip(more, seconds, strict=True) if after // MANY == number]
+            if not tree.passes(tests):
                 return "killed later"
         return "survived"
     finally:
@@ -523,6 +524,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600, help="start no further fault after so long")
     options = parser.parse_args()
     begin = time.monotonic()
+    # chosen in the tests
+    os.environ.pop("ACTUATORS_ISA", None)
     survivors: list[str] = []
     killed = tried = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
