@@ -31,7 +31,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -242,7 +242,8 @@ class Places(ast.NodeVisitor):
             text = self.source[other:end] + self.source[middle:other] + self.source[start:middle]
             if swapped and not isinstance(left, ast.Starred) and text != self.source[start:end]:
                 self.found.append((start, end, text, "swapped arguments"))
-        self.generic_visit(node)
+        for child in (node.func, *node.args, *(one for one in node.keywords if one.arg != "strict")):
+            self.visit(child)
 
     def left_out(self, node: ast.stmt) -> None:
         self.found.append((*self.span(node), "pass", "statement left out"))
@@ -277,10 +278,12 @@ class Reached:
     """What one file of tests enters, files of code and first and last lines of functions, and how long it takes."""
 
     seconds: float
-    functions: dict[str, list[list[int]]]
+    functions: dict[str, list[list[int]]] | None
 
     def enters(self, path: Path, line: int, all_of: bool) -> bool:
-        """Whether its tests enter a function around a line, or anything of the file."""
+        """Whether its tests enter a function around a line, or anything of the file; unknown counts as yes."""
+        if self.functions is None:
+            return True
         functions = self.functions.get(str(path), [])
         return bool(functions) if all_of else any(first <= line <= last for first, last in functions)
 
@@ -395,6 +398,9 @@ class Tree:
             seconds = time.monotonic() - since
             # some have bounds on time
             assert fine or self.passes([tests]), f"{tests} fails without any fault:\n{LOCAL.said}"
+            if not told.exists():
+                # too slow when watched
+                return Reached(seconds, None)
             entered = {(name, line) for name, line in json.loads(told.read_text())}
             functions: dict[str, list[list[int]]] = {}
             for name in {name for name, _ in entered}:
@@ -439,7 +445,9 @@ def reached_by_tests(tree: Tree, covered: Tree, jobs: int) -> dict[str, Reached]
     if missing:
         covered.build("--coverage", "-O0", f"-fprofile-filter-files={NATIVE}/.*")
         with ThreadPoolExecutor(jobs) as pool:
-            for name, reached in zip(missing, pool.map(lambda name: tree.reached(name, covered), missing), strict=True):
+            running = {pool.submit(tree.reached, name, covered): name for name in missing}
+            for done in as_completed(running):
+                name, reached = running[done], done.result()
                 kept[name] = {"key": keys[name], "seconds": reached.seconds, "functions": reached.functions}
                 KEPT.parent.mkdir(exist_ok=True)
                 KEPT.write_text(json.dumps(kept))
