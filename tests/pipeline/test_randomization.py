@@ -10,6 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ActuatorConfig,
     Articulation,
     ArticulationActuators,
     DCMotorClampingConfig,
@@ -29,6 +30,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline import random_numbers
 from isaacsim.core.experimental.actuators.pipeline.random_numbers import Draw, Draws, key_of
+from own_components import OwnController
 from places import ROBOTS
 
 NAMES = ["hip", "knee", "ankle"]
@@ -279,6 +281,18 @@ def test_strength_needs_efforts_that_have_a_factor() -> None:
         actuated.randomize({"strength": Uniform(0.5, 1.0)}, seed=0)
     actuated.randomize({"strength": {"knee": Uniform(0.5, 1.0)}}, seed=0)
     assert (kp(actuated, 1) < 1.0).all()
+
+
+def test_strength_needs_a_law_that_is_known() -> None:
+    """What a method computes has gains as well, which say nothing about the effort."""
+    gains = [wp.ones(3, dtype=wp.float32, device="cpu") for _ in range(4)]
+    host = ArraysHost(NAMES, 3)
+    with use_host(host):
+        host.play()
+        own = ActuatorConfig(OwnController(*gains)), "hip"
+        with ArticulationActuators.from_actuators("/Robot_.*", [own]) as actuators:
+            with pytest.raises(ValueError, match="strength of hip, .*its control law is no sum of gains times errors"):
+                actuators.randomize({"strength": Uniform(0.5, 1.0)}, seed=0)
 
 
 @pytest.mark.parametrize("out_type", [np.float32, np.int32])
