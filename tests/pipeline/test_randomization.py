@@ -291,7 +291,7 @@ def test_strength_needs_a_law_that_is_known() -> None:
         host.play()
         own = ActuatorConfig(OwnController(*gains)), "hip"
         with ArticulationActuators.from_actuators("/Robot_.*", [own]) as actuators:
-            with pytest.raises(ValueError, match="strength of hip, .*its control law is no sum of gains times errors"):
+            with pytest.raises(ValueError, match=r"strength of hip, .*its control law is no sum of gains times errors"):
                 actuators.randomize({"strength": Uniform(0.5, 1.0)}, seed=0)
 
 
