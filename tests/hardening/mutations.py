@@ -80,7 +80,7 @@ TESTS = {
     "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
 }
 MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/recording", "tests/loops"]
-MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py"]
+MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
 
 Edit = tuple[int, int, str, str]
 
