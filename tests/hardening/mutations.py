@@ -62,6 +62,7 @@ STEPS = ["tests/pipeline/step/test_native.py", "tests/pipeline/step/test_same_bi
 TESTS = {
     "native/network.cpp": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/network_gradients.cpp": ["tests/pipeline/test_gradients_of_networks.py"],
+    "native/network_block.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/functions.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/bound_network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
