@@ -6,8 +6,10 @@
 Each fault is made in a copy of the tree: an operator or a comparison exchanged, a constant changed, two arguments
 swapped, a condition turned over, a statement left out. The core is compiled with one instruction set, only what
 includes the file. A fault that does not compile, or compiles to the same code, is drawn anew. The tests at the file's
-path come first, then those of the pipeline, the laws, the networks and what stands on them. Survivors are printed as
-they are found, and listed at the end.
+path come first, then those of the pipeline, the laws, the networks and what stands on them, as far as they enter the
+function with the fault. Which do is measured before, without a fault, when all of them must pass; it is kept in
+`build/reached.json`, and measured anew of what was changed since. Survivors are printed as they are found, and listed
+at the end.
 """
 
 from __future__ import annotations
@@ -15,17 +17,23 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import hashlib
+import json
 import os
+import queue
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
+import threading
 import time
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +43,6 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
-from isaacsim.core.experimental.actuators import native  # noqa: E402
 from test_rooms import TESTED_IN  # noqa: E402
 
 PACKAGE = Path("python/isaacsim/core/experimental/actuators")
@@ -44,14 +51,18 @@ UNITS = sorted(path.stem for path in (Path(__file__).parents[2] / NATIVE).glob("
 FLAGS = ["-O1", "-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 FLAGS += ["-fvisibility=hidden", "-w", "-DACTUATORS_VARIANT=baseline", "-DACTUATORS_SYMBOL=kBaseline"]
 FLAGS += ['-DACTUATORS_NAME="baseline"']
-# seconds for the tests of one fault: a fault that never ends is noticed too
-LONG = 900
+# tests that run together, the longest by themselves [s]
+MANY = 60
+KEPT = ROOT / "build" / "reached.json"
+# of each thread: a process that runs its tests, and what they said
+LOCAL = threading.local()
 
 STEPS = ["tests/pipeline/step/test_native.py", "tests/pipeline/step/test_same_bits.py"]
 # what is tested elsewhere than at its path, the quickest first
 TESTS = {
     "native/network.cpp": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/network_gradients.cpp": ["tests/pipeline/test_gradients_of_networks.py"],
+    "native/network_block.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/functions.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
     "native/bound_network.h": ["tests/networks/test_evaluator.py", "tests/pipeline/step/test_networks.py"],
@@ -63,14 +74,16 @@ TESTS = {
     "native/calls.h": ["tests/pipeline/test_calls.py"],
     "native/draws.h": ["tests/pipeline/test_randomization.py"],
     "native/transfer.h": ["tests/hosts/test_transfer.py"],
-    "native/tape.h": ["tests/recording"],
+    "native/tape.h": ["tests/recording/test_recorder.py"],
     "native/helper.h": ["tests/native/test_threads.py", *STEPS],
     "native/laws_alone.h": ["tests/components/test_conformance_of_laws.py"],
     "native/generated_laws.h": ["tests/components/test_conformance_of_laws.py"],
     "native/arithmetic.h": ["tests/components/test_conformance_of_laws.py"],
 }
-MORE = ["tests/pipeline", "tests/components", "tests/networks", "tests/native", "tests/recording", "tests/loops"]
-MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py"]
+MORE = ["tests/pipeline", "tests/components", "tests/native", "tests/recording", "tests/loops"]
+MORE += ["tests/test_articulation_actuators.py", "tests/test_state_of_wrappers.py", "tests/test_misuse.py"]
+# a minute of a processor each, and others notice before
+TOO_LONG = {"tests/pipeline/test_not_finite.py", "tests/pipeline/step/test_made_up_laws.py"}
 
 Edit = tuple[int, int, str, str]
 
@@ -232,7 +245,8 @@ class Places(ast.NodeVisitor):
             text = self.source[other:end] + self.source[middle:other] + self.source[start:middle]
             if swapped and not isinstance(left, ast.Starred) and text != self.source[start:end]:
                 self.found.append((start, end, text, "swapped arguments"))
-        self.generic_visit(node)
+        for child in (node.func, *node.args, *(one for one in node.keywords if one.arg != "strict")):
+            self.visit(child)
 
     def left_out(self, node: ast.stmt) -> None:
         self.found.append((*self.span(node), "pass", "statement left out"))
@@ -259,42 +273,78 @@ def python_edits(source: str) -> Iterator[Edit]:
     yield from places.found
 
 
+# ---- what tests enter
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What one file of tests enters, files of code and first and last lines of functions, and how long it takes."""
+
+    seconds: float
+    functions: dict[str, list[list[int]]] | None
+
+    def enters(self, path: Path, line: int, all_of: bool) -> bool:
+        """Whether its tests enter a function around a line, or anything of the file; unknown counts as yes."""
+        if self.functions is None:
+            return True
+        functions = self.functions.get(str(path), [])
+        return bool(functions) if all_of else any(first <= line <= last for first, last in functions)
+
+
+def functions_of(source: str) -> Iterator[tuple[int, int]]:
+    """Lines of the functions in Python that are not inside another one."""
+    waiting: list[ast.AST] = [ast.parse(source)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, ast.FunctionDef):
+            yield min([item.lineno, *(one.lineno for one in item.decorator_list)]), item.end_lineno or item.lineno
+        else:
+            waiting += ast.iter_child_nodes(item)
+
+
 # ---- a copy of the tree, its core and its tests
 
 
 class Tree:
     """A copy in which faults are made."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, source: Path = ROOT) -> None:
         self.place = place
         names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         for name in filter(None, names.split("\0")):
-            if (ROOT / name).exists():
+            if (source / name).exists():
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, place / name)
+                shutil.copy2(source / name, place / name)
         self.objects = place / "build"
         self.objects.mkdir()
         self.core = place / PACKAGE / "native" / f"core{sysconfig.get_config_var('EXT_SUFFIX')}"
         self.first = place / "build" / self.core.name
 
-    def compile(self, unit: str, to: Path) -> bool:
+    def compile(self, unit: str, to: Path, *more: str) -> bool:
         """Whether it compiles."""
         includes = [f"-I{pybind11.get_include()}", f"-I{sysconfig.get_path('include')}"]
-        command = ["c++", *FLAGS, *includes, "-c", str(self.place / NATIVE / f"{unit}.cpp"), "-o", str(to)]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+        command = ["c++", *FLAGS, *more, *includes, "-c", str(NATIVE / f"{unit}.cpp"), "-o", str(to)]
+        return subprocess.run(command, cwd=self.place, capture_output=True, check=False).returncode == 0
 
-    def link(self, objects: list[Path], to: Path) -> bool:
+    def link(self, objects: list[Path], to: Path, *more: str) -> bool:
         """Whether it links."""
-        command = ["c++", "-shared", *map(str, objects), "-o", str(to), "-lpthread"]
+        command = ["c++", "-shared", *more, *map(str, objects), "-o", str(to), "-lpthread"]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
-    def build(self) -> None:
+    def build(self, *more: str) -> None:
         """The core without a fault."""
         objects = [self.objects / f"{unit}.o" for unit in UNITS]
         with ThreadPoolExecutor(2) as pool:
-            assert all(pool.map(self.compile, UNITS, objects)), "the core does not compile"
-        assert self.link(objects, self.first)
+            compiled = list(pool.map(lambda unit, to: self.compile(unit, to, *more), UNITS, objects))
+        assert all(compiled), "the core does not compile"
+        assert self.link(objects, self.first, *more)
         shutil.copy2(self.first, self.core)
+
+    def built_like(self, other: Tree) -> Tree:
+        """Itself, with the core of another one."""
+        shutil.copytree(other.objects, self.objects, dirs_exist_ok=True)
+        shutil.copy2(self.first, self.core)
+        return self
 
     def units_of(self, path: Path) -> list[str]:
         """What includes a file, or is compiled from it."""
@@ -312,7 +362,8 @@ class Tree:
         """Compile what includes a file: "" where that makes another core, or why not."""
         objects = {unit: self.objects / f"{unit}.o" for unit in UNITS}
         differs = False
-        for unit in self.units_of(path):
+        # what compiles quickest first
+        for unit in sorted(self.units_of(path), key=lambda unit: objects[unit].stat().st_size):
             made = self.objects / f"{unit}-fault.o"
             if not self.compile(unit, made):
                 return "does not compile"
@@ -324,20 +375,87 @@ class Tree:
         self.core.unlink()
         return "" if self.link(list(objects.values()), self.core) else "does not link"
 
-    def passes(self, tests: list[str], jobs: int) -> bool:
+    def passes(self, tests: list[str], *more: str, **environment: str) -> bool:
         """Whether tests do."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", str(jobs)]
-        environment = os.environ | {"PYTHONPATH": str(self.place / PACKAGE.parts[0]), "PYTHONDONTWRITEBYTECODE": "1"}
-        environment.pop("ACTUATORS_ISA", None)
-        try:
-            done = subprocess.run(
-                [*command, *tests], cwd=self.place, env=environment, capture_output=True, text=True, timeout=LONG,
-                check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
-        self.said = done.stdout[-2000:] + done.stderr[-500:]
-        return done.returncode == 0
+        if not hasattr(LOCAL, "warm"):
+            command = [sys.executable, str(Path(__file__).with_name("warm.py"))]
+            LOCAL.warm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        environment |= {"PYTHONPATH": f"{self.place / PACKAGE.parts[0]}:{self.place / 'tests' / 'hardening'}"}
+        environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
+        with tempfile.NamedTemporaryFile() as said:
+            arguments = ["-x", "-q", "-p", "no:cacheprovider", *more, *tests]
+            request = {"place": str(self.place), "arguments": arguments, "environment": environment, "said": said.name}
+            assert LOCAL.warm.stdin and LOCAL.warm.stdout
+            print(json.dumps(request), file=LOCAL.warm.stdin, flush=True)
+            status = int(LOCAL.warm.stdout.readline())
+            LOCAL.said = Path(said.name).read_text("utf-8", "replace")[-2500:]
+        return status == 0
+
+    def reached(self, tests: str, covered: Tree) -> Reached:
+        """What a file of tests enters, in Python, and in the core of a tree that was compiled to tell."""
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "told.json"
+            place = {"GCOV_PREFIX": folder, "GCOV_PREFIX_STRIP": str(len(covered.objects.parts) - 1)}
+            since = time.monotonic()
+            fine = covered.passes([tests], "-p", "reached", REACHED=str(told), **place)
+            seconds = time.monotonic() - since
+            # some have bounds on time
+            assert fine or self.passes([tests]), f"{tests} fails without any fault:\n{LOCAL.said}"
+            if not told.exists():
+                # too slow when watched
+                return Reached(seconds, None)
+            entered = {(name, line) for name, line in json.loads(told.read_text())}
+            functions: dict[str, list[list[int]]] = {}
+            for name in {name for name, _ in entered}:
+                path = Path(name).relative_to(covered.place)
+                functions[str(path)] = [
+                    [first, last]
+                    for first, last in [*functions_of(Path(name).read_text("utf-8")), (0, 0)]
+                    if last == 0 or any((name, line) in entered for line in range(first, last + 1))
+                ]
+            for data in Path(folder).glob("*.gcda"):
+                shutil.copy2(covered.objects / f"{data.stem}.gcno", folder)
+                command = ["gcov", "--json-format", "--stdout", "--relative-only", data.name]
+                said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+                for file in json.loads(said)["files"]:
+                    functions.setdefault(file["file"], []).extend(
+                        [one["start_line"], one["end_line"]] for one in file["functions"] if one["execution_count"]
+                    )
+        return Reached(seconds, functions)
+
+
+def reached_by_tests(tree: Tree, covered: Tree, jobs: int) -> dict[str, Reached]:
+    """What all files of tests enter, kept from the run before where nothing was changed."""
+
+    def key(*names: str) -> str:
+        return hashlib.sha256(b"".join((tree.place / name).read_bytes() for name in names)).hexdigest()
+
+    shared = sorted(
+        str(path.relative_to(tree.place))
+        for folder in (PACKAGE, NATIVE, "tests/support")
+        for path in (tree.place / folder).rglob("*")
+        if path.suffix in (".py", ".cpp", ".h")
+    )
+    folders = [tree.place / name for name in MORE]
+    files = [file for folder in folders for file in ([folder] if folder.is_file() else folder.rglob("test_*.py"))]
+    own = (
+        tests_of(path.relative_to(tree.place), tree.place) for path in (tree.place / PACKAGE / "pipeline").rglob("*.py")
+    )
+    names = sorted(({str(file.relative_to(tree.place)) for file in files} | {*chain(*own, *TESTS.values())}) - TOO_LONG)
+    keys = {name: key(*shared, name) for name in names}
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    missing = [name for name in names if kept.get(name, {}).get("key") != keys[name]]
+    if missing:
+        covered.build("--coverage", "-O0", f"-fprofile-filter-files={NATIVE}/.*")
+        with ThreadPoolExecutor(jobs) as pool:
+            running = {pool.submit(tree.reached, name, covered): name for name in missing}
+            for done in as_completed(running):
+                name, reached = running[done], done.result()
+                kept[name] = {"key": keys[name], "seconds": reached.seconds, "functions": reached.functions}
+                KEPT.parent.mkdir(exist_ok=True)
+                KEPT.write_text(json.dumps(kept))
+                print(f"{reached.seconds:5.0f} s  {name}", flush=True)
+    return {name: Reached(kept[name]["seconds"], kept[name]["functions"]) for name in names}
 
 
 def tests_of(path: Path, place: Path) -> list[str]:
@@ -346,13 +464,13 @@ def tests_of(path: Path, place: Path) -> list[str]:
         return TESTS.get(str(path), STEPS)
     inside = path.relative_to(PACKAGE)
     own = Path("tests") / inside.parent / f"test_{inside.stem.strip('_')}.py"
-    if (place / own).exists():
-        return [str(own)]
-    module = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
-    return [f"tests/{TESTED_IN[module]}"] if module in TESTED_IN else STEPS
+    if not (place / own).exists():
+        module = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
+        own = Path("tests") / TESTED_IN.get(module, "")
+    return STEPS if own.suffix == "" or str(own) in TOO_LONG else [str(own)]
 
 
-def try_fault(tree: Tree, fault: Fault, jobs: int, more: bool) -> str:
+def try_fault(tree: Tree, fault: Fault, reached: dict[str, Reached]) -> str:
     """How a fault came out; the tree is as before afterwards."""
     path = tree.place / fault.path
     source = path.read_text("utf-8")
@@ -369,10 +487,19 @@ def try_fault(tree: Tree, fault: Fault, jobs: int, more: bool) -> str:
             except SyntaxError:
                 return "does not compile"
         own = tests_of(fault.path, tree.place)
-        if not tree.passes(own, 0):
+        if not tree.passes(own):
             return "killed"
-        if more and not tree.passes(MORE, jobs):
-            return "killed later"
+        line = source[: fault.start].count("\n") + 1
+        # what is in no function, or runs while others are compiled, concerns all that load the file
+        more = [name for name, one in reached.items() if one.enters(fault.path, line, False)]
+        more = more or [name for name, one in reached.items() if one.enters(fault.path, line, True)]
+        more = sorted(set(more) - set(own), key=lambda name: reached[name].seconds)
+        seconds = np.cumsum([reached[name].seconds for name in more])
+        # some at a time, the quickest first
+        for number in np.unique(seconds // MANY):
+            tests = [name for name, after in zip(more, seconds, strict=True) if after // MANY == number]
+            if not tree.passes(tests):
+                return "killed later"
         return "survived"
     finally:
         path.write_text(source, "utf-8")
@@ -406,37 +533,50 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", help="a file, by the end of its path")
     parser.add_argument("--minutes", type=float, default=600, help="start no further fault after so long")
-    parser.add_argument("--first-tests-only", action="store_true", help="leave out the tests that take long")
     options = parser.parse_args()
     begin = time.monotonic()
+    # chosen in the tests
+    os.environ.pop("ACTUATORS_ISA", None)
     survivors: list[str] = []
     killed = tried = 0
-    with tempfile.TemporaryDirectory() as folder:
-        tree = Tree(Path(folder))
-        if options.native:
-            tree.build()
-        elif native.core is not None:
-            shutil.copy2(native.core.__file__, tree.core)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        tree = Tree(Path(folder) / "0")
+        covered = Tree(Path(folder) / "covered")
+        tree.build()
         print(f"seed {options.seed}, built in {time.monotonic() - begin:.0f} s", flush=True)
-        checked: set[str] = set()
-        for kind, count in (("native", options.native), ("pipeline", options.pipeline)):
+        reached = reached_by_tests(tree, covered, options.jobs)
+        print(f"{len(reached)} files of tests, after {time.monotonic() - begin:.0f} s", flush=True)
+        trees: queue.SimpleQueue[Tree] = queue.SimpleQueue()
+        for number in range(options.jobs):
+            trees.put(Tree(Path(folder) / str(number), covered.place).built_like(tree) if number else tree)
+
+        def outcome_of(fault: Fault) -> tuple[str, float]:
+            since = time.monotonic()
+            tree = trees.get()
+            try:
+                return try_fault(tree, fault, reached), time.monotonic() - since
+            finally:
+                trees.put(tree)
+
+        for kind, count in (("pipeline", options.pipeline), ("native", options.native)):
             faults = faults_of(tree.place, kind, options.only)
-            order = np.random.default_rng([options.seed, kind == "native"]).permutation(len(faults))
+            drawn = iter(np.random.default_rng([options.seed, kind == "native"]).permutation(len(faults)))
             print(f"{kind}: {count} of {len(faults)} faults", flush=True)
             wanted = tried + count
-            for number in order:
-                if tried >= wanted or time.monotonic() - begin > 60 * options.minutes:
+            running: deque[tuple[Fault, Future[tuple[str, float]]]] = deque()
+            while tried < wanted:
+                # no more than count, in the order drawn
+                while len(running) < wanted - tried and time.monotonic() - begin < 60 * options.minutes:
+                    number = next(drawn, None)
+                    if number is None:
+                        break
+                    running.append((faults[number], pool.submit(outcome_of, faults[number])))
+                if not running:
                     break
-                fault = faults[number]
-                for test in tests_of(fault.path, tree.place):
-                    if test not in checked:
-                        assert tree.passes([test], 0), f"{test} fails without any fault:\n{tree.said}"
-                        checked.add(test)
-                source = (tree.place / fault.path).read_text("utf-8")
-                since = time.monotonic()
-                outcome = try_fault(tree, fault, options.jobs, not options.first_tests_only)
+                fault, result = running.popleft()
+                outcome, seconds = result.result()
+                source = (covered.place / fault.path).read_text("utf-8")
                 line = source[: fault.start].count("\n") + 1
-                seconds = time.monotonic() - since
                 print(f"{outcome:17}{seconds:5.0f} s  {fault.path}:{line}  {fault.rule}", flush=True)
                 if outcome.startswith(("killed", "survived")):
                     tried += 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ClampingMaxEffort, ControllerPD, Delay, Uniform
+from isaacsim.core.experimental.actuators import ClampingMaxEffort, ClampingPositionBased, ControllerPD, Delay, Uniform
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUTS
@@ -124,6 +126,16 @@ def test_strided_rows_are_read_and_written_in_place() -> None:
     np.testing.assert_array_equal(wide[5], expected)
 
 
+def test_indices_of_actuators_follow_the_columns() -> None:
+    """Joints may stand elsewhere when physics begins anew; who holds the arrays sees where."""
+    engine = Bench().engine
+    held = [actuator.indices for actuator in engine.actuators]
+    wide = [np.zeros((ROBOTS, 5), np.float32) for _ in range(6)]
+    engine.bind([3, 1], wide[:5], wide[5])
+    assert [indices.numpy().tolist() for indices in held] == [[3, 8, 13], [1, 6, 11]]
+    assert engine.columns == [3, 1]
+
+
 def test_many_robots_equal_single_runs() -> None:
     """N robots at once change no bit against N single runs."""
     together = Bench()
@@ -152,6 +164,27 @@ def test_efforts_are_observed_on_request() -> None:
     bench.engine.observe(False)
     bench.engine.step(0.01)
     np.testing.assert_array_equal(bench.efforts, silent.efforts)
+
+
+def test_limits_of_some_joints_are_told() -> None:
+    """By name, where they changed the effort; other joints have another limit or none."""
+    pd = [ControllerPD(full(10), full(0)) for _ in range(3)]
+    table = ClampingPositionBased(None, [-1.0, 1.0], [4.0, 4.0])
+    limits: list[list[Any]] = [[table], [ClampingMaxEffort(full(5))], []]
+    names = ["hip", "knee", "ankle"]
+    entries = [ActuatorEntry(f"/A/{n}", (n,), pd[k], limits[k], None) for k, n in enumerate(names)]
+    engine = Assembly(entries, ROBOTS, "cpu")
+    inputs = [np.zeros((ROBOTS, 3), np.float32) for _ in range(5)]
+    efforts = np.zeros((ROBOTS, 3), np.float32)
+    engine.bind([0, 1, 2], inputs, efforts)
+    engine.observe(True)
+    # beyond all limits, and within them
+    inputs[2][:] = [[1.0], [0.1], [-1.0]]
+    engine.step(0.01)
+    np.testing.assert_allclose(efforts, [[4, 5, 10], [1, 1, 1], [-4, -5, -10]], rtol=1e-6)
+    _, told = engine.observed()
+    limited = ["ClampingPositionBased", "ClampingMaxEffort", ""]
+    assert told.tolist() == [limited, ["", "", ""], limited]
 
 
 def test_delays_are_drawn_anew_at_each_reset() -> None:

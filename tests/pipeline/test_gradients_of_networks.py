@@ -163,7 +163,7 @@ class Rollout:
             one.grad.assign(self.weights_after[name])
         tape.backward()
         found = {name: one.grad.numpy().copy() for name, one in (signals | {"max_effort": limit}).items()}
-        return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items()}
+        return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items() if one.grad}
 
 
 def swapped(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
@@ -198,6 +198,24 @@ def test_gradients_are_those_of_finite_differences(kind: str, depth: int, states
     assert 0 < rollout.limited < 5 * N
     assert all(expected[name].any() for name in expected if "joint_act" not in name and "target_qd" not in name)
     assert_same(rollout.on_tape(states), expected)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_states_without_gradients_are_let_be(kind: str, tmp_path: Path) -> None:
+    """All other gradients are what they are with them."""
+
+    def first_without(actuator: Actuator, steps: int) -> list[tuple[Any, Any]]:
+        pairs = one_each(actuator, steps)
+        for one in vars(pairs[0][0].controller_state).values():
+            one.requires_grad = False
+        return pairs
+
+    rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 3)
+    expected = rollout.on_tape(one_each)
+    found = rollout.on_tape(first_without)
+    assert {*expected} - {*found} == {f"before: {name}" for name in rollout.remembered}
+    for name, gradient in found.items():
+        np.testing.assert_array_equal(gradient, expected[name], err_msg=name)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -10,6 +10,7 @@ import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
+    ActuatorConfig,
     Articulation,
     ArticulationActuators,
     DCMotorClampingConfig,
@@ -28,7 +29,10 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline import random_numbers
+from isaacsim.core.experimental.actuators.pipeline.parameters import Parameters
 from isaacsim.core.experimental.actuators.pipeline.random_numbers import Draw, Draws, key_of
+from isaacsim.core.experimental.actuators.pipeline.randomization import Randomization
+from own_components import OwnController
 from places import ROBOTS
 
 NAMES = ["hip", "knee", "ankle"]
@@ -281,6 +285,18 @@ def test_strength_needs_efforts_that_have_a_factor() -> None:
     assert (kp(actuated, 1) < 1.0).all()
 
 
+def test_strength_needs_a_law_that_is_known() -> None:
+    """What a method computes has gains as well, which say nothing about the effort."""
+    gains = [wp.ones(3, dtype=wp.float32, device="cpu") for _ in range(4)]
+    host = ArraysHost(NAMES, 3)
+    with use_host(host):
+        host.play()
+        own = ActuatorConfig(OwnController(*gains)), "hip"
+        with ArticulationActuators.from_actuators("/Robot_.*", [own]) as actuators:
+            with pytest.raises(ValueError, match=r"strength of hip, .*its control law is no sum of gains times errors"):
+                actuators.randomize({"strength": Uniform(0.5, 1.0)}, seed=0)
+
+
 @pytest.mark.parametrize("out_type", [np.float32, np.int32])
 @pytest.mark.parametrize("operation", ["set", "scale", "add"])
 @pytest.mark.parametrize("given", [Uniform(1, 9), LogUniform(0.01, 100.0), Normal(3.0, 2.0)], ids=str)
@@ -394,3 +410,32 @@ def test_a_mask_on_the_device_draws_too() -> None:
     before = kp(actuated, 0)
     actuated.reset(indices=wp.array([False, True, False, False], dtype=wp.bool, device="cpu"))
     assert np.flatnonzero(before != kp(actuated, 0)).tolist() == [1]
+
+
+class Simulated:
+    """Armatures of a simulator, of two robots with a joint."""
+
+    def __init__(self, nominal: float) -> None:
+        self.armatures = np.full((2, 1), nominal, np.float32)
+
+    def problem(self, name: str) -> None:
+        return None
+
+    def read(self, name: str) -> np.ndarray:
+        return self.armatures
+
+    def write(self, name: str, rows: np.ndarray, columns: list[int], values: np.ndarray) -> None:
+        self.armatures[np.ix_(rows, columns)] = values
+
+
+def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
+    """The nominal armature is another one then, and the smallest that may be drawn is below zero."""
+    simulated = Simulated(0.1)
+    randomization = Randomization([], ["hip"], Parameters(2, "cpu", lambda: None), 2)
+    randomization.wish({"armature": Uniform(-0.05, -0.04, operation="add")}, 0, True, 0, [0], simulated)
+    assert (simulated.armatures < 0.1).all()
+    simulated.armatures[:] = 0.06
+    randomization.forget_properties()
+    simulated.armatures[:] = 0.01
+    with pytest.raises(ValueError, match=r"armature of hip, .* = -0.04.*: must be finite and >= 0"):
+        randomization.forget_properties()

@@ -1,6 +1,8 @@
-"""Where the native core was not built, Warp runs everything."""
+"""Where the native core was not built, and on a GPU, Warp runs everything."""
 
 from __future__ import annotations
+
+from types import SimpleNamespace
 
 import pytest
 import warp as wp
@@ -24,3 +26,12 @@ def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pyte
                 assert host.arrays().efforts.tolist() == [6.0]
     (record,) = caplog.records
     assert "native core was not built" in record.message and "C++17 compiler" in record.message
+
+
+def test_warp_computes_on_a_gpu(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Whether the core was built or not, and then without a word."""
+    monkeypatch.setattr(assembly.wp, "get_device", lambda _device: SimpleNamespace(is_cpu=False))
+    for there in (True, False):
+        monkeypatch.setattr(assembly, "is_native_there", lambda there=there: there)
+        assert not assembly._use_native("cuda:0")
+    assert not caplog.records

@@ -233,15 +233,19 @@ def test_a_saved_state_knows_nothing_of_who_computes(own: tuple[bool, ...], othe
         np.testing.assert_allclose(second.take(given), first.take(given), rtol=2e-6, atol=1e-6)
 
 
-def test_components_are_told_among_what_limits() -> None:
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [((False, False, True, False), {"OwnMotor", "ClampingMaxEffort"}), ((False, False, True, True), {"OwnLimit"})],
+)
+def test_components_are_told_among_what_limits(own: tuple[bool, ...], told: set[str]) -> None:
     """The class of the last clamp between the phases, unless a later one limited further."""
-    bench = Bench((False, False, True, False))
+    bench = Bench(own)
     bench.step.observe(True)
     names, seen = ["", *bench.step.limit_names], set()
     for inputs in draws(40, faults=True):
         bench.take(inputs)
         seen |= {names[number] for number in bench.step.observed()[1][:, 1]}
-    assert seen == {"", "OwnMotor", "ClampingMaxEffort"}
+    assert seen == {"", *told}
 
 
 HIDDEN = 4
