@@ -7,6 +7,7 @@ its line below; `./python.sh tools/generate.py` does the rest.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import warnings
@@ -135,6 +136,7 @@ Resolver = Callable[[dict[str, Any]], Any]
 _registered: dict[str, type[Component] | Resolver] = {}
 
 
+@functools.lru_cache(maxsize=256)
 def snake_case(name: str) -> str:
     """`ClampingDCMotor` as `clamping_dc_motor`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
