@@ -20,6 +20,8 @@ from isaacsim.core.experimental.actuators import (
     native,
 )
 from isaacsim.core.experimental.actuators.networks.network import Network
+from isaacsim.core.experimental.actuators.networks.weights import Weights
+from isaacsim.core.experimental.actuators.pipeline.calls import Calls
 from neural_twin import Twin, random_network, write_network
 from small_networks import NETWORKS
 
@@ -313,3 +315,54 @@ def test_efforts_and_states_are_those_without_gradients(tmp_path: Path) -> None:
     for one in found[1:]:
         for mine, right in zip(one, found[0], strict=True):
             np.testing.assert_array_equal(mine, right)
+
+
+@pytest.mark.parametrize("backend", ["core"], indirect=True)
+@pytest.mark.parametrize("kind", MODELS)
+def test_gradients_by_weights_are_those_of_finite_differences(kind: str, tmp_path: Path) -> None:
+    """Of a step, by some numbers of each matrix and bias."""
+    rollout = Rollout(tmp_path, MODELS[kind], METADATA[kind], 1)
+    limit = ClampingMaxEffort(array(rollout.values["max_effort"], False))
+    indices = array(np.arange(N), False, wp.uint32)
+    actuator = Actuator(indices, rollout.controller, clamping=[limit], requires_grad=True)
+    now, after = actuator.state(), actuator.state()
+    assert now is not None
+    for name in rollout.remembered:
+        vars(now.controller_state)[name].assign(rollout.values[f"before: {name}"])
+    signals = {name: array(rollout.values[f"{name} 0"], False) for name in SIGNALS}
+    control = signals | {"joint_f": array(np.zeros(N), False)}
+    calls = Calls([actuator])
+    binding, before, _, seconds = calls.bound(control, control, now, after, DT)
+    on_tape, places = actuator._compiled.on_tape, np.arange(N, dtype=np.uint32)
+    noted = on_tape.note(binding, before, seconds)
+    weights = Weights(MODELS[kind])
+    found = np.zeros_like(weights.numbers)
+    states = [rollout.weights_after[name].copy() for name in rollout.remembered]
+    on_tape._pipeline.notes.back(
+        noted,
+        [rollout.weights[0].copy(), None],
+        places,
+        [None] * 5,
+        [places] * 5,
+        [None],
+        states,
+        [None] * len(states),
+        found,
+    )
+    rng = np.random.default_rng(3)
+    exact = {name: value.astype(np.float64) for name, value in rollout.values.items()}
+    for name, shape in weights.shapes.items():
+        for _ in range(6):
+            at = tuple(rng.integers(0, shape))
+            value, ends, losses = weights.of(name, weights.numbers)[at], [], []
+            for width in (1e-5, -1e-5):
+                moved = Weights(MODELS[kind])
+                changed = moved.of(name, moved.numbers).copy()
+                changed[at] = value + np.float32(width)
+                moved.change({name: changed})
+                rollout.network = moved.network()
+                ends.append(float(changed[at]))
+                losses.append(rollout.loss(exact).sum())
+            expected = (losses[0] - losses[1]) / (ends[0] - ends[1])
+            assert weights.of(name, found)[at] == pytest.approx(expected, rel=2e-3, abs=2e-3), (name, at)
+    assert found.all()
