@@ -100,7 +100,9 @@ class Calls {
         if (!dt.is_none()) {
             seconds = PyFloat_AsDouble(dt.ptr());
             if (seconds == -1.0 && PyErr_Occurred()) {
-                if (!PyErr_ExceptionMatches(PyExc_OverflowError)) throw py::error_already_set();
+                // whoever steps with care names what is wrong
+                if (!PyErr_ExceptionMatches(PyExc_OverflowError) && !PyErr_ExceptionMatches(PyExc_TypeError))
+                    throw py::error_already_set();
                 PyErr_Clear();
                 return false;
             }

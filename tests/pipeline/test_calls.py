@@ -210,13 +210,14 @@ def test_time_step_that_is_none_is_refused(dt: Any, rng: np.random.Generator) ->
 
 @pytest.mark.parametrize("dt", ["0.01", object(), [0.01]])
 def test_time_step_that_is_no_number_is_refused(dt: Any, rng: np.random.Generator) -> None:
-    """As Python says it."""
+    """In the same words after a good step."""
     actuator = made()
     now = actuator.state()
     given = frame(rng)
-    actuator.step(*given, now, now, DT)
-    with pytest.raises(TypeError):
-        actuator.step(*given, now, now, dt)
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"^dt = .* must be a number, not "):
+            actuator.step(*given, now, now, dt)
+        actuator.step(*given, now, now, DT)
 
 
 def test_time_step_may_be_nothing(rng: np.random.Generator) -> None:
