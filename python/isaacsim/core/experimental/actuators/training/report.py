@@ -11,6 +11,7 @@ import numpy as np
 
 from ..extras import needs
 from ..plots.style import BLUE, BROAD, GREY, PLAIN, RED, THIN, caption, dress, figure, label_ends, lines, save
+from ..saving import whole_file
 
 # so much of a log is drawn over time [s], and so many points against each other
 _SHOWN, _POINTS = 3.0, 20000
@@ -38,10 +39,12 @@ def write_report(folder: Path, said: dict[str, Any], curves: Curves) -> Path:
 
     Raises:
         ModuleNotFoundError: Matplotlib is missing.
+        OSError: One of them cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "training.json").write_text(json.dumps(said, indent=1), "utf-8")
-    (folder / "training.md").write_text(_page(said), "utf-8")
+    for name, text in (("training.json", json.dumps(said, indent=1)), ("training.md", _page(said))):
+        with whole_file(folder / name) as written:
+            written.write_text(text, "utf-8")
     _draw(said, curves, folder / "training.png")
     return folder / "training.png"
 
