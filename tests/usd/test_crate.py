@@ -222,6 +222,27 @@ def test_paths_that_are_too_deep_are_refused(crate: bytes) -> None:
     check(with_jumps(crate, [-1] + [2, -2] * 2000 + [-2]))
 
 
+@pytest.mark.parametrize("kind", [-63, 0, 12, 1 << 30])
+def test_kinds_that_are_not_are_refused(kind: int, crate: bytes) -> None:
+    """USD counts them in a table of its own, and reads what lies behind it."""
+    count = struct.unpack_from("<Q", crate, sections(crate)["SPECS"][1])[0]
+
+    def of(kinds: list[int]) -> bytes:
+        numbers = integers(list(range(count))) + integers([0] * count) + integers(kinds)
+        return with_section(crate, "SPECS", struct.pack("<Q", count) + numbers)
+
+    # the root, a prim, and attributes
+    kinds = [7, 6, *[1] * (count - 2)]
+    check(of(kinds))
+    with pytest.raises(CrateError, match=f"would be of kind {kind}, and there are 11"):
+        check(of([*kinds[:-1], kind]))
+
+
+def test_kinds_are_those_of_usd() -> None:
+    """No more and no fewer, and one that is unknown."""
+    assert sorted(kind.value for kind in Sdf.SpecType.allValues) == list(range(12))
+
+
 BIG = struct.pack("<Q", 1 << 31)
 VALUES: dict[str, tuple[int, Callable[[int], bytes], int, str]] = {
     "array": (24, lambda _: BIG, 0x80, "would hold 2147483648 elements"),

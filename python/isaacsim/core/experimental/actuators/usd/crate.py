@@ -34,6 +34,8 @@ _NUMBER = struct.Struct("<Q")
 _PER_PATH, _PER_ENTRY = 100, 32
 # what a byte of LZ4 can become, and how many integers can be in a byte of that
 _LZ4, _INTEGERS = 255, 4
+# kinds of things that have a path: prims, attributes and so on, as `SdfSpecType` counts them
+_KINDS = 11
 # how deep dictionaries lie in dictionaries, and how many values are met on the way
 _DEPTH, _MET = 100, 1_000_000
 
@@ -80,6 +82,8 @@ def require_sound(data: npt.NDArray[np.uint8]) -> None:
     crate.require_memory(sum(crate.tables(sections)), "its tables")
     if "PATHS" in sections:
         crate.require_tree(*sections["PATHS"])
+    if "SPECS" in sections:
+        crate.require_kinds(*sections["SPECS"])
     if "FIELDS" in sections:
         crate.require_values(crate.values(*sections["FIELDS"]))
 
@@ -168,6 +172,16 @@ class _Crate:
             raise CrateError("the tree of its paths leads to a path twice, or nowhere")
         if (deep := _depth(jumps)) > DEEPEST:
             raise CrateError(f"its paths are {deep} deep, more than {DEEPEST}")
+
+    def require_kinds(self, at: int, end: int) -> None:
+        """Refuse what is neither a prim nor a property nor anything else: USD would look for it behind its schema."""
+        count, at = self.number(at, end), at + 8
+        # the path of each and its fields are before
+        for _ in range(2):
+            at = self.integers(count, at, end)[1]
+        kinds = self.decompressed_integers(count, *self.integers(count, at, end))
+        if (odd := kinds[(kinds < 1) | (kinds > _KINDS)]).size:
+            raise CrateError(f"something in it would be of kind {odd[0]}, and there are {_KINDS}")
 
     def values(self, at: int, end: int) -> _Values:
         """Type and place of each value."""
