@@ -31,13 +31,12 @@ def open_parts(path: str, variants: Mapping[str, str] | None = None) -> list[Sdf
         variants: Names of variants that will be selected on the stage, by the names of their sets.
 
     Raises:
-        ValueError: One is no file, a crate whose structure is broken, or text that nests too deep.
+        ValueError: One is no file, a crate whose structure is broken or whose prims cannot be, or text that nests too deep.
     """
     opened: list[Sdf.Layer] = []
     seen, waiting, choices = {path}, [path], _Choices(variants or {})
-    identifier = path
     while waiting:
-        identifier = waiting.pop()
+        identifier, found = waiting.pop(), set[str]()
         try:
             layer, is_plain = _open(identifier)
             if layer is None:
@@ -47,7 +46,7 @@ def open_parts(path: str, variants: Mapping[str, str] | None = None) -> list[Sdf
             if is_plain:
                 # USD knows it, where no variants are
                 named |= set(layer.GetCompositionAssetDependencies())
-            found = {_anchored(layer, asset) for asset in named if asset}
+            found |= {_anchored(layer, asset) for asset in named if asset}
             sites = [] if is_plain else [(identifier, layer, Sdf.Path.absoluteRootPath)]
             while sites:
                 # of the layer, or of one before it
@@ -58,7 +57,7 @@ def open_parts(path: str, variants: Mapping[str, str] | None = None) -> list[Sdf
                 sites += choices.of(prim, identifier, layer, at)
         except Tf.ErrorException:
             # whoever needs it says so
-            continue
+            pass
         except ValueError as error:
             part = "" if identifier == path else f"{identifier}: "
             raise ValueError(f"{path}: {part}USD cannot read this file ({error}). Export it again.") from error
