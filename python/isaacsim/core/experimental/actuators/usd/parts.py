@@ -31,7 +31,7 @@ def open_parts(path: str, variants: Mapping[str, str] | None = None) -> list[Sdf
         variants: Names of variants that will be selected on the stage, by the names of their sets.
 
     Raises:
-        ValueError: One is no file, a crate whose structure is broken or whose prims cannot be, or text that nests too deep.
+        ValueError: One is no file, a crate whose structure or whose prims are broken, or text that nests too deep.
     """
     opened: list[Sdf.Layer] = []
     seen, waiting, choices = {path}, [path], _Choices(variants or {})
