@@ -322,3 +322,53 @@ def test_file_tells_whether_it_has_graphs(tmp_path: Path) -> None:
     assert not has_graphs(stage)
     stage.Export(str(tmp_path / "none.usda"))
     assert not has_graphs(tmp_path / "none.usda")
+
+
+# files that are deep
+
+
+def nested(what: str, depth: int) -> str:
+    """A node in a graph, that many levels deep: in scopes, in graphs, or in nodes, the graph around them or inside."""
+    head, bottom = f'def OmniGraph "G" {{\n {SETTINGS}\n', node("N", CONSTANT)
+    opening = {
+        "scopes": 'def Scope "S" {\n',
+        "scopes around": 'def Scope "S" {\n',
+        "graphs": head,
+        "nodes": f'def OmniGraphNode "N" {{ token node:type = "{CONSTANT}"\n',
+    }[what]
+    middle = opening * depth
+    return (middle + head if what == "scopes around" else head + middle) + bottom + "}\n" * (depth + 1)
+
+
+@pytest.mark.parametrize(
+    ("what", "graphs", "nodes"), [("scopes", 1, 1), ("scopes around", 1, 1), ("graphs", 901, 1), ("nodes", 1, 901)]
+)
+def test_deep_file_is_loaded(what: str, graphs: int, nodes: int, tmp_path: Path) -> None:
+    """As deep as a file may be."""
+    file = tmp_path / "deep.usda"
+    file.write_text("#usda 1.0\n" + nested(what, 900))
+    loaded = load_graphs(file)
+    assert (len(loaded), sum(len(one.nodes) for one in loaded)) == (graphs, nodes)
+
+
+@pytest.mark.parametrize("what", ["scopes", "scopes around", "graphs", "nodes"])
+def test_file_that_is_too_deep_is_refused(what: str, tmp_path: Path) -> None:
+    """Before anybody goes down."""
+    file = tmp_path / "deep.usda"
+    file.write_text("#usda 1.0\n" + nested(what, 50_000))
+    with pytest.raises(
+        ValueError, match=r"deep\.usda: USD cannot read this file \(it nests 5000\d deep, more than 1000"
+    ):
+        load_graphs(file)
+
+
+@pytest.mark.usefixtures("runs")
+def test_long_chain_of_wires_is_no_deep_one() -> None:
+    """Each node computes after all before it, and only who asks for them has a list of them."""
+    chain = node("N0", PURE) + "".join(
+        node(f"N{at}", PURE, wire("double inputs:value", f"N{at - 1}.outputs:value")) for at in range(1, 1200)
+    )
+    loaded = load(chain + node("Last", RECORD, wire("double inputs:value", "N1199.outputs:value")))
+    expected = [f"{GRAPH}/N{at}" for at in range(1200)]
+    assert [one.path for one in loaded.nodes[f"{GRAPH}/Last"].upstream] == expected
+    assert sum(len(one.upstream) for one in loaded.nodes.values()) == 1200

@@ -156,3 +156,12 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
     (tmp_path / "cut.csv").write_text("\n".join(text[:-1]))
     with pytest.raises(ValueError, match=r"cut.csv: cannot reshape"):
         Recording.load(tmp_path / "cut.csv")
+
+
+@pytest.mark.parametrize("extension", [".npz", ".csv"])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
+    """Nobody waits for what another program may write into it."""
+    os.mkfifo(tmp_path / f"file{extension}")
+    with pytest.raises(ValueError, match=rf"file\{extension}: must be a file, not a device or a pipe"):
+        Recording.load(tmp_path / f"file{extension}")

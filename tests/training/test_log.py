@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,12 @@ def test_cut() -> None:
     """Rows from start to stop."""
     log = pd_log(0, 50)
     np.testing.assert_array_equal(log.cut(10, 20).velocity, log.velocity[10:20])
+
+
+@pytest.mark.parametrize("extension", [".npz", ".csv"])
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
+    """Nobody waits for what another program may write into it."""
+    os.mkfifo(tmp_path / f"file{extension}")
+    with pytest.raises(ValueError, match=rf"file\{extension}: must be a file, not a device or a pipe"):
+        ActuatorLog.load(tmp_path / f"file{extension}")

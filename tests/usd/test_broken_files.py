@@ -58,11 +58,13 @@ def test_device_is_no_file():
         (HINGE, 'string drive:angular:physics:stiffness = "x"', "stiffness = x"),
         (HINGE, "unknown state:angular:physics:position = 3", "state:angular:physics:position = .*3"),
         (HINGE, "double[] mjc:springdamper = [1, 2, 3]", "mjc:springdamper = "),
+        (HINGE, "float state:angular:physics:position = inf", "state:angular:physics:position = inf"),
+        (HINGE, "float state:angular:physics:velocity = nan", "state:angular:physics:velocity = nan"),
         (HINGE, 'string mjc:armature = "x"', "mjc:armature = x"),
     ],
 )
 def test_value_of_another_type_names_its_prim(tmp_path, path, line, named):
-    """Refuse a value of another type than its schema has, where it is read."""
+    """Refuse a value of another type than its schema has, or none that can be, where it is read."""
     with pytest.raises(ValueError, match=f"<{path}>.*{named.replace('[', '.')}.*must be") as caught:
         Simulation(broken(tmp_path, path, line))
     assert "Correct it" in str(caught.value)

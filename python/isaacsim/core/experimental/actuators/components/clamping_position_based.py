@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 
 import warp as wp
 
-from ..specs.arguments import path_of
+from ..specs.arguments import path_of, require_file
 from ..specs.configs import PositionBasedClampingConfig
 from .base import Clamping
 from .law import bounded
@@ -88,8 +88,10 @@ def _read_table(path: Path) -> PositionBasedClampingConfig:
     """Return the table of a text file.
 
     Raises:
-        ValueError: A line does not begin with two numbers, or the table is bad; the message names file and line.
+        ValueError: A line does not begin with two numbers, or the table is bad; the message names file and line. Or it
+            is no file, as a pipe.
     """
+    require_file(path)
     positions, efforts = [], []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):

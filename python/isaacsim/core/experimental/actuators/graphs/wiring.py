@@ -13,7 +13,6 @@ from .node import GraphNode
 def wire(node: NodePrim, prim: GraphPrim, graph: Graph, issues: list[str]) -> None:
     """Connect the inputs of a node."""
     end = graph.nodes[node.path]
-    there = [other.path for other in prim.nodes]
     for name, authored in node.ports.items():
         where = f"<{node.path}>.{name} ({authored.layer})"
         sources = []
@@ -22,10 +21,12 @@ def wire(node: NodePrim, prim: GraphPrim, graph: Graph, issues: list[str]) -> No
             if path in graph.nodes:
                 problem = _wire_problem(end, name, graph.nodes[path], port)
                 sources += [] if problem else [(graph.nodes[path], port)]
+            elif path in (there := [other.path for other in prim.nodes]):
+                # a node of an unknown type was reported already
+                continue
             else:
                 problem = f"there is no such node in <{graph.path}>. {did_you_mean(path, there)}"
-            # a node of an unknown type was reported already
-            if problem and (path in graph.nodes or path not in there):
+            if problem:
                 issues.append(f"{where} is connected to <{source}>: {problem} Correct the connection or remove it.")
         _connect(end, name, sources, where, issues)
 
@@ -70,11 +71,15 @@ def put_in_order(graph: Graph, issues: list[str]) -> None:
     _sorted(pulsed_by, "execution", issues)
     needs = {node: [source for source, _ in node.wires.values() if source.is_pure] for node in nodes}
     pure = _sorted({node: needs[node] for node in nodes if node.is_pure}, "data", issues)
+    place = {node: at for at, node in enumerate(pure)}
     for node in nodes:
-        behind = set(needs[node])
-        for source in reversed(pure):
-            behind.update(needs[source] if source in behind else ())
-        node.upstream = [source for source in pure if source in behind]
+        # pure nodes run for others only, and may be one behind the other by thousands
+        waiting, behind = [] if node.is_pure else list(needs[node]), set[GraphNode]()
+        while waiting:
+            source = waiting.pop()
+            waiting += needs[source] if source not in behind else ()
+            behind.add(source)
+        node.upstream = sorted(behind & place.keys(), key=place.__getitem__)
 
 
 def _sorted(before: dict[GraphNode, list[GraphNode]], what: str, issues: list[str]) -> list[GraphNode]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..saving import whole_file
-from ..specs.arguments import path_of
+from ..specs.arguments import path_of, require_file
 from ..specs.motors import MotorConfig, Motors
 from . import formats, layout
 
@@ -28,9 +28,7 @@ def load_motors(path: str | os.PathLike[str]) -> dict[str, MotorConfig]:
     """
     file = path_of("path", path)
     ending = _ending(file)
-    if file.exists() and not (file.is_file() or file.is_dir()):
-        # a pipe would wait for its other end
-        raise ValueError(f"{file}: must be a file, not a device or a pipe. Give the path of a file of motors.")
+    require_file(file)
     with file.open("rb") as stream:
         content = stream.read(formats.MAX_BYTES + 1)
     plain = _parsed(content, file, ending)

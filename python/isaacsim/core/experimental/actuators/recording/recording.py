@@ -12,7 +12,7 @@ import numpy as np
 
 from ..plots.style import save
 from ..saving import whole_file
-from ..specs.arguments import names_of, path_of, require_type, whole_of
+from ..specs.arguments import names_of, path_of, require_file, require_type, whole_of
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
@@ -272,10 +272,12 @@ class Recording:
         """Read a `.npz` or `.csv` file that `save` wrote.
 
         Raises:
-            ValueError: The name ends with something else, or the file holds something else.
+            ValueError: The name ends with something else, or the file holds something else, or is none, as a pipe.
             OSError: There is no such file, or it cannot be read.
         """
-        steps, subject, arrays = _by_extension(path, _READERS)(Path(path))
+        read = _by_extension(path, _READERS)
+        require_file(Path(path))
+        steps, subject, arrays = read(Path(path))
         return cls._of(Subject(**subject), [name for name in SIGNALS if name in arrays], {"dt": steps, **arrays})
 
     def __reduce__(self) -> Any:

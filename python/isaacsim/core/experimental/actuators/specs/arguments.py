@@ -95,6 +95,16 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
     return Path(text)
 
 
+def require_file(path: Path) -> None:
+    """Refuse to read what is there and is no file, but for folders, which the system refuses itself.
+
+    Raises:
+        ValueError: It is a device or a pipe, which would wait for its other end.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
+
+
 def flag_of(name: str, value: Any) -> bool:
     """Whether an argument is true; an array of no dimensions is a number too.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..hosts.values import as_numbers
 from ..saving import whole_file
-from ..specs.arguments import number_of, path_of, whole_of
+from ..specs.arguments import number_of, path_of, require_file, whole_of
 
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1
@@ -119,10 +119,13 @@ class ActuatorLog:
             dt: The step [s], for a file whose times are rounded or which has none; None: what the file says.
 
         Raises:
-            ValueError: Something is missing from the file, is no number, or times are not evenly spaced.
+            ValueError: Something is missing from the file, is no number, or times are not evenly spaced; or it is no
+                file, as a pipe.
             OSError: There is no such file, or it cannot be read.
         """
-        columns, said = (_read_npz if _extension(path) == ".npz" else _read_csv)(Path(path), dt is None)
+        read = _read_npz if _extension(path) == ".npz" else _read_csv
+        require_file(Path(path))
+        columns, said = read(Path(path), dt is None)
         return cls(said if dt is None else dt, *columns)
 
 

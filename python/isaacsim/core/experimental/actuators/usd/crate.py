@@ -34,6 +34,8 @@ _NUMBER = struct.Struct("<Q")
 _PER_PATH, _PER_ENTRY = 100, 32
 # what a byte of LZ4 can become, and how many integers can be in a byte of that
 _LZ4, _INTEGERS = 255, 4
+# kinds of things that have a path: prims, attributes and so on, as `SdfSpecType` counts them
+_KINDS = 11
 # how deep dictionaries lie in dictionaries, and how many values are met on the way
 _DEPTH, _MET = 100, 1_000_000
 
@@ -50,8 +52,6 @@ _PARTS = (1, 2, 5, 6, 3, 4)
 # types that hold values: dictionaries, edits of references and of unknown values, a value
 _DICTIONARY, _REFERENCES, _TIME_SAMPLES, _NESTED = 31, 35, 46, (52, 53)
 _HOLDERS = (_DICTIONARY, _REFERENCES, 54, *_NESTED)
-# references and payloads: edits of them, and a payload alone
-_ARCS = (_REFERENCES, 47, 55)
 
 # bits of what FIELDS says of a value; an inlined one is there itself, an edit of an array is not looked at
 _IS_ARRAY, _IS_COMPRESSED, _IS_SKIPPED = np.uint64(1 << 63), np.uint64(1 << 61), np.uint64(1 << 62 | 1 << 60)
@@ -66,30 +66,26 @@ class CrateError(ValueError):
     """The structure of a crate is broken; the message says what is."""
 
 
-def require_sound(data: npt.NDArray[np.uint8]) -> bool:
+def require_sound(data: npt.NDArray[np.uint8]) -> None:
     """Refuse a crate whose structure is broken.
 
     Args:
         data: All bytes of the file.
-
-    Returns:
-        Whether prims of it may refer to files.
 
     Raises:
         CrateError: It is.
     """
     crate = _Crate(data)
     if crate.version < _OLDEST:
-        return True
+        return
     sections = crate.sections()
     crate.require_memory(sum(crate.tables(sections)), "its tables")
     if "PATHS" in sections:
         crate.require_tree(*sections["PATHS"])
-    if "FIELDS" not in sections:
-        return False
-    values = crate.values(*sections["FIELDS"])
-    crate.require_values(values)
-    return bool(np.isin(_types_of(values), _ARCS).any())
+    if "SPECS" in sections:
+        crate.require_kinds(*sections["SPECS"])
+    if "FIELDS" in sections:
+        crate.require_values(crate.values(*sections["FIELDS"]))
 
 
 class _Crate:
@@ -176,6 +172,16 @@ class _Crate:
             raise CrateError("the tree of its paths leads to a path twice, or nowhere")
         if (deep := _depth(jumps)) > DEEPEST:
             raise CrateError(f"its paths are {deep} deep, more than {DEEPEST}")
+
+    def require_kinds(self, at: int, end: int) -> None:
+        """Refuse what is neither a prim nor a property nor anything else: USD would look for it behind its schema."""
+        count, at = self.number(at, end), at + 8
+        # the path of each and its fields are before
+        for _ in range(2):
+            at = self.integers(count, at, end)[1]
+        kinds = self.decompressed_integers(count, *self.integers(count, at, end))
+        if (odd := kinds[(kinds < 1) | (kinds > _KINDS)]).size:
+            raise CrateError(f"something in it would be of kind {odd[0]}, and there are {_KINDS}")
 
     def values(self, at: int, end: int) -> _Values:
         """Type and place of each value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections.abc import Mapping
 from pathlib import Path
 
 # USD learns of newton's schemas only before the first stage of the process is opened
@@ -21,8 +22,12 @@ _MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUn
 _SHOWN = 5
 
 
-def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
+def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str, str] | None = None) -> Usd.Stage:
     """Return the stage of a USD file, or `source` itself when it is a stage already.
+
+    Args:
+        source: The file.
+        variants: Names of variants that will be selected on the stage, by the names of their sets.
 
     Raises:
         FileNotFoundError: No file at that path, or one that it is made of is missing; a line for each.
@@ -39,7 +44,7 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage) -> Usd.Stage:
     # USD's own words, printed, are for when nobody else says it
     own_words = UsdUtils.CoalescingDiagnosticDelegate()
     try:
-        parts = open_parts(str(path))
+        parts = open_parts(str(path), variants)
         stage = Usd.Stage.Open(str(path))
         del parts
         printed = own_words.TakeUncoalescedDiagnostics()

@@ -13,7 +13,7 @@ from pxr import Gf, Sdf, Usd
 from ...errors import UnsupportedSceneError
 from .. import articulation
 from ..authored import authored as authored_value
-from ..authored import authored_number, authored_numbers
+from ..authored import authored_number, authored_numbers, other_type
 from ..axes import is_angular
 from ..joint_properties import authored
 from ..mjc_actuators import joint_bounds
@@ -181,14 +181,21 @@ def unit_of(axis: Axis, length: float) -> float:
 
 
 def read_state(stage: Usd.Stage, axis: Axis, length: float) -> tuple[float | None, float]:
-    """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is."""
+    """Position and velocity that a stage authors for an axis, as PhysX has them; None where no position is.
+
+    Raises:
+        UnsupportedSceneError: One is no number, or not finite.
+    """
     prim = stage.GetPrimAtPath(axis.joint)
     unit = unit_of(axis, length)
-    position, velocity = (f"state:{axis.usd_name}:physics:{name}" for name in ("position", "velocity"))
-    is_there = authored_value(prim, position) is not None
-    return authored_number(prim, position, 0.0) * unit if is_there else None, authored_number(
-        prim, velocity, 0.0
-    ) * unit
+    found = {}
+    for what in ("position", "velocity"):
+        name = f"state:{axis.usd_name}:physics:{what}"
+        found[what] = authored_number(prim, name, 0.0) * unit
+        if not math.isfinite(found[what]):
+            raise other_type(prim, name, found[what], "a finite number")
+    is_there = authored_value(prim, f"state:{axis.usd_name}:physics:position") is not None
+    return found["position"] if is_there else None, found["velocity"]
 
 
 def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
