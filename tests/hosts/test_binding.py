@@ -24,7 +24,7 @@ from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.hosts.binding import Binding
 from isaacsim.core.experimental.actuators.hosts.bus import EventBus
 from isaacsim.core.experimental.actuators.hosts.port import Buffers
-from isaacsim.core.experimental.actuators.hosts.values import as_numpy
+from isaacsim.core.experimental.actuators.values import as_numpy
 from pxr import Usd, UsdPhysics
 
 NAMES = ["hip", "knee", "ankle"]

@@ -11,7 +11,6 @@ import numpy as np
 import warp as wp
 
 from .errors import NotCopied
-from .hosts.values import resolve_indices
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
 from .pipeline.randomization import JointProperties, Randomized
@@ -21,6 +20,7 @@ from .specs.arguments import flag_of, number_of, require_type
 from .specs.distributions import Uniform
 from .specs.fields import shown
 from .specs.patterns import pattern_problem
+from .values import resolve_indices
 
 
 class ActuatorSet(NotCopied):

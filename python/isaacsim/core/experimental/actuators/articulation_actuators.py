@@ -19,7 +19,6 @@ from .components.quiet_warp import quiet_warp
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
-from .hosts.values import resolve_indices
 from .motor_properties import JointValues
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
@@ -33,6 +32,7 @@ from .specs.motors import Motors
 from .stability.robots import ClosedLoops
 from .stability.table import Stability
 from .usd.axes import told_apart
+from .values import resolve_indices
 
 if TYPE_CHECKING:
     from .compat.isaac_lab.table import ResolutionTable

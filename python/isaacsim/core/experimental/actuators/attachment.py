@@ -22,10 +22,10 @@ from .hosts.binding import Binding
 from .hosts.bus import subscribe, weakly
 from .hosts.dof_access import span
 from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
-from .hosts.values import broadcast, resolve_indices
 from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
 from .specs.arguments import number_of
+from .values import broadcast, resolve_indices
 
 _INFINITY = float("inf")
 _numbers = itertools.count()

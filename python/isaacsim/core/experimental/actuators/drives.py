@@ -18,7 +18,7 @@ import numpy as np
 
 from .errors import do_all
 from .hosts.port import ArticulationPort, PhysicsBus
-from .hosts.values import as_numpy
+from .values import as_numpy
 
 
 @dataclass

@@ -18,7 +18,7 @@ import numpy as np
 from .drives import axis_paths, physics_of
 from .errors import HostError, do_all
 from .hosts.port import ArticulationPort, PhysicsBus
-from .hosts.values import as_numpy
+from .values import as_numpy
 
 
 @dataclass(frozen=True)

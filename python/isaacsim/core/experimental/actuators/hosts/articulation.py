@@ -15,9 +15,10 @@ import warp as wp
 from ..errors import HostError
 from ..specs.arguments import names_of
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
+from ..values import as_integers, broadcast, resolve_indices
+from .copied import as_warp
 from .dof_access import DofAccess
 from .port import Buffers
-from .values import as_integers, as_warp, broadcast, resolve_indices
 
 
 @dataclass(frozen=True)

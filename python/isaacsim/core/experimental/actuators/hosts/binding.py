@@ -9,8 +9,8 @@ import numpy as np
 import warp as wp
 
 from ..errors import HostError
+from ..values import as_numpy
 from .port import ArticulationPort, Buffers, require_members
-from .values import as_numpy
 
 _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..values import broadcast, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
+from .copied import as_warp
 from .rotations import matrices
-from .values import as_warp, broadcast, resolve_indices
 
 
 class BodyState(ArrayArticulation):

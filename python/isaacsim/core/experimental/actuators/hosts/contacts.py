@@ -11,8 +11,9 @@ import warp as wp
 from ..errors import HostError
 from ..specs.arguments import names_of
 from ..specs.patterns import pattern_problem
+from ..values import resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend
-from .values import as_warp, resolve_indices
+from .copied import as_warp
 
 
 class Contacts(ArrayArticulation):

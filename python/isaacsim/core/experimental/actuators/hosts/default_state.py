@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..values import broadcast, resolve_indices
 from .body_state import BodyState
-from .values import as_warp, broadcast, resolve_indices
+from .copied import as_warp
 
 # in the order of `get_default_state`, with the numbers per robot of what is not per DOF
 _ROOT = {"positions": 3, "orientations": 4, "linear_velocities": 3, "angular_velocities": 3}

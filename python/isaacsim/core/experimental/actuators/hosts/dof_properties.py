@@ -12,8 +12,8 @@ from ..errors import HostError
 from ..specs.arguments import flag_of
 from ..specs.fields import shown
 from ..usd.axes import is_angular
+from ..values import broadcast
 from .articulation import ArrayArticulation, PhysicsBackend
-from .values import broadcast
 
 # what is nowhere but in the host's arrays, and what is there while physics runs
 _STATE = ("positions", "velocities", "efforts")

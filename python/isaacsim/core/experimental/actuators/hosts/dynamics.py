@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
-from .values import as_warp
+from .copied import as_warp
 
 
 class Dynamics(ArrayArticulation):

@@ -14,13 +14,13 @@ import numpy as np
 
 from ..articulation_actuators import ArticulationActuators
 from ..authoring import motors_of
-from ..hosts.values import as_numpy
 from ..motor_properties import read_property
 from ..pipeline.feedback import feedback_gains
 from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
 from ..specs.arguments import path_of
 from ..specs.motors import Motors
+from ..values import as_numpy
 from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
 from .figures import gains, largest_effort
 from .inspect import inspect_robots

@@ -9,7 +9,7 @@ import warp as wp
 
 from ..articulation_actuators import ArticulationActuators
 from ..errors import HostError
-from ..hosts.values import as_numpy
+from ..values import as_numpy
 
 
 class NodeActuators(ArticulationActuators):

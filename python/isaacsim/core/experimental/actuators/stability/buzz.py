@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hosts.values import as_numbers
 from ..specs.arguments import number_of
+from ..values import as_numbers
 
 # share of the power of fast motion that a tone holds, and of its strength in the first half that the second has
 _SHARE, _LASTING = 0.6, 0.5

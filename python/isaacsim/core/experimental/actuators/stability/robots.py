@@ -10,10 +10,10 @@ import numpy as np
 
 from ..errors import HostError
 from ..hosts.binding import Binding
-from ..hosts.values import as_numpy
 from ..motor_properties import read_property
 from ..pipeline.assembly import Assembly
 from ..pipeline.feedback import feedback_gains
+from ..values import as_numpy
 from .loop import Loop
 from .table import JointStability, Stability, stability_of
 

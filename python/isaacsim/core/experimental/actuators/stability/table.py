@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hosts.values import as_numbers
 from ..specs.arguments import names_of, number_of
+from ..values import as_numbers
 from .loop import Loop
 
 _HEADER = ("Joint", "kp", "kd", "ki", "Inertia", "Margin", "Armature", "Smallest armature", "Largest step [s]")

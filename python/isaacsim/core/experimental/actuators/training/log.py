@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..hosts.values import as_numbers
 from ..saving import whole_file
 from ..specs.arguments import number_of, path_of, require_file, whole_of
+from ..values import as_numbers
 
 # from one step to the next in a file, relative to the mean; more is no fixed step
 _JITTER = 0.1

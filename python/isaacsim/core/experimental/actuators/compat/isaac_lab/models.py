@@ -18,12 +18,12 @@ import warp as wp
 
 from ...components.device import device_of
 from ...errors import NotCopied
-from ...hosts.values import as_integers, resolve_indices
 from ...loops.arrays import ActuatedArrays
 from ...loops.foreign import aligned, given_back, is_immutable
 from ...pipeline.random_numbers import Draw, Draws, key_of
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
+from ...values import as_integers, resolve_indices
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
 

@@ -14,8 +14,8 @@ from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.clamping_position_based import ClampingPositionBased
 from ...components.delay import Delay
 from ...errors import NotCopied
-from ...hosts.values import as_numbers
 from ...specs.arguments import number_of
+from ...values import as_numbers
 from .direct import ActuatorPD, GearedActuator, pd
 from .planned import Of, require_lengths
 

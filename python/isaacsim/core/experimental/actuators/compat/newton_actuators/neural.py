@@ -14,11 +14,11 @@ from ...components.clamping_max_effort import ClampingMaxEffort
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
 from ...errors import NotCopied
-from ...hosts.values import as_integers
 from ...networks.checkpoint import Checkpoint
 from ...networks.load import load_checkpoint
 from ...networks.torch_network import TorchNetwork
 from ...specs.fields import shown
+from ...values import as_integers
 from .planned import PlannedActuator, controller_of, require_lengths
 
 

@@ -13,9 +13,9 @@ import warp as wp
 from ...errors import HostError
 from ...usd.joint_order import dof_names, joint_orders
 from ...usd.roots import require_same_joints
+from ...values import broadcast, resolve_indices
 from ..bus import weakly
 from ..dof_access import DofAccess
-from ..values import broadcast, resolve_indices
 from .events import BEFORE_OTHERS, KitBus, context_stage, find_robots, on_stage_change, on_timeline
 
 

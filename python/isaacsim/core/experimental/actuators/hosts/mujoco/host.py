@@ -22,12 +22,13 @@ from mujoco.batch import Batch
 from ...errors import HostError, NotCopied, SimulationDivergedError
 from ...specs.motors import MotorConfig
 from ...usd.physics.scene import FIELDS, Scene
+from ...values import resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
+from ..copied import as_warp
 from ..physics_articulation import PhysicsArticulation
 from ..rotations import matrices
 from ..transfer import transfer
-from ..values import as_warp, resolve_indices
 from .dynamics import Equations, Layout, base_of, link_inertias
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross

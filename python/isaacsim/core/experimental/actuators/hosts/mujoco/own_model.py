@@ -22,13 +22,13 @@ from ...specs.arguments import names_of, require_type, whole_of
 from ...specs.fields import shown
 from ...specs.motors import MotorConfig
 from ...usd.roots import Roots, no_pattern
+from ...values import resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..dof_properties import DofProperties
 from ..opened import enter, leave
 from ..port import Buffers
 from ..transfer import transfer
-from ..values import resolve_indices
 from .address import address_of
 from .fields import KNOWN, read_property, write_properties
 from .model_actuators import actuators_by_joint, gains_by_joint, read_motors, warn_of

@@ -10,10 +10,10 @@ import numpy as np
 from ...errors import HostError, NotCopied, SimulationDivergedError
 from ...usd.joint_properties import authored, axis_of
 from ...usd.stage import StageEdits, require_si
+from ...values import resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..physics_articulation import PhysicsArticulation
-from ..values import resolve_indices
 from .properties import SceneProperties
 from .scene import PhysxScene
 from .solver import velocity_weight

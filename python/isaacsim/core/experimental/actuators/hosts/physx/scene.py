@@ -150,7 +150,7 @@ class PhysxScene:
         chosen = [i for i, places in enumerate(self._places) if at is None or np.isin(places, at).any()]
         arrays = {}
         for column, values in columns.items():
-            # not by np.errstate, see hosts/values.py
+            # not by np.errstate, see values.py
             given = np.clip(values * self._scale(column, values), -_UNLIMITED, _UNLIMITED).astype(np.float32)
             arrays[column] = [given[self._places[i]] for i in chosen]
         prims = None if at is None else [self._joint_handles[i] for i in chosen]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.hosts.values import as_numpy, broadcast, resolve_indices
+from isaacsim.core.experimental.actuators.values import as_numpy, broadcast, resolve_indices
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
-"""Turn what users pass to setters into float32 rows and checked indices."""
+"""Values that users give as arrays: numbers, float32 rows, and checked indices."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import warp as wp
 
-from ..components import warp_cache  # noqa: F401
-from ..specs.fields import shown
+from .specs.fields import shown
 
 # entries of a range that is made an array
 _LONGEST = 100_000_000
@@ -56,11 +54,6 @@ def as_integers(values: Any, what: str) -> np.ndarray:
     if array.size > _LONGEST:
         raise ValueError(f"{what} indices: {array.size} of them: must be at most {_LONGEST}. Give those meant.")
     return array
-
-
-def as_warp(values: np.ndarray) -> wp.array:
-    """Return a copy as a Warp array on the CPU, float32; in a third of the time that Warp takes to copy it."""
-    return wp.array(np.array(values, np.float32, order="C"), dtype=wp.float32, device="cpu", copy=False)
 
 
 def resolve_indices(indices: Any, count: int, what: str) -> np.ndarray:
