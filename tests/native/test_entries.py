@@ -100,6 +100,7 @@ def plan_with(steps: int) -> Any:
             lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [floats()], 0),
             "curve: must be of rows",
         ),
+        (lambda: core.Gradients(3, "", 2 * Bench().plan_arguments()[-1], [], [], 0), "networks: must be one at most"),
         (lambda: Bench().plan.set_faults([], 2**63 - 1), "steps = 9223372036854775807"),
         (lambda: Bench().plan.set_faults([], -1), "steps = -1"),
         (lambda: plan_with(2**62), "of 1 to 65536 steps"),

@@ -201,6 +201,17 @@ class Case:
         return np.array(found)
 
 
+def test_layout_follows_the_arrays_bound_last() -> None:
+    """Whole rows, then some columns of wider ones, then whole rows again."""
+    made = Made(robots=3, slots=4)
+    found = []
+    for columns in (None, [0, 2, 3, 7], None, [3, 0, 1, 2], None):
+        made.bind(columns=columns)
+        made.step()
+        found.append(made.core.layout)
+    assert found[::2] == ["direct"] * 3 and found[1::2] == ["gaps", "gather"]
+
+
 CASES = [
     pytest.param(Case(1, 12), id="mixed"),
     pytest.param(Case(2, 7, (MAX,), mixed=False), id="PD max"),
