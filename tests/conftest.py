@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +83,16 @@ def _no_open_simulation() -> Iterator[None]:
     opened.opened.clear()
     yield
     opened.opened.clear()
+
+
+@pytest.fixture(autouse=True)
+def _robots_as_in_their_files() -> Iterator[None]:
+    """No test inherits what another one said of a robot: USD keeps a layer while any stage has it."""
+    yield
+    if sdf := sys.modules.get("pxr.Sdf"):
+        for layer in sdf.Layer.GetLoadedLayers():
+            if layer.dirty and Path(layer.realPath).parent == ROBOTS:
+                layer.Reload()
 
 
 @pytest.fixture(params=["native", "warp"])

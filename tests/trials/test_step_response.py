@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.plots.step_response import Response, StepResponse, draw_step_response
 from isaacsim.core.experimental.actuators.trials.step_response import step_response
 from places import REPOSITORY
-from pxr import Sdf
+from pxr import Sdf, Usd
 
 ROBOTS = REPOSITORY / "data" / "robots"
 TIME = np.arange(-0.1, 4.0, 0.001)
@@ -62,11 +62,14 @@ def test_clamps_and_delay_slow_a_joint_down() -> None:
 
     def opened() -> Simulation:
         simulation = Simulation(ROBOTS / "pendulum.usda")
+        stage = simulation.stage
         names = ("NewtonPDControlAPI", "NewtonMaxEffortClampingAPI", "NewtonActuatorDelayAPI")
-        for prim in [prim for prim in simulation.stage.Traverse() if prim.GetTypeName() == "NewtonActuator"]:
-            for name in names:
-                prim.AddAppliedSchema(name)
-            prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(6)
+        # of this stage alone: the layer of the file may be that of others too
+        with Usd.EditContext(stage, stage.GetSessionLayer()):
+            for prim in [prim for prim in stage.Traverse() if prim.GetTypeName() == "NewtonActuator"]:
+                for name in names:
+                    prim.AddAppliedSchema(name)
+                prim.CreateAttribute("newton:delaySteps", Sdf.ValueTypeNames.Int).Set(6)
         return simulation
 
     found = step_response(opened, "/World/Pendulum", "hinge", amplitude=1.0, seconds=2.0)
