@@ -226,20 +226,17 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
 
             # an environment of two digits, typed one after the other, with the same robot
             number = page.locator(".mantine-NumberInput-input").first
-            number.click()
-            page.keyboard.press("End")
-            page.keyboard.press("Backspace")
-            page.keyboard.type("1")
+            # at once, and each sign to this field, whatever else the page is about
+            number.fill("1")
             wait_for(lambda: view._live.env == 1, page)
             page.wait_for_timeout(300)
-            page.keyboard.type("1")
+            number.press("1")
             wait_for(lambda: (view._live.env, view._live.robot) == (11, 1), page)
             page.wait_for_timeout(300)
             drag_and_see(1, 11, 25.0)
             # one that is not there
-            number.click()
-            page.keyboard.press("End")
-            page.keyboard.type("5")
+            for key in ("End", "5"):
+                number.press(key)
             page.wait_for_timeout(300)
             assert view._live.env == 11
 
