@@ -85,13 +85,13 @@ def _no_open_simulation() -> Iterator[None]:
     opened.opened.clear()
 
 
-@pytest.fixture(autouse=True)
-def _robots_as_in_their_files() -> Iterator[None]:
-    """No test inherits what another one said of a robot: USD keeps a layer while any stage has it."""
-    yield
+@pytest.fixture(scope="module", autouse=True)
+def _robots_as_in_their_files(_small_garbage: None) -> None:
+    """No file of tests inherits what another one said of a robot: USD keeps a layer while any stage has it."""
     if sdf := sys.modules.get("pxr.Sdf"):
         for layer in sdf.Layer.GetLoadedLayers():
-            if layer.dirty and Path(layer.realPath).parent == ROBOTS:
+            # some go while others are looked at
+            if layer and layer.dirty and Path(layer.realPath).parent == ROBOTS:
                 layer.Reload()
 
 
