@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators.hosts.copied import as_warp
+from isaacsim.core.experimental.actuators.hosts.copied import warp_copy
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators.hosts.copied import as_warp
 )
 def test_copy_has_the_values_and_its_own_memory(values: np.ndarray) -> None:
     """Float32 on the CPU, and what is written later stays out of it."""
-    copied = as_warp(values)
+    copied = warp_copy(values)
     assert copied.dtype is wp.float32 and copied.is_contiguous and copied.device.is_cpu
     expected = values.astype(np.float32)
     values += 1

@@ -16,7 +16,7 @@ from ..errors import HostError
 from ..specs.arguments import names_of
 from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from ..values import as_integers, broadcast, resolve_indices
-from .copied import as_warp
+from .copied import warp_copy
 from .dof_access import DofAccess
 from .port import Buffers
 
@@ -373,7 +373,7 @@ class ArrayArticulation(DofAccess):
 
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
         array = getattr(self._live(), name)
-        return as_warp(array[self._index(indices, dof_indices)])
+        return warp_copy(array[self._index(indices, dof_indices)])
 
     def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
         array = getattr(self._live(), name)

@@ -10,7 +10,7 @@ import warp as wp
 
 from ..values import broadcast, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
-from .copied import as_warp
+from .copied import warp_copy
 from .rotations import matrices
 
 
@@ -108,7 +108,7 @@ class BodyState(ArrayArticulation):
         down = gravity / (np.linalg.norm(gravity) or 1.0)
         # the inverse of a rotation
         projected = np.einsum("i,rij->rj", down, matrices(turns))
-        return as_warp(projected)
+        return warp_copy(projected)
 
     # links
 
@@ -162,10 +162,10 @@ class BodyState(ArrayArticulation):
         return self._of_each(lambda robot: read(robot)[links], indices)
 
     def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
-        return as_warp(self._collect(read, indices, link_indices))
+        return warp_copy(self._collect(read, indices, link_indices))
 
 
 def _split(both: np.ndarray, at: int) -> tuple[wp.array, wp.array]:
     """An array in two: the first `at` numbers of the last axis, and the rest."""
     first, rest = both[..., :at], both[..., at:]
-    return as_warp(first), as_warp(rest)
+    return warp_copy(first), warp_copy(rest)

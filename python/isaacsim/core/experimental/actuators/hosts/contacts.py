@@ -13,7 +13,7 @@ from ..specs.arguments import names_of
 from ..specs.patterns import pattern_problem
 from ..values import resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend
-from .copied import as_warp
+from .copied import warp_copy
 
 
 class Contacts(ArrayArticulation):
@@ -77,4 +77,4 @@ class Contacts(ArrayArticulation):
             raise HostError(f"links {missing} are no longer there. Call observe_contact_forces again.")
         rows = self._numbers[resolve_indices(indices, len(self._robots), "robot")]
         forces = self._backend.contact_forces(rows, [names.index(name) for name in self._contact_links])
-        return as_warp(forces)
+        return warp_copy(forces)

@@ -9,7 +9,7 @@ import warp as wp
 
 from ..values import broadcast, resolve_indices
 from .body_state import BodyState
-from .copied import as_warp
+from .copied import warp_copy
 
 # in the order of `get_default_state`, with the numbers per robot of what is not per DOF
 _ROOT = {"positions": 3, "orientations": 4, "linear_velocities": 3, "angular_velocities": 3}
@@ -63,7 +63,7 @@ class DefaultState(BodyState):
             place = self._place(name, indices, dof_indices)
             values = self._default_state[name]
             known = not np.isnan(values).all()
-            found.append(as_warp(values[place]) if known else None)
+            found.append(warp_copy(values[place]) if known else None)
         return tuple(found)
 
     def reset_to_default_state(self) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
-from .copied import as_warp
+from .copied import warp_copy
 
 
 class Dynamics(ArrayArticulation):
@@ -54,7 +54,7 @@ class Dynamics(ArrayArticulation):
 
     def _efforts(self, compute: Callable[[], np.ndarray], indices: Any, dof_indices: Any) -> wp.array:
         self._live()
-        return as_warp(compute()[self._index(indices, dof_indices)])
+        return warp_copy(compute()[self._index(indices, dof_indices)])
 
     def _stack(self, compute: Callable[[Robot], np.ndarray], indices: Any) -> wp.array:
-        return as_warp(self._of_each(compute, indices))
+        return warp_copy(self._of_each(compute, indices))

@@ -25,7 +25,7 @@ from ...usd.physics.scene import FIELDS, Scene
 from ...values import resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
-from ..copied import as_warp
+from ..copied import warp_copy
 from ..physics_articulation import PhysicsArticulation
 from ..rotations import matrices
 from ..transfer import transfer
@@ -60,7 +60,7 @@ class MujocoArticulation(PhysicsArticulation):
         """Efforts [N·m or N] that the joints' own drives produced in the last physics step."""
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
-        return as_warp(rows)
+        return warp_copy(rows)
 
 
 class MujocoHost(NotCopied):
