@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from places import REPOSITORY
+from warm_python import warm_python
 
 # they are run from the repository root and not installed
 sys.path.append(str(REPOSITORY))
@@ -88,8 +89,8 @@ def test_smallest_run(tmp_path: Path) -> None:
         "--block-ms",
         "0.02",
     ]
-    command = [sys.executable, "-m", "benchmarks", *what, "--json", str(figures), "--plot", str(picture)]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False)
+    command = ["-m", "benchmarks", *what, "--json", figures, "--plot", picture]
+    done = warm_python().run(command, cwd=REPOSITORY, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Targets" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from places import REPOSITORY
+from warm_python import warm_python
 
 FOLDER = REPOSITORY / "standalone_examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
@@ -24,8 +24,7 @@ QUICK = {"learned_actuator": ["--quick"], "sweep_with_ray": ["--workers", "0"], 
 
 
 def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+    return warm_python().run([script, *arguments], timeout=120, env=env)
 
 
 def with_path(folder: Path) -> dict[str, str]:
@@ -134,8 +133,7 @@ def swept(settings: str, workers: int) -> subprocess.CompletedProcess[str]:
         pytest.skip("ray is not installed")
     code = "import numpy as np, sweep_with_ray as example\n"
     code += f"np.save('rows', example.sweep(np.array_split({settings}, 3), {workers}))"
-    command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=with_path(FOLDER))
+    return warm_python().run(["-c", code], timeout=120, env=with_path(FOLDER))
 
 
 def test_sweep_on_two_workers_gives_the_rows_of_one_process() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import isaacsim.core.experimental.actuators as package
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from fakes.kit_world import PACKAGE as NAME
 from places import REPOSITORY
+from warm_python import warm_python
 
 SCRIPTS = REPOSITORY / "standalone_examples"
 ISAAC_SIM_PYTHON = REPOSITORY / "tests" / "support" / "isaac_sim_python.py"
@@ -33,12 +32,10 @@ class Done:
     """
 
     def __init__(self, folder: Path, script: Path, *arguments: str, kind: str, inside: bool = False) -> None:
-        command = [sys.executable, ISAAC_SIM_PYTHON, kind, "recording.npz", *["--exec"] * inside, script, *arguments]
+        command = [ISAAC_SIM_PYTHON, kind, "recording.npz", *["--exec"] * inside, script, *arguments]
         # Kit does not look into the folder of the script
         env = {**os.environ, "PYTHONPATH": str(script.parent) if inside else ""}
-        self.process = subprocess.run(
-            command, cwd=folder, env=env, capture_output=True, text=True, timeout=180, check=False
-        )
+        self.process = warm_python().run(command, cwd=folder, env=env)
         self.folder, self.script = folder, script
 
     @property

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from itertools import chain
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from isaacsim.core.experimental.actuators import Shard
 from places import ROBOTS
+from warm_python import warm_python
 
 # what one process simulates: motion of pendulums whose motors are drawn by number of the environment
 SCRIPT = """
@@ -120,8 +119,8 @@ def test_two_processes_give_the_numbers_of_one(tmp_path: Path) -> None:
     """Angles and efforts of every step, bit for bit; the second process has a single environment."""
 
     def run(name: str, env: dict[str, str]) -> np.lib.npyio.NpzFile:
-        command = [sys.executable, "-c", SCRIPT, str(ROBOTS / "pendulum.usda"), "3", f"{name}.npz"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=env)
+        command = ["-c", SCRIPT, ROBOTS / "pendulum.usda", "3", f"{name}.npz"]
+        done = warm_python().run(command, timeout=120, env=env)
         assert done.returncode == 0, done.stderr
         return np.load(tmp_path / f"{name}.npz")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators.commands import doctor, main
 from isaacsim.core.experimental.actuators.commands.command import Answer, Table
 from isaacsim.core.experimental.actuators.commands.show import show, show_json
+from warm_python import warm_python
 
 _TABLE = Table(
     "joints",
@@ -99,17 +99,9 @@ def test_output_that_lacks_signs_is_no_error(encoding: str, monkeypatch: pytest.
 def test_module_and_script_are_the_command() -> None:
     """`python -m` prints nothing but the answer; completion for a shell is there."""
     name = "isaacsim.core.experimental.actuators"
-    done = subprocess.run(
-        [sys.executable, "-m", name, "doctor", "--json"], capture_output=True, text=True, check=False, timeout=120
-    )
+    done = warm_python().run(["-m", name, "doctor", "--json"])
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["is_wrong"] is False
-    done = subprocess.run(
-        [sys.executable, "-m", name, "--tyro-print-completion", "bash"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = warm_python().run(["-m", name, "--tyro-print-completion", "bash"])
     assert "complete -F" in done.stdout
     assert "doctor" in done.stdout

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from isaacsim.core.experimental.actuators.networks import trust
 from places import REPOSITORY
 from pxr import Sdf, Usd
 from torch_stand_in import run_by_torch, unknown_file
+from warm_python import warm_python
 
 __all__ = ["run_by_torch"]
 
@@ -145,8 +144,7 @@ def test_simulation_that_stops_is_an_error_after_the_summary(
 
 def test_module_is_the_command() -> None:
     """As users call it."""
-    command = [sys.executable, "-m", "isaacsim.core.experimental.actuators.graphs", "run", MANUAL, "--steps", "4"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm_python().run(["-m", "isaacsim.core.experimental.actuators.graphs", "run", MANUAL, "--steps", "4"])
     assert done.returncode == 0, done.stderr
     assert "4 physics steps" in done.stdout
 

@@ -44,6 +44,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
 from test_rooms import TESTED_IN  # noqa: E402
+from warm_python import WarmPython  # noqa: E402
 
 PACKAGE = Path("python/isaacsim/core/experimental/actuators")
 NATIVE = Path("native")
@@ -54,6 +55,8 @@ FLAGS += ['-DACTUATORS_NAME="baseline"']
 # tests that run together, the longest by themselves [s]
 MANY = 60
 KEPT = ROOT / "build" / "reached.json"
+# of other people, by the tests
+LOADED = ("numpy.testing", "hypothesis.strategies", "_pytest.pytester", "xdist.plugin", "warp", "pxr.UsdPhysics")
 # of each thread: a process that runs its tests, and what they said
 LOCAL = threading.local()
 
@@ -378,18 +381,17 @@ class Tree:
     def passes(self, tests: list[str], *more: str, **environment: str) -> bool:
         """Whether tests do."""
         if not hasattr(LOCAL, "warm"):
-            command = [sys.executable, str(Path(__file__).with_name("warm.py"))]
-            LOCAL.warm = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            LOCAL.warm = WarmPython(LOADED)
         environment |= {"PYTHONPATH": f"{self.place / PACKAGE.parts[0]}:{self.place / 'tests' / 'hardening'}"}
         environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
-        with tempfile.NamedTemporaryFile() as said:
-            arguments = ["-x", "-q", "-p", "no:cacheprovider", *more, *tests]
-            request = {"place": str(self.place), "arguments": arguments, "environment": environment, "said": said.name}
-            assert LOCAL.warm.stdin and LOCAL.warm.stdout
-            print(json.dumps(request), file=LOCAL.warm.stdin, flush=True)
-            status = int(LOCAL.warm.stdout.readline())
-            LOCAL.said = Path(said.name).read_text("utf-8", "replace")[-2500:]
-        return status == 0
+        # loaded before pytest could rewrite it
+        arguments = ["-x", "-q", "-p", "no:cacheprovider", "-W", "ignore:Module already imported"]
+        # a fault that never ends is noticed too: processor time, waiting, and memory
+        limits = {"RLIMIT_CPU": 120, "RLIMIT_DATA": 8 << 30}
+        command = ["-m", "pytest", *arguments, *more, *tests]
+        done = LOCAL.warm.run(command, cwd=self.place, env=os.environ | environment, timeout=1800, limits=limits)
+        LOCAL.said = (done.stdout + done.stderr)[-2500:]
+        return done.returncode == 0
 
     def reached(self, tests: str, covered: Tree) -> Reached:
         """What a file of tests enters, in Python, and in the core of a tree that was compiled to tell."""

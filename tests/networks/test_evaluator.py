@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Sequence
@@ -33,6 +32,7 @@ from isaacsim.core.experimental.actuators.networks.network import (
 from isaacsim.core.experimental.actuators.networks.program import Program
 from isaacsim.core.experimental.actuators.networks.warp_evaluator import WarpEvaluator
 from network_oracle import evaluate
+from warm_python import warm_python
 
 ROWS = (1, 2, 31, 32, 33, 1000)
 NUMBERS = {"clamp": (-0.3, 0.6), "elu": (1.2,), "leaky_relu": (0.1,), "softplus": (2.0,)}
@@ -223,9 +223,7 @@ def test_all_instruction_sets_give_the_same_bits() -> None:
     told = {}
     for variant in core.variants():
         environment = os.environ | {"ACTUATORS_ISA": variant, "PYTHONPATH": str(Path(__file__).parent)}
-        said = subprocess.run(
-            [sys.executable, "-c", line], env=environment, capture_output=True, text=True, check=True
-        ).stdout.split()
+        said = warm_python().run(["-c", line], env=environment).stdout.split()
         assert said[-2] == variant
         told[variant] = said[-1]
     assert len(set(told.values())) == 1, told

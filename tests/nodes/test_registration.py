@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from isaacsim.core.experimental.actuators.nodes.state import release_all
 from isaacsim.core.experimental.actuators.omnigraph.database import Node, Severity, node_database
 from places import REPOSITORY
 from pxr import Usd, UsdPhysics
+from warm_python import warm_python
 
 EXT_ID = "isaacsim.core.experimental.actuators-0.2.0"
 
@@ -176,7 +176,7 @@ def test_node_waits_for_omni_graph(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_example_graph_fits_the_node(tmp_path: Path) -> None:
     """Ports of our node in the written file have the types of the `.ogn` file, and every wire has two ends."""
     script = REPOSITORY / "standalone_examples" / "drive_from_omnigraph.py"
-    subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, check=True)
+    assert warm_python().run([script]).returncode == 0
     stage = Usd.Stage.Open(str(tmp_path / "drive_from_omnigraph.usda"))
     graph = stage.GetPrimAtPath("/World/ActionGraph")
     ports = node_database(OgnArticulationActuators).DESCRIPTION.ports

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
+from warm_python import warm_python
 
 COMMON = """
-import faulthandler, gc, sys, weakref
+import faulthandler, gc, sys, warnings, weakref
 import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators import ActuatorConfig, ArticulationActuators, ControllerPID, Delay, use_host
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 
+warnings.simplefilter("ignore")
 faulthandler.dump_traceback_later(100, exit=True)
 ROBOTS = 8
 one = wp.ones(ROBOTS, dtype=wp.float32, device="cpu")
@@ -112,13 +112,7 @@ print("done")
 
 def run(code: str, *arguments: str) -> None:
     """Run code in a process of its own, which ends itself when it blocks."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", COMMON + code, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = warm_python().run(["-c", COMMON + code, *arguments], timeout=120)
     assert done.returncode == 0 and done.stdout.endswith("done\n"), done.stderr
 
 
