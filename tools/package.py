@@ -45,7 +45,7 @@ LEFT_OUT = [
     *("docs/conf.py", "docs/_static/*"),
     *("tests/data/test_robots.py", "tests/nodes/test_node_files.py", "tests/tools/*.py"),
     *("tests/test_benchmarks.py", "tests/test_docs*.py", "tests/test_examples.py", "tests/test_extension_folder.py"),
-    *("tests/hardening/*", "tests/installs/*.py", "tests/test_extras.py", "tests/types/*.py"),
+    *("tests/hardening/*", "tests/installs/*.py", "tests/native/*helper*", "tests/test_extras.py", "tests/types/*.py"),
     *("tests/test_python_*.py", "tests/test_rooms.py", "tests/test_setup.py"),
 ]
 # by place: what reads otherwise in the package, since folders lie elsewhere there

@@ -7,6 +7,7 @@ import os
 import sys
 import tracemalloc
 from collections.abc import Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,32 @@ def test_arrays_that_do_not_fit_are_refused(engine: str) -> None:
     read_only.flags.writeable = False
     with pytest.raises(ValueError, match="state_out must be writeable"):
         given.evaluate(x, y, state, [read_only])
+
+
+@native_only
+@pytest.mark.parametrize("name", ["relu", "between", "lstm (2, 8, 2)", "gru (2, 8, 2)"])
+def test_the_core_refuses_lines_that_lead_out_of_their_network(name: str) -> None:
+    """Every place and width of every line, too small and too large; as it stands, each is taken."""
+    program = Program(NETWORKS[name])
+    lines = [astuple(one) for one in program.instructions]
+    sizes = program.inputs, program.columns, program.output, program.num_layers, program.hidden_size
+
+    def build(sizes: Sequence[int], lines: Sequence[tuple[Any, ...]]) -> None:
+        core.Network(*sizes, program.num_states, lines, program.numbers)
+
+    build(sizes, lines)
+    for at, value in itertools.product(range(5), (-1, (1 << 20) + 1, (1 << 63) - 1)):
+        with pytest.raises(ValueError, match="layout of a network"):
+            build([*sizes[:at], value, *sizes[at + 1 :]], lines)
+    most = max(program.columns, len(program.numbers)) + 1
+    for number, at, value in itertools.product(range(len(lines)), range(1, 9), (-1, most, (1 << 63) - 1)):
+        line = lines[number]
+        if at == 8 and line[0] not in ("lstm", "gru"):
+            # of no layer
+            continue
+        changed = *line[:at], value, *line[at + 1 :]
+        with pytest.raises(ValueError, match=f"instruction {line[0]}"):
+            build(sizes, [*lines[:number], changed, *lines[number + 1 :]])
 
 
 @pytest.mark.parametrize("engine", ENGINES)

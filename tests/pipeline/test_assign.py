@@ -102,6 +102,8 @@ def with_more() -> Own:
         (Own(), None, ValueError, r"controller_state \(drive_state\) is a NoneType: must be a Own"),
         (Own(floats(1, 2)), Own(floats(1)), ValueError, r"value is array of shape \(1,\): must be array of \(2,\)"),
         (Own(floats(1, 2)), Own(), ValueError, "value is NoneType of shape None"),
+        (Own(), Own(floats(1, 2)), ValueError, r"value is array of shape \(2,\): must be NoneType of None"),
+        (Own(floats(1, 2)), Own(np.ones(2)), ValueError, r"value is ndarray of shape \(2,\): must be array of \(2,\)"),
         (Own(Tensor()), Own(Tensor()), ValueError, "value is Tensor: must be an array of Warp or Torch"),
         (with_more(), Own(floats(0, 0)), ValueError, "undeclared state attributes: more"),
         (Undecorated(), Undecorated(), NotImplementedError, "Undecorated must be decorated with @dataclass"),

@@ -115,8 +115,11 @@ def draws(steps: int, faults: bool) -> list[np.ndarray]:
     rng, found = np.random.default_rng(7), []
     for step in range(steps):
         inputs = rng.normal(size=(5, ROBOTS, 3)).astype(np.float32)
-        if faults and (step % 4 == 3 or step in (0, 18)):
-            inputs[rng.integers(5), rng.integers(ROBOTS), 1 if step else slice(None)] = rng.choice([np.nan, np.inf])
+        if faults and step % 4 == 3:
+            inputs[rng.integers(5), rng.integers(ROBOTS), 1] = rng.choice([np.nan, np.inf])
+        if faults and step in (0, 18):
+            # each robot's first command has another part that is bad
+            inputs[2 + np.arange(ROBOTS), np.arange(ROBOTS), 1 if step else slice(None)] = rng.choice([np.nan, np.inf])
         found.append(inputs)
     return found
 

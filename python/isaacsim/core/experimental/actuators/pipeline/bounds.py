@@ -11,7 +11,7 @@ import warp as wp
 
 from ..components.controller_pd import ControllerPD
 from .actuator import Actuator
-from .given import twin
+from .given import set_free, twin
 
 # a command beyond any motor; what comes back larger than the other is not bounded
 _COMMAND, _UNBOUNDED = 1e9, 0.9e9
@@ -68,9 +68,7 @@ def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:
 
 def copied(component: Any, rows: np.ndarray) -> Any:
     """Return a copy of a component that serves some joints alone, by number, and nobody else runs."""
-    other = twin(component)
-    for name in ("parameter_source", "_in_use"):
-        vars(other).pop(name, None)
+    other = set_free(twin(component), component)
     for name in component.PARAMETERS:
         values = _values(component, name, rows)
         vars(other)[name] = wp.array(values, dtype=wp.dtype_from_numpy(values.dtype), device="cpu")

@@ -134,9 +134,7 @@ def _built(
 def release(components: Iterable[Any]) -> None:
     """Give components whose wrapper was closed arrays of their own, so that another one can take them as they are."""
     for component in components:
-        vars(component).update(_own_arrays(component))
-        for name in ("parameter_source", "_in_use"):
-            vars(component).pop(name, None)
+        set_free(component, component)
 
 
 def _components(config: ActuatorConfig) -> list[Any]:
@@ -166,11 +164,15 @@ def _apart(component: Any) -> Any:
     """A component that no wrapper runs: it, or a copy with the values it has now."""
     if not getattr(component, "_in_use", False):
         return component
-    other = twin(component)
-    vars(other).update(_own_arrays(component))
+    return set_free(twin(component), component)
+
+
+def set_free(component: Any, original: Any) -> Any:
+    """Return a component that nobody runs: it, with the values that its original has now."""
+    vars(component).update(_own_arrays(original))
     for name in ("parameter_source", "_in_use"):
-        vars(other).pop(name, None)
-    return other
+        vars(component).pop(name, None)
+    return component
 
 
 def twin(component: Any) -> Any:

@@ -130,7 +130,7 @@ def save(parts: Parts) -> dict[str, np.ndarray]:
         "layout": np.array([LAYOUT]),
         "version": np.array([__version__]),
         "steps": np.array([parts[0][1].steps if parts else 0], np.int64),
-        "faults": np.array(sorted(faults, key=lambda fault: (fault[1], fault[0])), np.int64).reshape(-1, 4),
+        "faults": np.array(sorted(faults, key=lambda fault: (fault[1], fault[0])), np.int64).reshape(len(faults), 4),
     }
     return saved | {name: values.copy() for name, values in _of_actuators(parts).items()}
 
