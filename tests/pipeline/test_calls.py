@@ -416,6 +416,23 @@ def test_an_actuator_sees_what_those_before_it_wrote(count: int) -> None:
         assert control.joint_f.numpy().any()
 
 
+def test_an_actuator_sees_the_one_number_it_shares_with_another() -> None:
+    """The last effort of one is the first target of the next, which stands in a block before."""
+    count, found = 1000, []
+    for group in (True, False):
+        chain = [pd(2, count, control_output_attr="one"), pd(3, count, control_target_pos_attr="two")]
+        state, control = frame(np.random.default_rng(1), count)
+        memory = np.zeros(2 * count - 1, np.float32)
+        control.one, control.two = (
+            wp.array(part, dtype=wp.float32, device="cpu", copy=False) for part in (memory[:count], memory[count - 1 :])
+        )
+        for one in [ActuatorGroup(chain)] if group else chain:
+            one.step(state, control)
+        assert memory[count - 1] != 0.0
+        found.append(control.joint_f.numpy())
+    np.testing.assert_array_equal(*found)
+
+
 def test_nothing_is_written_when_one_of_several_cannot_step(rng: np.random.Generator) -> None:
     """Everything is looked through first: an index of the last stops the first."""
     last = pd()

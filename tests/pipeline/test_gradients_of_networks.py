@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     native,
 )
-from isaacsim.core.experimental.actuators.networks.network import Linear, Network, Unary
+from isaacsim.core.experimental.actuators.networks.network import Linear, Network, Slice, Unary
 from isaacsim.core.experimental.actuators.networks.weights import Weights
 from isaacsim.core.experimental.actuators.pipeline.calls import Calls
 from neural_twin import Twin, random_network, write_network
@@ -235,6 +235,34 @@ def test_every_operation(name: str, tmp_path: Path) -> None:
     rollout = Rollout(tmp_path, network, metadata, 2, seed=4)
     rollout.values["max_effort"][:] = 1000.0
     assert_same(rollout.on_tape(swapped), rollout.differences())
+
+
+@pytest.mark.parametrize(
+    ("function", "taken", "place", "slope"),
+    [
+        ("abs", (), 0.0, 0.0),
+        ("relu", (), 0.0, 0.0),
+        ("leaky_relu", (0.125,), 0.0, 0.125),
+        ("elu", (0.75,), 0.0, 0.75),
+        ("clamp", (-0.5, 0.25), -0.5, 1.0),
+        ("clamp", (-0.5, 0.25), 0.25, 1.0),
+    ],
+)
+def test_where_a_function_has_two_slopes_it_is_that_of_torch(
+    function: str, taken: tuple[float, ...], place: float, slope: float, tmp_path: Path
+) -> None:
+    """Exactly at the place; a row that is not there changes nothing."""
+    network = Network(2, (Slice(0, 0, 1), Unary(function, 1, taken)))
+    file = write_network(tmp_path / "knee.safetensors", network, {"input_idx": [0]})
+    actuator = Actuator(array([0], False, wp.uint32), ControllerNeuralMLP(file), requires_grad=True)
+    signals = {name: array([0.0]) for name in SIGNALS}
+    signals["joint_target_q"].assign([place])
+    state, effort = actuator.state(), array([0.0])
+    with wp.Tape() as tape:
+        actuator.step(signals, signals | {"joint_f": effort}, state, state, DT)
+    effort.grad.fill_(1.0)
+    tape.backward()
+    assert signals["joint_target_q"].grad.numpy().tolist() == [slope]
 
 
 @pytest.mark.parametrize("backend", ["core"], indirect=True)
