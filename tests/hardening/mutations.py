@@ -29,7 +29,7 @@ import sysconfig
 import tempfile
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -528,6 +528,21 @@ def faults_of(place: Path, kind: str, only: str | None) -> list[Fault]:
     ]
 
 
+def drawn(faults: list[Fault], place: Path, seed: int) -> Iterator[Fault]:
+    """Faults in an order that is random, and the same for those whose lines stay as they are."""
+    sources = {path: (place / path).read_text("utf-8") for path in {fault.path for fault in faults}}
+    seen: Counter[str] = Counter()
+    order = []
+    for fault in faults:
+        source = sources[fault.path]
+        begin = source.rfind("\n", 0, fault.start) + 1
+        line = source[begin : source.find("\n", fault.end)]
+        what = f"{seed} {fault.path} {fault.rule} {fault.start - begin} {fault.text} {line}"
+        seen[what] += 1
+        order.append((hashlib.sha256(f"{what} {seen[what]}".encode()).hexdigest(), fault))
+    yield from (fault for _, fault in sorted(order, key=lambda one: one[0]))
+
+
 def main() -> int:
     """See above."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -563,18 +578,18 @@ def main() -> int:
                 trees.put(tree)
 
         for kind, count in (("pipeline", options.pipeline), ("native", options.native)):
-            faults = faults_of(tree.place, kind, options.only)
-            drawn = iter(np.random.default_rng([options.seed, kind == "native"]).permutation(len(faults)))
-            print(f"{kind}: {count} of {len(faults)} faults", flush=True)
+            every = faults_of(tree.place, kind, options.only)
+            print(f"{kind}: {count} of {len(every)} faults", flush=True)
+            faults = drawn(every, tree.place, options.seed)
             wanted = tried + count
             running: deque[tuple[Fault, Future[tuple[str, float]]]] = deque()
             while tried < wanted:
                 # no more than count, in the order drawn
                 while len(running) < wanted - tried and time.monotonic() - begin < 60 * options.minutes:
-                    number = next(drawn, None)
-                    if number is None:
+                    fault = next(faults, None)
+                    if fault is None:
                         break
-                    running.append((faults[number], pool.submit(outcome_of, faults[number])))
+                    running.append((fault, pool.submit(outcome_of, fault)))
                 if not running:
                     break
                 fault, result = running.popleft()
