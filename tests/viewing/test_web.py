@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import shutil
 import sys
 import threading
@@ -114,7 +115,7 @@ def wait_for(holds: Callable[[], Any], page: Any) -> None:
 
 
 def drag(page: Any, slider: int, distance: float) -> float:
-    """Drag the slider of a joint by so many pixels; returns where it is then."""
+    """Drag the slider of a joint by so many pixels; returns where it comes to rest, which is later than the mouse."""
     thumb = page.locator(".mantine-Slider-thumb").nth(slider)
     box = thumb.bounding_box()
     assert box is not None
@@ -123,7 +124,12 @@ def drag(page: Any, slider: int, distance: float) -> float:
     page.mouse.down()
     page.mouse.move(x + distance, y, steps=5)
     page.mouse.up()
-    return float(thumb.get_attribute("aria-valuenow") or "nan")
+    before, same = math.nan, 0
+    while same < 3:
+        page.wait_for_timeout(100)
+        now = float(thumb.get_attribute("aria-valuenow") or "nan")
+        before, same = now, same + 1 if now == before else 0
+    return before
 
 
 def scene(page: Any) -> np.ndarray:
