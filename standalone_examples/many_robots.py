@@ -1,6 +1,6 @@
 """Send 1024 arms to 1024 random poses at once, and measure how fast that goes.
 
-./python.sh standalone_examples/many_robots.py [--plot out.png]
+./python.sh standalone_examples/many_robots.py [--robots 1024] [--plot out.png]
 """
 
 import argparse
@@ -15,14 +15,14 @@ from rich.table import Table
 
 ROBOT = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda"
 ARM = "/World/Panda"
-ROBOTS, STEPS, REACH, TOLERANCE = 1024, 360, 0.6, 0.01
+STEPS, REACH, TOLERANCE = 360, 0.6, 0.01
 
 
-def drive() -> tuple[list[str], np.ndarray, float]:
+def drive(robots: int) -> tuple[list[str], np.ndarray, float]:
     """Return joint names, errors [rad] of shape (steps, robots, joints), and the wall time of the steps [s]."""
     random = np.random.default_rng(7)
     errors = []
-    with ea.Simulation(ROBOT, num_envs=ROBOTS) as sim:
+    with ea.Simulation(ROBOT, num_envs=robots) as sim:
         # one articulation, one wrapper: robots are rows
         arms, actuators = ea.Articulation(ARM), ea.ArticulationActuators(ARM)
         sim.play()
@@ -40,19 +40,21 @@ def drive() -> tuple[list[str], np.ndarray, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--robots", type=int, default=1024, help="how many arms")
     parser.add_argument("--plot", default="many_robots.png", help="where the picture goes")
-    picture = parser.parse_args().plot
-    names, errors, wall = drive()
+    options = parser.parse_args()
+    robots, picture = options.robots, options.plot
+    names, errors, wall = drive(robots)
 
     table = Table(
-        "joint", "median error \\[mrad]", "worst error \\[mrad]", title=f"{ROBOTS} arms after {STEPS / 240:g} s"
+        "joint", "median error \\[mrad]", "worst error \\[mrad]", title=f"{robots} arms after {STEPS / 240:g} s"
     )
     for name, of_joint in zip(names, errors[-1].T, strict=True):
         table.add_row(name, f"{1e3 * np.median(of_joint):.4f}", f"{1e3 * of_joint.max():.4f}")
     Console().print(table)
-    print(f"{STEPS / wall:,.0f} steps/s, {ROBOTS * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
+    print(f"{STEPS / wall:,.0f} steps/s, {robots * STEPS / wall:,.0f} robot-steps/s: physics, gravity and actuators")
 
-    drawn, (panel,) = style.panels(9, 5, f"{ROBOTS} Panda arms on their way to random poses; dashed: the tolerance")
+    drawn, (panel,) = style.panels(9, 5, f"{robots} Panda arms on their way to random poses; dashed: the tolerance")
     panel.set(yscale="log", xlabel="time [s]", ylabel="error of the worst joint [rad]")
     style.bands(panel, (np.arange(STEPS) + 1) / 240, errors.max(axis=2), "robots")
     panel.axhline(TOLERANCE, color=style.GREY, linestyle="--", linewidth=style.THIN)

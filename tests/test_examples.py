@@ -20,7 +20,12 @@ SCRIPTS = [script for script in EXAMPLES if "from world import" in script.read_t
 # examples that need an extra, and the library it brings
 NEEDS = {"two_engines": "ovphysx", "learned_actuator": "torch", "train_with_gymnasium": "gymnasium"}
 # what makes a long one short, or do without a library
-QUICK = {"learned_actuator": ["--quick"], "sweep_with_ray": ["--workers", "0"], "train_with_gymnasium": ["--quick"]}
+QUICK = {
+    "learned_actuator": ["--quick"],
+    "many_robots": ["--robots", "64"],
+    "sweep_with_ray": ["--workers", "0"],
+    "train_with_gymnasium": ["--quick"],
+}
 
 
 def run(script: Path, *arguments: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:

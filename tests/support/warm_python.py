@@ -116,7 +116,7 @@ def _become(
         exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     else:
         sys.argv.insert(0, what)
-        runpy.run_path(what, run_name="__main__")
+        runpy.run_path(str(Path(what).absolute()), run_name="__main__")
 
 
 def _serve(libraries: Sequence[str]) -> None:

@@ -29,20 +29,30 @@ class Layout:
 
 
 class Equations:
-    """The equations of motion of one environment at a state.
+    """The equations of motion of one environment at a time.
 
     Args:
-        model: Of that environment.
         data: To compute in.
-        qpos: Positions.
-        qvel: Velocities.
     """
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray, qvel: np.ndarray) -> None:
-        self._model, self._data = model, data
-        data.qpos[:], data.qvel[:] = qpos, qvel
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
+    def __init__(self, data: mujoco.MjData) -> None:
+        self._data = data
+        # each asking makes an array anew
+        self._qpos, self._qvel, self._moving = data.qpos, data.qvel, (data.cvel, data.cdof_dot)
+
+    def at(self, model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray) -> Equations:
+        """Itself, of an environment in a state.
+
+        Args:
+            model: Of that environment.
+            qpos: Positions.
+            qvel: Velocities.
+        """
+        self._model = model
+        self._qpos[:], self._qvel[:] = qpos, qvel
+        mujoco.mj_kinematics(model, self._data)
+        mujoco.mj_comPos(model, self._data)
+        return self
 
     def mass_matrix(self, layout: Layout) -> np.ndarray:
         """Of the robot's coordinates."""
@@ -63,12 +73,10 @@ class Equations:
     def gravity(self) -> np.ndarray:
         """Efforts that balance gravity, of all of MuJoCo's coordinates."""
         efforts = np.empty(self._model.nv)
-        velocity = self._data.qvel.copy()
-        self._data.qvel[:] = 0.0
-        # at rest, the recursive Newton-Euler pass gives gravity alone; it reads velocities of bodies
-        mujoco.mj_comVel(self._model, self._data)
+        # of bodies at rest, the recursive Newton-Euler pass gives gravity alone
+        for numbers in self._moving:
+            numbers[:] = 0.0
         mujoco.mj_rne(self._model, self._data, 0, efforts)
-        self._data.qvel[:] = velocity
         return efforts
 
     def coriolis(self, layouts: list[Layout]) -> np.ndarray:

@@ -464,7 +464,7 @@ class MujocoHost(NotCopied):
         sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
         self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
         self._initial = initial_state(scene, self.model)
-        self._scratch, self._kinematics = mujoco.MjData(self.model), Kinematics(self.model)
+        self._at_state, self._kinematics = Equations(mujoco.MjData(self.model)), Kinematics(self.model)
         self._layouts = _layouts(scene, self.model, self._address.velocity)
         self._owners = _joint_owners(scene, self.model)
 
@@ -562,7 +562,7 @@ class MujocoHost(NotCopied):
 
     def _equations(self, env: int) -> Equations:
         """The equations of motion of an environment as it is now."""
-        return Equations(self._fields.model_of(env), self._scratch, self._qpos[env], self._qvel[env])
+        return self._at_state.at(self._fields.model_of(env), self._qpos[env], self._qvel[env])
 
     def _by_layout(self, robots: np.ndarray) -> Iterator[tuple[Layout, np.ndarray, np.ndarray]]:
         """Layout of robots that are alike, where they stand among these robots, and their environments."""
