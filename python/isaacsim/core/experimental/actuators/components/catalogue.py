@@ -165,10 +165,10 @@ def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> list
 
 def law_of(component_type: type) -> Law | None:
     """The line whose law a component class has, its own or inherited; None for a law of the user's own."""
+    # a class can only inherit from what is loaded, so nothing is loaded for the question
+    names = {f"{base.__module__}.{base.__name__}" for base in component_type.__mro__}
     for law in laws():
-        # a class can only inherit from what is loaded, so nothing is loaded for the question
-        home = f"{PACKAGE}.{law.module}"
-        if any((base.__module__, base.__name__) == (home, law.name) for base in component_type.__mro__):
+        if f"{PACKAGE}.{law.module}.{law.name}" in names:
             return law if getattr(component_type, "LAW", None) is law.component.LAW else None
     return None
 
