@@ -199,6 +199,10 @@ class Places(ast.NodeVisitor):
         for item in node.body:
             self.visit(item)
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for item in node.body:
+            self.visit(item)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.visit(node.value)

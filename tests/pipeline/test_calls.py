@@ -489,6 +489,25 @@ def test_what_is_known_is_not_looked_for_again(rng: np.random.Generator, monkeyp
     assert looked == ["_binding", "_step_state"] * 2
 
 
+def test_states_before_are_told_apart(rng: np.random.Generator) -> None:
+    """Steps that begin at different states and end in the same one, each met twice."""
+    given = frame(rng)
+
+    def effort(actuator: Actuator, now: Any, after: Any) -> np.ndarray:
+        given[1].joint_f.zero_()
+        actuator.step(*given, now, after, DT)
+        return given[1].joint_f.numpy().copy()
+
+    actuator, alone = made(), made()
+    one, two, after, state = *(actuator.state() for _ in range(3)), alone.state()
+    expected = [effort(alone, state, state) for _ in range(4)]
+    for _ in range(3):
+        effort(actuator, two, two)
+    for now, right in ((one, expected[0]), (two, expected[3])) * 2:
+        np.testing.assert_array_equal(effort(actuator, now, after), right)
+    assert (expected[0] != expected[3]).any()
+
+
 def test_other_arrays_in_the_same_state_are_seen(rng: np.random.Generator) -> None:
     """A state of whom an array, or a part, was replaced; the one that goes is not written any more."""
     actuator, state = made(), made().state()

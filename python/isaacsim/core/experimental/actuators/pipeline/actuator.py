@@ -81,7 +81,7 @@ class Actuator(NotCopied):
 
     _INSTEAD = "Make another one of components of its own."
 
-    @dataclass(init=False)
+    @dataclass
     class State(NotCopied):
         """State of delay, controller and limits; a part is None when there is nothing to remember.
 
