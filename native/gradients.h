@@ -204,8 +204,8 @@ inline void Gradients::note_delay(Noted& noted, const State& state, const int32_
     noted.newest = (*state.write_idx % depth_ + depth_) % depth_;
     noted.from.resize(elements_);
     const int32_t depth = static_cast<int32_t>(depth_);
-    int32_t differ = 0, bad = 0;
-    for (int64_t k = 0; k < elements_; ++k) differ |= state.pushes[k] ^ depth;
+    const bool differ = std::any_of(state.pushes, state.pushes + elements_, [&](int32_t one) { return one != depth; });
+    int32_t bad = 0;
     for (int c = 0; c < kCommands; ++c)
         for (int64_t k = 0; k < elements_; ++k) bad |= !(std::fabs(now[c][k]) <= std::numeric_limits<float>::max());
     if (bad) noted.finite.resize(elements_);

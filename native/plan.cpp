@@ -675,7 +675,7 @@ void Plan::latch(const Fault& fault) {
 const char* Plan::layout() {
     if (changed_) prepare();
     const char* const names[] = {"direct", "gaps", "gather", "indexed"};
-    return names[static_cast<int>(p_.layout)];
+    return p_.pick_count ? "eights" : names[static_cast<int>(p_.layout)];
 }
 
 size_t Plan::memory() const {

@@ -218,3 +218,29 @@ def test_whole_numbers_beyond_the_largest_are_the_smallest() -> None:
     values = ints(3)
     core.Draws([(values, floats(3), 0, 1, 1e300, 1e300, 1, True)], 3).draw(np.arange(3), np.zeros(3, np.int64), 2**62)
     assert (values == -(2**31)).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"robots": []}, "tape"),
+        ({"slots": []}, "tape"),
+        ({"capacity": -1}, "tape"),
+        ({"robots": [0, -1]}, "robot of a tape"),
+        ({"robots": [4]}, "robot of a tape"),
+        ({"slots": [-1]}, "slot of a tape"),
+        ({"slots": [1, 3]}, "slot of a tape"),
+        ({"arrays": [-1]}, "array of a tape"),
+        ({"arrays": [99]}, "array of a tape"),
+        ({"all_robots": 0}, "of a plan"),
+        ({"all_slots": 0}, "of a plan"),
+        ({"all_robots": 1 << 40}, "of a plan"),
+        ({"capacity": 1 << 50}, "capacity = 1125899906842624"),
+    ],
+)
+def test_a_tape_is_of_what_the_plan_has(change: dict[str, Any], said: str) -> None:
+    """Everything that leads beyond it is refused by name."""
+    good = {"robots": [0, 3], "slots": [2, 0], "arrays": [0, 1], "capacity": 5, "all_robots": 4, "all_slots": 3}
+    core.Tape(**good)
+    with pytest.raises(ValueError, match=said):
+        core.Tape(**good | change)

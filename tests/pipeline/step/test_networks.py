@@ -107,9 +107,9 @@ def test_those_of_one_network_are_one_law() -> None:
     [
         (range(JOINTS), JOINTS, "direct"),
         ([0, 2, 3, 5, 6, 7, 9], 10, "gaps"),
-        ([9, 2, 3, 5, 6, 0, 7], 10, "gather"),
+        ([9, 2, 3, 5, 6, 0, 7], 10, "eights"),
     ],
-    ids=["direct", "gaps", "gather"],
+    ids=["direct", "gaps", "eights"],
 )
 @pytest.mark.parametrize("robots", [1, 60, 97])
 def test_engines_agree(columns: Sequence[int], width: int, layout: str, robots: int, rng: np.random.Generator) -> None:
@@ -130,7 +130,7 @@ def test_engines_agree(columns: Sequence[int], width: int, layout: str, robots: 
         largest = max(largest, float(np.abs(expected).max()))
         np.testing.assert_allclose(found, expected, atol=1e-5 * largest, rtol=0)
     assert largest > 2.0
-    if robots > 1 or layout == "gather":
+    if robots > 1 or layout == "eights":
         assert steps[0].core.layout == layout
     assert steps[0].faults() == steps[1].faults() and (robots == 1 or len(steps[0].faults()) > 20)
     of_native, of_warp = (save([(list(range(JOINTS)), step)]) for step in steps)
