@@ -192,7 +192,7 @@ inline float pow_of(float x, float y) {
     const float whole = std::trunc(y), size = std::fabs(x);
     const bool integer = whole == y;
     const bool odd = integer && std::fabs(y) < 16777216.0f && static_cast<int32_t>(y) % 2 != 0;
-    if (x < 0.0f && !integer) return kNaN;
+    if (x < 0.0f && !integer && size <= kMax) return kNaN;
     float result;
     if (size == 0.0f || size > kMax || std::fabs(y) > kMax) {
         const bool grows = (size > 1.0f) == (y > 0.0f);

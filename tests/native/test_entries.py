@@ -105,6 +105,8 @@ def plan_with(steps: int) -> Any:
         (lambda: Bench().plan.set_faults([], -1), "steps = -1"),
         (lambda: plan_with(2**62), "of 1 to 65536 steps"),
         (lambda: core.ring(3, 2**62), "ring of 3"),
+        (lambda: core.Draws([(floats(1), floats(1), 0, 0, 0.0, 1.0, 1)], 1), "item: must be of eight parts"),
+        (lambda: core.Draws([(floats(1), floats(1), 0, 0, 0.0, 1.0, 1, True, 1)], 1), "item: must be of eight parts"),
         # an array made of it would be gone by the time it is written to
         (lambda: core.Draws([([np.float32(1)], floats(1), 0, 0, 0.0, 1.0, 1, True)], 1), "values: must be a NumPy"),
     ],

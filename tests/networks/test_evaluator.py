@@ -314,6 +314,31 @@ def test_powers_of_all_kinds() -> None:
     np.testing.assert_allclose(given.step(pairs), expected, rtol=1e-6, atol=1e-44)
 
 
+@native_only
+@pytest.mark.parametrize("base", ["add", "sub"])
+@pytest.mark.parametrize("exponent", ["add", "sub"])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_powers_of_what_is_not_finite(base: str, exponent: str, inverse: bool) -> None:
+    """Logarithms in the network make infinities and NaN of both; an infinite result is seen by its inverse."""
+    operations = [
+        *(Unary("log", 0), *(Slice(1, at, at + 1) for at in (2, 3)), *(Slice(0, at, at + 1) for at in (0, 1))),
+        *(Binary(base, 4, 2), Binary(exponent, 5, 3), Binary("pow", 6, 7), Unary("reciprocal", 8)),
+    ]
+    network = Network(4, tuple(operations[: 9 if inverse else 8]))
+    numbers, logarithms = [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0], [1.0, 0.0, -1.0]
+    x = np.array(list(itertools.product(numbers, numbers, logarithms, logarithms)), np.float32)
+    with np.errstate(all="ignore"):
+        ends = [
+            getattr(np, {"add": "add", "sub": "subtract"}[how])(x[:, at], np.log(x[:, at + 2]))
+            for at, how in enumerate((base, exponent))
+        ]
+        expected = np.power(*ends).astype(np.float64)
+        expected = 1 / expected if inverse else expected
+    expected[~np.isfinite(expected)] = np.nan
+    assert 100 < np.isnan(expected).sum() < len(x) - 100
+    np.testing.assert_allclose(Rows("native", network, len(x)).step(x), expected, rtol=1e-6)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_arrays_may_be_parts_of_larger_ones(engine: str) -> None:
     """Rows some distance apart, of NumPy or Warp, give what arrays of their own give; what is between stays."""

@@ -650,12 +650,20 @@ def of_state(at: int, given: Any) -> Any:
         (lambda: core.ring(65536, 2**40), "ring of"),
         (lambda: core.ring(2, -1), "ring of 2 x -1"),
         (lambda: core.time_stream(2, 9, 1), "1, 5 or 8 arrays"),
+        (lambda: core.time_stream(5, 0, 1), "1, 5 or 8 arrays"),
+        (lambda: core.time_stream(8, 9, 0), "1, 5 or 8 arrays"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(call: Any, words: str) -> None:
     """The binding checks type, shape, pitch and range: nothing reaches memory that it should not."""
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("count", [1, 5, 8])
+def test_streams_are_timed(count: int) -> None:
+    """Once, and of a single number too."""
+    assert 0.0 <= core.time_stream(count, 1, 1) < 1.0
 
 
 @pytest.mark.parametrize("given", [None, 3, "state"])
