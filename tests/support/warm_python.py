@@ -1,7 +1,8 @@
 """A Python that starts at once: other people's libraries are loaded in it already, and nothing of ours.
 
 `warm_python().run` is `subprocess.run` of a Python command, in a fork of such a process. What a library reads from its
-environment when it is loaded was read before: a command for which that matters needs a process of its own.
+environment when it is loaded was read before: a command for which that matters needs a process of its own. Where
+processes cannot fork, each command has one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import functools
 import importlib
 import json
 import os
-import resource
 import runpy
 import signal
 import subprocess
@@ -59,6 +59,11 @@ class WarmPython:
             timeout: A signal ends it then [s].
             limits: Of what it may take, by names of the `resource` module.
         """
+        if not hasattr(os, "fork"):
+            command = [sys.executable, *map(str, arguments)]
+            return subprocess.run(
+                command, cwd=cwd, env=env, timeout=timeout, capture_output=True, text=True, check=False
+            )
         with tempfile.TemporaryDirectory() as folder:
             said = [Path(folder) / name for name in ("out", "err")]
             request = {
@@ -104,6 +109,8 @@ def _become(
     os.environ.update(environment)
     signal.alarm(timeout)
     for name, limit in limits.items():
+        import resource
+
         resource.setrlimit(getattr(resource, name), (limit, limit))
     what, *sys.argv = arguments
     place = {"-m": folder, "-c": ""}.get(what, str(Path(what).resolve().parent))
