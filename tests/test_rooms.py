@@ -29,6 +29,7 @@ OWNERS = {
         *("commands", "compat", "components", "graphs", "hosts", "inspection"),
         *(
             "loops",
+            "memory",
             "networks",
             "nodes",
             "omnigraph",
@@ -58,7 +59,7 @@ OWNERS = {
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
-        *("networks", "nodes", "pipeline", "recording"),
+        *("memory", "networks", "nodes", "pipeline", "recording"),
     ],
 }
 

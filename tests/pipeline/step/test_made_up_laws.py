@@ -24,8 +24,8 @@ import step_bench
 import warp as wp
 from isaacsim.core.experimental.actuators import Actuator, native
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.memory import numpy_view
 from isaacsim.core.experimental.actuators.pipeline.plan import base_of, compile_plan
-from isaacsim.core.experimental.actuators.pipeline.step.binding import as_numpy
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
@@ -166,7 +166,7 @@ def test_bits_of_warp_across_gaps(observed: bool, monkeypatch: pytest.MonkeyPatc
         np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
         if observed:
             for one, two in zip(*(step.observed() for step in steps), strict=True):
-                np.testing.assert_array_equal(one, as_numpy(two))
+                np.testing.assert_array_equal(one, numpy_view(two))
 
 
 @pytest.mark.usefixtures("built_in")

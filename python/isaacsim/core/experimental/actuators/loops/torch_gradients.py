@@ -18,12 +18,12 @@ import numpy as np
 import warp as wp
 
 from ..components.network_law import NetworkLaw
+from ..memory import numpy_view
 from ..networks.network import Network
 from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
 from ..pipeline.gradients import Pipeline, refuse, require_gradients
 from ..pipeline.plan import Placed
-from ..pipeline.step.binding import as_numpy
 from ..pipeline.step.native import NativeStep
 
 _SIGNALS = 5
@@ -310,13 +310,13 @@ class TorchGradients:
             rings = []
             if pipeline.depth:
                 at = pipeline.places(plan.delayed)
-                rings = [np.ascontiguousarray(as_numpy(getattr(now, name))[:, at]) for name in _BUFFERS]
+                rings = [np.ascontiguousarray(numpy_view(getattr(now, name))[:, at]) for name in _BUFFERS]
                 lag = pipeline.values_of(plan.lag)
             remembered = pipeline.remembered(part.placed)
-            laws = [np.ascontiguousarray(as_numpy(now.laws[law][k])[at]) for law, k, _, at in remembered]
+            laws = [np.ascontiguousarray(numpy_view(now.laws[law][k])[at]) for law, k, _, at in remembered]
             none = np.zeros(0, np.int32)
-            pushes = as_numpy(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
-            state = pipeline.state(rings, pushes, as_numpy(now.write_idx), laws)
+            pushes = numpy_view(now.num_pushes)[pipeline.places(plan.delayed)] if pipeline.depth else none
+            state = pipeline.state(rings, pushes, numpy_view(now.write_idx), laws)
         return pipeline.notes.note(signals, [places] * _SIGNALS, pipeline.values(), state, lag, dt)
 
     def _network_of(self, step: NativeStep, pipeline: Pipeline, joint: str) -> _Network | None:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from typing import Any, Protocol
 
-import numpy as np
-
 from .. import native
+from ..memory import numpy_view
 from .calls import Calls
 from .network import Network
 from .program import Program
@@ -85,8 +84,8 @@ class NativeEvaluator:
         self._calls.find(x, y, state_in, state_out)()
 
     def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
-        now, after = ([_as_numpy(array) for array in states] for states in (state_in, state_out))
-        return self.core.bind(_as_numpy(x), _as_numpy(y), now, after).run
+        now, after = ([numpy_view(array) for array in states] for states in (state_in, state_out))
+        return self.core.bind(numpy_view(x), numpy_view(y), now, after).run
 
 
 def core_of(program: Program) -> Any:
@@ -101,8 +100,3 @@ def core_of(program: Program) -> Any:
         [astuple(instruction) for instruction in program.instructions],
         program.numbers,
     )
-
-
-def _as_numpy(array: Any) -> np.ndarray:
-    """The same memory as a NumPy array."""
-    return array if isinstance(array, np.ndarray) else array.numpy()

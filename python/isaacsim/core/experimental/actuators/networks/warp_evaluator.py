@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..memory import warp_view
 from .calls import Calls
 from .program import CODES, Program
 
@@ -374,9 +375,9 @@ class WarpEvaluator:
 
     def _bind(self, x: Any, y: Any, state_in: list[Any], state_out: list[Any]) -> Callable[[], None]:
         program = self._program
-        now, after = ([*map(_as_warp, states), self._none, self._none][:2] for states in (state_in, state_out))
+        now, after = ([*map(warp_view, states), self._none, self._none][:2] for states in (state_in, state_out))
         sizes = program.inputs, program.output, program.num_layers, program.hidden_size, program.num_states
-        inputs = [self._code, self._numbers, *sizes, _as_warp(x), *now, self._columns, *after, _as_warp(y)]
+        inputs = [self._code, self._numbers, *sizes, warp_view(x), *now, self._columns, *after, warp_view(y)]
         return wp.launch(evaluate_kernel, self._rows, inputs, device=self._device, record_cmd=True).launch
 
 
@@ -387,8 +388,3 @@ def instructions_of(program: Program, device: Any) -> tuple[wp.array, wp.array]:
     # none of it is never read, and may not be empty
     numbers = np.append(program.numbers, np.float32(0))
     return wp.array(code, dtype=wp.int32, device=device), wp.array(numbers, dtype=wp.float32, device=device)
-
-
-def _as_warp(array: Any) -> wp.array:
-    """The same memory as a Warp array."""
-    return array if isinstance(array, wp.array) else wp.array(array, dtype=wp.float32, device="cpu", copy=False)

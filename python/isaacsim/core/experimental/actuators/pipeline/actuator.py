@@ -17,12 +17,12 @@ from ..compat import newton
 from ..components.base import Clamping, Controller
 from ..components.delay import Delay
 from ..errors import NotCopied
+from ..memory import warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
 from .assign import assign_state
 from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
 from .gradients import OnTape, forget_gradients, off_tape, tape_now, with_gradients
-from .step.binding import as_warp
 from .step.fault import Fault, fault_of
 
 
@@ -231,7 +231,7 @@ class Actuator(NotCopied):
         compiled = self._compiled
         if compiled.step is None:
             return compiled.computed_of(self)
-        return as_warp(compiled.step.computed).flatten()
+        return warp_view(compiled.step.computed).flatten()
 
     @property
     def faults(self) -> list[Fault]:

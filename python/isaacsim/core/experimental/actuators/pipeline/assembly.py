@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ..memory import warp_view
 from .actuator import Actuator
 from .entry import ActuatorEntry
 from .given import release
@@ -21,7 +22,7 @@ from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
 from .randomization import JointProperties, Randomization, Randomized
 from .step.between import Insert, StepBetween
-from .step.binding import COLUMN_NAMES, Columns, as_warp, check_custom
+from .step.binding import COLUMN_NAMES, Columns, check_custom
 from .step.fault import Fault, fault_of
 from .step.native import NativeStep, is_native_there
 from .step.state import restore, save
@@ -133,7 +134,7 @@ class Assembly:
             ValueError: By name: an array or column does not fit.
         """
         self.rebind(self.bindings(columns, inputs, efforts))
-        self.place(columns, as_warp(efforts).shape[1])
+        self.place(columns, warp_view(efforts).shape[1])
 
     def bindings(
         self,

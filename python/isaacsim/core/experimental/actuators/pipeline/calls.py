@@ -241,7 +241,7 @@ class Calls:
         _forget_oldest(self._bindings)
         if self._core is not None:
             names = [list(binding.names) for binding in bindings]
-            given = [binding.as_numpy() for binding in bindings]
+            given = [binding.numpy_views() for binding in bindings]
             self._core.add_frame(arrays, names, [one for one, _ in given], [one for _, one in given])
         return bindings
 

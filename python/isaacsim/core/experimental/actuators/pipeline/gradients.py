@@ -29,8 +29,9 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.curve import prepare_curve
+from ..memory import numpy_view
 from .plan import Placed, Plan, Remembering, Row
-from .step.binding import Indices, as_numpy
+from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
 from .step.warp import WarpStep
@@ -187,12 +188,12 @@ class Pipeline:
     def values_of(self, row: Row) -> np.ndarray:
         """The values of one of them, or of the lag."""
         if row.live is not None:
-            return as_numpy(row.live).reshape(-1)
+            return numpy_view(row.live).reshape(-1)
         if row.own is not None:
             values = row.own
         elif row.per_robot:
             # the engine has taken them over
-            values = as_numpy(self._step.spread(row))
+            values = numpy_view(self._step.spread(row))
         else:
             values = np.tile(row.shared, (self._plan.num_robots, 1))
         return values[:, self._slots].ravel()
@@ -306,7 +307,7 @@ class OnTape:
         if bound is None:
             outputs = [binding.efforts, binding.computed]
             if isinstance(self._step, NativeStep):
-                values, indices = binding.as_numpy()
+                values, indices = binding.numpy_views()
             else:
                 values, indices = list(binding.inputs), [*binding.indices, binding.effort_indices]
             bound = _Bound(list(binding.inputs), outputs, values, indices)

@@ -12,10 +12,10 @@ import numpy as np
 import warp as wp
 
 from ..errors import NotCopied
+from ..memory import numpy_view
 from ..pipeline.assembly import Assembly
 from ..pipeline.plan import Row
 from ..pipeline.step.binding import SIGNALS as INPUTS
-from ..pipeline.step.binding import as_numpy
 from ..pipeline.step.native import NativeStep
 from ..specs.arguments import names_of, number_of
 from .native_tape import NativeTape
@@ -284,7 +284,7 @@ def _run(numbers: list[int]) -> Any:
 
 def _on_host(array: Any) -> Any:
     """An array that NumPy sees in place, or one of a GPU as it is."""
-    return array if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu else as_numpy(array)
+    return array if isinstance(array, wp.array) and not wp.get_device(array.device).is_cpu else numpy_view(array)
 
 
 def _host(array: Any) -> np.ndarray:

@@ -23,9 +23,10 @@ import warp as wp
 
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
+from ...memory import warp_view
 from ..plan import Between, Plan, Row
 from . import warp_functions
-from .binding import SIGNALS, Columns, Indices, as_warp, places_of
+from .binding import SIGNALS, Columns, Indices, places_of
 from .state import StepState, copy_state
 from .warp import mask_of
 from .warp_functions import give_kernel
@@ -174,7 +175,7 @@ class Insert:
             columns = np.asarray(binding.columns)[np.asarray(self.slots)[slots]] + binding.custom_first
             self._places = self._indices(robots), self._indices(columns)
         else:
-            self._places = as_warp(binding.indices[1]), wp.zeros(self.count, dtype=wp.uint32, device=self.device)
+            self._places = warp_view(binding.indices[1]), wp.zeros(self.count, dtype=wp.uint32, device=self.device)
 
     def new_state(self) -> ComponentState:
         """Fresh states of the components."""
@@ -519,7 +520,7 @@ class StepBetween:
 
 def _rows(array: Any) -> wp.array:
     """A flat array as a column of rows, anything else itself, of Warp and in place."""
-    given = as_warp(array)
+    given = warp_view(array)
     if given.ndim == 2:
         return given
     shape, strides = (given.shape[0], 1), (given.strides[0], 4)

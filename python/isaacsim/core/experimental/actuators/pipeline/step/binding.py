@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 import warp as wp
 
+from ...memory import numpy_view
+
 SIGNALS = ("positions", "velocities", "position_targets", "velocity_targets", "feedforward")
 """The five inputs in their order, as errors call them."""
 
@@ -49,16 +51,16 @@ class Columns:
     custom_first: int = 0
     is_numpy: bool = field(init=False, repr=False)
     _fits: Any = field(default=None, init=False, repr=False)
-    _as_numpy: Any = field(default=None, init=False, repr=False)
+    _views: Any = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.is_numpy = all(isinstance(one, np.ndarray) for one in (*self.inputs, self.efforts))
 
-    def as_numpy(self) -> tuple[list[Any], Any, list[int]]:
+    def numpy_views(self) -> tuple[list[Any], Any, list[int]]:
         """Inputs and efforts as NumPy arrays, and the columns."""
-        if self._as_numpy is None:
-            self._as_numpy = [as_numpy(one) for one in self.inputs], as_numpy(self.efforts), list(self.columns)
-        return self._as_numpy
+        if self._views is None:
+            self._views = [numpy_view(one) for one in self.inputs], numpy_view(self.efforts), list(self.columns)
+        return self._views
 
     def check(self, num_robots: int, num_slots: int, device: Any) -> None:
         """Refuse arrays that a step cannot read or write in place; what fitted once is not looked at again.
@@ -152,15 +154,15 @@ class Indices:
             if array is not None:
                 check_custom(prefix + name, array, tuple(self.inputs[1].shape), f"as {self.names[1]} has", device)
         self._reads = [
-            (as_numpy(index) if _on_cpu(index) else index, name, length) for index, name, length in shortest.values()
+            (numpy_view(index) if _on_cpu(index) else index, name, length) for index, name, length in shortest.values()
         ]
         self.check_indices()
 
-    def as_numpy(self) -> tuple[list[Any], list[Any]]:
+    def numpy_views(self) -> tuple[list[Any], list[Any]]:
         """Inputs, efforts and computed efforts, and the index array of each, as NumPy arrays; None for none."""
         arrays = *self.inputs, self.efforts, self.computed
         indices = *self.indices, self.effort_indices, self.effort_indices
-        inputs, places = ([None if one is None else as_numpy(one) for one in some] for some in (arrays, indices))
+        inputs, places = ([None if one is None else numpy_view(one) for one in some] for some in (arrays, indices))
         return inputs, places
 
     def check_indices(self) -> None:
@@ -196,18 +198,6 @@ def check_custom(name: str, array: Any, expected: tuple[int, ...], what: str, de
         raise ValueError(f"{name} has {has}; expected {wants}, {what}. Give one number per joint axis.")
     if any(stride % _FLOAT.itemsize or stride < 0 for stride in strides):
         _refuse(name, "made of whole numbers in a row")
-
-
-def as_warp(array: Any) -> wp.array:
-    """Return the array itself, or a Warp array over the same CPU memory."""
-    if isinstance(array, wp.array):
-        return array
-    return wp.array(array, dtype=wp.dtype_from_numpy(array.dtype), device="cpu", copy=False)
-
-
-def as_numpy(array: Any) -> np.ndarray:
-    """Return the array itself, or a NumPy array over the same CPU memory."""
-    return array.numpy() if isinstance(array, wp.array) else array
 
 
 def places_of(slots: Sequence[int] | np.ndarray, num_robots: int, num_slots: int, device: Any) -> wp.array:

@@ -11,8 +11,9 @@ import warp as wp
 
 from ... import native
 from ...components.curve import prepare_curve
+from ...memory import numpy_view
 from ..plan import Plan, Remembering, Row
-from .binding import Columns, Indices, as_numpy
+from .binding import Columns, Indices
 from .state import StepState, new_state
 from .warp import mask_of
 
@@ -97,13 +98,13 @@ class NativeStep:
                 binding.check(*size, "cpu")
             try:
                 # the core looks at NumPy arrays itself, sooner than Python does
-                return self._core.bind_columns(*binding.as_numpy())
+                return self._core.bind_columns(*binding.numpy_views())
             except ValueError:
                 # which names what it refuses
                 binding.check(*size, "cpu")
                 raise
         binding.check(*size, "cpu")
-        self._core.bind_indices(list(binding.names), *binding.as_numpy())
+        self._core.bind_indices(list(binding.names), *binding.numpy_views())
 
     def use(self, now: StepState, after: StepState) -> None:
         """Read the state `now` and write `after` from now on; the same one twice is updated in place."""
@@ -198,7 +199,7 @@ class NativeStep:
         """Hand the values of a row to the core, which keeps those of every robot as they are."""
         own: Any = row.own
         if row.live is not None:
-            own = as_numpy(row.live).reshape(-1, 1)
+            own = numpy_view(row.live).reshape(-1, 1)
             if not own.flags.c_contiguous:
                 self.scattered.append((own, own.copy()))
                 own = self.scattered[-1][1]
@@ -226,7 +227,7 @@ class NativeStep:
         """A state as the core takes it."""
         bound = self._bound.get(state)
         if bound is None:
-            arrays = [as_numpy(array) for array in state.arrays()]
+            arrays = [numpy_view(array) for array in state.arrays()]
             *buffers, pushes, write_idx = arrays[:5]
             bound = self._bound[state] = native.core.State(buffers, pushes, write_idx, arrays[5:])
         return bound

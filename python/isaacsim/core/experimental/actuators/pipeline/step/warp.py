@@ -14,8 +14,9 @@ import warp as wp
 
 from ...components.base import clear_kernel
 from ...components.curve import prepare_curve
+from ...memory import warp_view
 from ..plan import Plan, Row
-from .binding import Columns, Indices, as_warp
+from .binding import Columns, Indices
 from .state import StepState, new_state
 from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, reset_kernel
 from .warp_kernel import step_kernel
@@ -298,12 +299,12 @@ class WarpStep:
         binding = self._binding
         if binding is None:
             raise ValueError("the step has no arrays yet. Call bind first.")
-        inputs = [None if array is None else as_warp(array) for array in binding.inputs]
-        efforts = [as_warp(binding.efforts)]
+        inputs = [None if array is None else warp_view(array) for array in binding.inputs]
+        efforts = [warp_view(binding.efforts)]
         if isinstance(binding, Indices):
-            inputs += [None if array is None else as_warp(array) for array in binding.indices]
+            inputs += [None if array is None else warp_view(array) for array in binding.indices]
             computed = binding.computed
-            efforts += [as_warp(binding.effort_indices), None if computed is None else as_warp(computed)]
+            efforts += [warp_view(binding.effort_indices), None if computed is None else warp_view(computed)]
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
         arguments += [*self._arguments_of(self._now), *self._arguments_of(self._after)]
@@ -325,7 +326,7 @@ class WarpStep:
         dtype = wp.int32 if row.shared.dtype == np.int32 else wp.float32
         shape, size = (self.plan.num_robots, self.plan.num_slots), row.shared.itemsize
         if row.live is not None:
-            array, strides = as_warp(row.live), (row.live.strides[0], size)
+            array, strides = warp_view(row.live), (row.live.strides[0], size)
         else:
             array = wp.array(row.shared if row.own is None else row.own, dtype=dtype, device=self.device)
             # the array on the device takes over from the one in the plan

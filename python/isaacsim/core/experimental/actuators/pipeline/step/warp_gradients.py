@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
-from .binding import as_warp
+from ...memory import warp_view
 from .gradient_kernels import COMMANDS, SIGNALS, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
@@ -95,7 +95,7 @@ class WarpGradients:
             delay = wp.empty((4, self._elements), dtype=wp.int32, device=self._device)  # pyright: ignore
             ring = [state.buffer_pos, state.buffer_vel, state.buffer_act, state.num_pushes, state.write_idx, lag]
         states = [] if state is None else [array for law in state.laws for array in law]
-        remembered = [wp.clone(as_warp(array), requires_grad=False) for array in states[: self._remembered]]
+        remembered = [wp.clone(warp_view(array), requires_grad=False) for array in states[: self._remembered]]
         states = states[self._remembered :]
         read = _all_warp([*signals, *indices, *states, *parameters, *ring])
         self._launch(self._kernels.note, [*read, self._depth], [numbers, delay])
@@ -148,4 +148,4 @@ class WarpGradients:
 
 
 def _all_warp(arrays: Sequence[Any]) -> list[Any]:
-    return [None if array is None else as_warp(array) for array in arrays]
+    return [None if array is None else warp_view(array) for array in arrays]

@@ -1,0 +1,15 @@
+"""The memory of an array, as NumPy's and as Warp's."""
+
+from __future__ import annotations
+
+import numpy as np
+from isaacsim.core.experimental.actuators.memory import numpy_view, warp_view
+
+
+def test_arrays_change_their_kind_in_place() -> None:
+    """No copy in either direction, gaps included."""
+    for array in (np.zeros((3, 5), np.float32)[:, 1:4], np.zeros(6, np.uint32)[::2]):
+        seen = warp_view(array)
+        seen.fill_(3)
+        assert (array == 3).all() and numpy_view(seen).ctypes.data == array.ctypes.data
+        assert warp_view(seen) is seen and numpy_view(array) is array
