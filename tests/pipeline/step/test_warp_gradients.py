@@ -283,6 +283,34 @@ def test_fault_of_a_law_of_ones_own_has_no_gradient() -> None:
     assert arrays["joint_qd"].grad.numpy().tolist() == [1.0, 0.0, 0.0]
 
 
+@wp.func
+def deaf_effort(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, gain: float) -> float:
+    if gain > 0.0:
+        return gain * qd
+    return qd
+
+
+class Deaf(Controller):
+    """An effort also where its gain is none."""
+
+    PARAMETERS: ClassVar = ("gain",)
+    LAW = deaf_effort
+
+
+def test_parameter_that_is_none_has_no_gradient_whatever_the_law_makes_of_it() -> None:
+    """The step sees it, where the law does not."""
+    gain = array([2.0, -1.0, np.nan])
+    arrays = {name: array(np.zeros(3)) for name in (*SIGNALS, "joint_f")} | {"joint_qd": array(np.full(3, 0.5))}
+    actuator = Actuator(array(np.arange(3), wp.uint32), Deaf(gain), requires_grad=True)
+    with wp.Tape() as tape:
+        actuator.step(arrays, arrays)
+    assert arrays["joint_f"].numpy().tolist() == [1.0, 0.5, 0.0]
+    arrays["joint_f"].grad.fill_(1.0)
+    tape.backward()
+    assert arrays["joint_qd"].grad.numpy().tolist() == [2.0, 1.0, 0.0]
+    assert gain.grad.numpy().tolist() == [0.5, 0.0, 0.0]
+
+
 def test_one_array_as_two_parameters_gets_both_gradients() -> None:
     """Their sum."""
     shared, zero = array(np.full(4, 10.0)), np.zeros(4)
