@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from types import SimpleNamespace
 from typing import Any
 from urllib.request import urlopen
 
@@ -255,6 +256,30 @@ def test_buttons_and_selectors_do_what_they_say() -> None:
             run_with(view, act)
         for one in actuators:
             one.close()
+
+
+def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
+    """Viser notes a value at once and tells of it later; the page is filled in between, which takes nothing back."""
+    with Simulation(two_robots(ROBOTS / "arm_2dof.usda", "/World/Arm"), num_envs=3) as sim:
+        sim.play()
+        _actuators = ArticulationActuators(["/World/envs/env_.*/Left", "/World/envs/env_.*/Right"])
+        with sim.view(native=False, open_browser=False) as view:
+            page: Any = view._screen
+            view.sync()
+            for name, value in (("_robot", page._robot.options[1]), ("_env", 2), ("_sliders", -0.5)):
+                handle = page._sliders[0] if name == "_sliders" else getattr(page, name)
+                before = handle.value
+                # as it does when a message comes
+                handle._impl.value = value
+                time.sleep(0.15)
+                view.sync()
+                assert handle.value == value != before
+                (told,) = handle._impl.update_cb
+                told(SimpleNamespace(client=object(), target=handle))
+                view.sync()
+                assert handle.value == value
+            assert (view._live.robot, view._live.env) == (1, 2)
+            assert Articulation("/World/envs/env_.*/Right").get_dof_position_targets().numpy()[2, 0] == -0.5
 
 
 def test_missing_viser_is_told(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,9 @@ class Page:
         self._choices: Any = None
         self._subject: Any = None
         self._panel_shown = -math.inf
+        # of each handle: when somebody moved it, and the value that the program knows of
         self._moved: dict[int, float] = {}
+        self._known: dict[int, Any] = {}
         self._ghost_wanted = True
         self._chosen = 0
         self.show(live, False)
@@ -276,8 +278,8 @@ class Page:
         if efforts:
             self._bars.content = "".join(self._bar(live.joints[effort.column].name, effort) for effort in efforts)
         if any(joint.driven for joint in live.joints):
+            self._set(self._choice, live.joints[self._chosen].name)
             if self._chosen != self._gains_of:
-                self._choice.value = live.joints[self._chosen].name
                 self._add_gains(live)
             for name, slider in self._gains.items():
                 self._follow(slider, live.gain(self._chosen, name))
@@ -322,8 +324,10 @@ class Page:
         def changed(event: viser.GuiEvent[Any]) -> None:
             if event.client is not None:
                 self._moved[id(handle)] = time.monotonic()
-                ask(event.target.value)
+                value = self._known[id(handle)] = event.target.value
+                ask(value)
 
+        self._known[id(handle)] = handle.value
         handle.on_update(changed)
         return handle
 
@@ -334,8 +338,10 @@ class Page:
             self._set(handle, round(value, _digits(handle.step)))
 
     def _set(self, handle: Any, value: Any) -> None:
+        # a value that somebody has just given, of which `changed` will hear, must not be lost
         is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
-        if not is_held and handle.value != value:
+        if not is_held and handle.value == self._known[id(handle)] != value:
+            self._known[id(handle)] = value
             handle.value = value
 
     def _want_ghost(self, wanted: bool) -> None:
