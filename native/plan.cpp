@@ -605,11 +605,7 @@ void Plan::unsettle() {
 void Plan::reset() {
     if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
     const std::vector<Kept> all = remembered();
-    auto kept = all.begin();
-    for (float* const numbers : now_.laws) {
-        std::fill_n(numbers, kept->pieces * kept->size, 0.0f);
-        ++kept;
-    }
+    for (size_t k = 0; k < now_.laws.size(); ++k) std::fill_n(now_.laws[k], all[k].pieces * all[k].size, 0.0f);
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     p_.step = 0;
@@ -623,21 +619,19 @@ void Plan::reset(const std::vector<int64_t>& robots) {
     const std::vector<Kept> all = remembered();
     for (const int64_t robot : robots) {
         if (now_.pushes) std::fill_n(now_.pushes + robot * p_.delayed_slots, p_.delayed_slots, 0);
-        auto kept = all.begin();
-        for (float* const numbers : now_.laws) {
-            const int64_t each = kept->size / p_.robots;
-            for (int64_t piece = 0; piece < kept->pieces; ++piece)
-                std::fill_n(numbers + piece * kept->size + robot * each, each, 0.0f);
-            ++kept;
+        for (size_t k = 0; k < now_.laws.size(); ++k) {
+            const int64_t each = all[k].size / p_.robots;
+            for (int64_t piece = 0; piece < all[k].pieces; ++piece)
+                std::fill_n(now_.laws[k] + piece * all[k].size + robot * each, each, 0.0f);
         }
     }
-    std::vector<Fault> others;
+    std::vector<Fault> kept;
     std::vector<uint8_t> chosen(faults_.empty() ? 0 : p_.robots);
     if (!faults_.empty())
         for (const int64_t robot : robots) chosen[robot] = 1;
     for (const Fault& fault : faults_)
-        if (!chosen[fault.robot]) others.push_back(fault);
-    if (others.size() != faults_.size()) set_faults(others, p_.step);
+        if (!chosen[fault.robot]) kept.push_back(fault);
+    if (kept.size() != faults_.size()) set_faults(kept, p_.step);
     settled_ = false;
 }
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators import ClampingPositionBased
+from pipe_files import needs_pipes, require_refused
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,7 @@ def test_bad_line_of_a_file_is_named(tmp_path: Path, line: str, words: list[str]
     assert all(word in str(error.value) for word in [str(file), *words]), error.value
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@needs_pipes
 def test_pipe_is_refused(tmp_path: Path) -> None:
     """Nobody waits for what another program may write into it."""
-    os.mkfifo(tmp_path / "table.txt")
-    with pytest.raises(ValueError, match=r"table\.txt: must be a file, not a device or a pipe"):
-        ClampingPositionBased(tmp_path / "table.txt")
+    require_refused(ClampingPositionBased, tmp_path / "table.txt")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from isaacsim.core.experimental.actuators.motor_files.formats import ENDINGS, MA
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, PositionBasedClampingConfig
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of, storable
 from isaacsim.core.experimental.actuators.specs.patterns import pattern_problem
+from pipe_files import needs_pipes, require_refused
 
 # what writes TOML comes with the extra `files`
 WRITTEN = [
@@ -191,9 +191,7 @@ def test_other_endings_are_refused(tmp_path: Path) -> None:
         load_motors(tmp_path / "a.yaml")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@needs_pipes
 def test_pipe_is_refused(tmp_path: Path) -> None:
     """Nobody waits for what another program may write into it."""
-    os.mkfifo(tmp_path / "motors.json")
-    with pytest.raises(ValueError, match=r"motors\.json: must be a file, not a device or a pipe"):
-        load_motors(tmp_path / "motors.json")
+    require_refused(load_motors, tmp_path / "motors.json")

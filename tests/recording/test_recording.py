@@ -19,6 +19,7 @@ from isaacsim.core.experimental.actuators import (
     SaturationTable,
 )
 from isaacsim.core.experimental.actuators.recording.recording import FORMATS
+from pipe_files import needs_pipes, require_refused
 
 DT = 0.01
 
@@ -159,9 +160,7 @@ def test_files_that_are_something_else_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("extension", [".npz", ".csv"])
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@needs_pipes
 def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
     """Nobody waits for what another program may write into it."""
-    os.mkfifo(tmp_path / f"file{extension}")
-    with pytest.raises(ValueError, match=rf"file\{extension}: must be a file, not a device or a pipe"):
-        Recording.load(tmp_path / f"file{extension}")
+    require_refused(Recording.load, tmp_path / f"file{extension}")

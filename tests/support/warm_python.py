@@ -35,11 +35,13 @@ class WarmPython:
     """
 
     def __init__(self, libraries: Sequence[str] = LIBRARIES) -> None:
-        command = [sys.executable, __file__, *libraries]
-        # each command has a path of its own
-        env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-        atexit.register(self.close)
+        self._process: subprocess.Popen[str] | None = None
+        if hasattr(os, "fork"):
+            command = [sys.executable, __file__, *libraries]
+            # each command has a path of its own
+            env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+            atexit.register(self._process.communicate)
 
     def run(
         self,
@@ -59,7 +61,7 @@ class WarmPython:
             timeout: A signal ends it then [s].
             limits: Of what it may take, by names of the `resource` module.
         """
-        if not hasattr(os, "fork"):
+        if self._process is None:
             command = [sys.executable, *map(str, arguments)]
             return subprocess.run(
                 command, cwd=cwd, env=env, timeout=timeout, capture_output=True, text=True, check=False
@@ -80,12 +82,6 @@ class WarmPython:
             out, err = (path.read_text("utf-8", "replace") for path in said)
         return subprocess.CompletedProcess([sys.executable, *arguments], code, out, err)
 
-    def close(self) -> None:
-        """End the process."""
-        if self._process.stdin:
-            self._process.stdin.close()
-        self._process.wait()
-
 
 @functools.cache
 def warm_python() -> WarmPython:
@@ -102,6 +98,9 @@ def _become(
     limits: dict[str, int],
 ) -> None:
     """Be a process that was started with all that, and run what it is to run."""
+    # not everywhere, as forks are not
+    import resource
+
     for to, name in ((0, os.devnull), *zip((1, 2), said, strict=True)):
         os.dup2(os.open(name, os.O_RDONLY if to == 0 else os.O_WRONLY | os.O_CREAT), to)
     os.chdir(folder)
@@ -109,8 +108,6 @@ def _become(
     os.environ.update(environment)
     signal.alarm(timeout)
     for name, limit in limits.items():
-        import resource
-
         resource.setrlimit(getattr(resource, name), (limit, limit))
     what, *sys.argv = arguments
     place = {"-m": folder, "-c": ""}.get(what, str(Path(what).resolve().parent))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from actuator_logs import DT, pd_log
 from isaacsim.core.experimental.actuators.training.log import SIGNALS, ActuatorLog
+from pipe_files import needs_pipes, require_refused
 
 TABLE = """\
 joint,time,position,velocity,position_target,effort,note
@@ -146,9 +146,7 @@ def test_cut() -> None:
 
 
 @pytest.mark.parametrize("extension", [".npz", ".csv"])
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@needs_pipes
 def test_pipe_is_refused(extension: str, tmp_path: Path) -> None:
     """Nobody waits for what another program may write into it."""
-    os.mkfifo(tmp_path / f"file{extension}")
-    with pytest.raises(ValueError, match=rf"file\{extension}: must be a file, not a device or a pipe"):
-        ActuatorLog.load(tmp_path / f"file{extension}")
+    require_refused(ActuatorLog.load, tmp_path / f"file{extension}")

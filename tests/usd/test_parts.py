@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import inspect_robots
 from isaacsim.core.experimental.actuators.usd.parts import open_parts
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from pipe_files import needs_pipes
 from pxr import Sdf, Usd, UsdUtils
 
 NAMED = {
@@ -77,7 +78,7 @@ def test_broken_layer_of_a_package_is_named(deep: bool, tmp_path: Path) -> None:
         open_stage(package)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@needs_pipes
 @pytest.mark.parametrize("arc", NAMED)
 def test_part_that_is_a_pipe_is_refused(arc: str, tmp_path: Path) -> None:
     """USD would wait for its other end."""

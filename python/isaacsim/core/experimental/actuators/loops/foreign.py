@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..memory import warp_view
+
 _CPU, _ALIGNMENT = 1, 64
 
 
@@ -71,6 +73,6 @@ def given_back(array: Any, like: Any) -> Any:
     if isinstance(like, np.ndarray):
         return array
     if isinstance(like, wp.array):
-        return array if isinstance(array, wp.array) else wp.array(array, dtype=wp.float32, device="cpu", copy=False)
+        return warp_view(array)
     standard = getattr(like, "__array_namespace__", None)
     return (standard() if standard else sys.modules[library(like)]).from_dlpack(array)

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import warp as wp
 
 from ..components.network_law import NetworkLaw
-from ..memory import numpy_view
+from ..memory import numpy_view, warp_view
 from ..networks.network import Network
 from ..networks.weights import Weights
 from ..pipeline.assembly import Assembly
@@ -228,7 +227,7 @@ class TorchGradients:
                 for component in (actuator.controller, *actuator.clamping):
                     if name in component.PARAMETERS:
                         mine = np.ascontiguousarray(values[:, columns]).ravel()
-                        setattr(component, name, wp.array(mine, dtype=wp.float32, device="cpu", copy=False))
+                        setattr(component, name, warp_view(mine))
         return found
 
     def step(self, signals: Sequence[Any], parameters: Mapping[str, Any], dt: float, run: Any) -> Any:

@@ -11,7 +11,7 @@ import warp as wp
 
 from ... import native
 from ...components.curve import prepare_curve
-from ...memory import numpy_view
+from ...memory import numpy_view, warp_view
 from ..plan import Plan, Remembering, Row
 from .binding import Columns, Indices
 from .state import StepState, new_state
@@ -167,7 +167,7 @@ class NativeStep:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
         values = row.spread(self.plan.num_robots)
         self._give(row)
-        return wp.array(values, dtype=wp.int32 if values.dtype == np.int32 else wp.float32, device="cpu", copy=False)
+        return warp_view(values)
 
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
