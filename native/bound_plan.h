@@ -95,9 +95,9 @@ class BoundPlan {
             if (static_cast<int64_t>(features.size()) != network.inputs)
                 refuse("features of a network", "as many as its inputs");
             member.slots = slots;
-            member.arrays = kept ? static_cast<int>(kept) : network.states;
-            member.pieces = kept ? steps : network.layers;
-            member.each = kept ? 1 : network.hidden;
+            use.arrays = kept ? static_cast<int>(kept) : network.states;
+            use.pieces = kept ? steps : network.layers;
+            use.each = kept ? 1 : network.hidden;
             all.push_back(std::move(member));
         }
         return all;
@@ -121,8 +121,18 @@ class BoundPlan {
     }
 
     void own_lag(const py::object& values) {
-        const auto array = checked<int32_t>("lag", values, {plan.robots(), plan.slots()});
-        give("lag", values, [&] { plan.own_lag(array.data()); });
+        int32_t* const data = written<int32_t>("lag", values, {plan.robots(), plan.slots()});
+        give("lag", values, [&] { plan.own_lag(data); });
+    }
+
+    void own_piece(size_t row, const py::object& values, const std::vector<int32_t>& slots) {
+        const auto array = checked<float>(name_of(row), values, piece_shape(slots));
+        give_piece(values, [&] { plan.own_piece(row, array.data(), slots); });
+    }
+
+    void own_lag_piece(const py::object& values, const std::vector<int32_t>& slots) {
+        const auto array = checked<int32_t>("lag", values, piece_shape(slots));
+        give_piece(values, [&] { plan.own_lag_piece(array.data(), slots); });
     }
 
     void add_curve(size_t limit, const py::object& rows, const std::vector<int32_t>& slots) {
@@ -347,6 +357,16 @@ class BoundPlan {
     std::string name_of(size_t row) const {
         if (row >= plan.rows()) refuse("row = " + std::to_string(row), "below " + std::to_string(plan.rows()));
         return "values of row " + std::to_string(row);
+    }
+
+    std::vector<py::ssize_t> piece_shape(const std::vector<int32_t>& slots) const {
+        return {static_cast<py::ssize_t>(plan.robots()), static_cast<py::ssize_t>(slots.size())};
+    }
+
+    // A piece is kept as long as the plan.
+    template <class Give>
+    void give_piece(const py::object& values, const Give& tell) {
+        give("piece " + std::to_string(kept_.size()), values, tell);
     }
 
     // Let the plan point to what is kept from now on; what was kept before is let go when nothing points to it.

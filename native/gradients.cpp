@@ -145,7 +145,7 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
         Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
         if constexpr (Law::kCurves > 0) in.bend = bend_at(in.inputs[1], b);
         const auto values = derive<Law, -1>(in);
-        auto good = good_inputs<Law>(b, i) & finite(values.at[0].value);
+        auto good = good_inputs<Law>(b, i) & finite(values.at[0].value) & finite(load(b.last + i));
         for (int s = 0; s < Law::kStates; ++s) good = good & finite(values.at[1 + s].value);
         const Lanes by_effort = load(b.by_effort + i);
         Lanes by_state[Law::kStates + 1];

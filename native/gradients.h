@@ -114,8 +114,8 @@ class Gradients {
     int parameters() const { return parameters_; }
     int states() const { return states_; }
     // arrays that the network remembers, and numbers in each
-    int network_arrays() const { return network_ ? network_->arrays : 0; }
-    int64_t network_size() const { return network_ ? network_->pieces * network_->each * elements_ : 0; }
+    int network_arrays() const { return network_ ? network_->use.arrays : 0; }
+    int64_t network_size() const { return network_ ? network_->use.pieces * network_->use.each * elements_ : 0; }
 
     // Before a step: note what it is about to read. The ring is that of `state`, if there is a delay.
     std::unique_ptr<Noted> note(const Scattered (&signals)[kSignals], const std::vector<Scattered>& parameters,
@@ -363,6 +363,7 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
             one.effort = efforts + n * kSize;
             one.given = n ? efforts + (n - 1) * kSize : nullptr;
             one.by_effort = by_effort;
+            one.last = efforts + (stages - 1) * kSize;
             one.curve = laws_[n].curve.data();
             one.curve_rows = static_cast<int64_t>(laws_[n].curve.size() / 3);
             for (int s = 0; s < kSignals; ++s)
@@ -390,6 +391,8 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
         for (int64_t k = 0; k < count; ++k) {
             const bool good = std::fabs(last[k]) <= std::numeric_limits<float>::max();
             by_effort[k] = good ? by_effort[k] : 0.0f, by_computed[k] = good ? by_computed[k] : 0.0f;
+            // and left the state as it was
+            if (network_ && !good) network.guard[k] = std::numeric_limits<float>::quiet_NaN();
         }
         std::fill(by_effort + count, by_effort + whole, 0.0f);
         for (size_t n = stages; n-- > 0;) {

@@ -20,6 +20,8 @@ struct LawInBlock {
     // the effort that a limit gets, the effort that a law gives
     const float* given = nullptr;
     float* effort = nullptr;
+    // the effort after the last limit: where it is not finite, no law has written its state
+    const float* last = nullptr;
     // gradient of the effort; of a limit it is then that of the effort it got
     float* by_effort = nullptr;
     float* by_signals[kSignals] = {};

@@ -80,6 +80,8 @@ PYBIND11_MODULE(core, m) {
         .def("own", &BoundPlan::own, py::arg("row"), py::arg("values"))
         .def("share_lag", &BoundPlan::share_lag, py::arg("values"))
         .def("own_lag", &BoundPlan::own_lag, py::arg("values"))
+        .def("own_piece", &BoundPlan::own_piece, py::arg("row"), py::arg("values"), py::arg("slots"))
+        .def("own_lag_piece", &BoundPlan::own_lag_piece, py::arg("values"), py::arg("slots"))
         .def("add_curve", &BoundPlan::add_curve, py::arg("limit"), py::arg("rows"), py::arg("slots"))
         .def("bind_columns", &BoundPlan::bind_columns, py::arg("inputs"), py::arg("efforts"), py::arg("columns"))
         .def("bind_indices", &BoundPlan::bind_indices, py::arg("names"), py::arg("arrays"), py::arg("indices"))

@@ -31,6 +31,12 @@ void require_slots(const std::vector<int32_t>& slots, int64_t count, const std::
     }
 }
 
+// In any order, each once.
+void require_slots_once(std::vector<int32_t> slots, int64_t count, const std::string& subject) {
+    std::sort(slots.begin(), slots.end());
+    require_slots(slots, count, subject);
+}
+
 }  // namespace
 
 void refuse(const std::string& subject, const std::string& rule) {
@@ -55,7 +61,7 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     p_.slots = slots;
     require_slots(delayed_slots_, slots, "delayed slots");
     p_.delayed_slots = static_cast<int64_t>(delayed_slots_.size());
-    for (const float value : neutral) rows_.push_back({std::vector<float>(slots, value), nullptr, value});
+    for (const float value : neutral) rows_.push_back({std::vector<float>(slots, value), nullptr, value, {}});
     for (const Member& one : controllers) controllers_.push_back(member(one, true));
     for (const Member& one : limits) limits_.push_back(member(one, false));
     for (NetworkMember& one : networks_) {
@@ -97,7 +103,7 @@ std::vector<Plan::Kept> Plan::remembered() const {
             all.insert(all.end(), one.facts.states, {1, p_.robots * static_cast<int64_t>(one.slots.size())});
     };
     add(controllers_);
-    for (const NetworkMember& one : networks_) all.insert(all.end(), one.arrays, {one.pieces, one.use.rows * one.each});
+    for (const NetworkMember& one : networks_) all.insert(all.end(), one.use.arrays, {one.use.pieces, one.use.rows * one.use.each});
     add(limits_);
     return all;
 }
@@ -119,8 +125,22 @@ void Plan::share_lag(const int32_t* values) {
     changed_ = true;
 }
 
-void Plan::own_lag(const int32_t* values) {
+void Plan::own_lag(int32_t* values) {
     own_lag_ = values;
+    changed_ = true;
+}
+
+void Plan::own_piece(size_t row, const float* values, std::vector<int32_t> slots) {
+    require_slots_once(slots, p_.slots, "slots of a piece");
+    if (!rows_[row].own) refuse("row " + std::to_string(row), "one that every robot has its own values of");
+    rows_[row].pieces.push_back({values, std::move(slots)});
+    changed_ = true;
+}
+
+void Plan::own_lag_piece(const int32_t* values, std::vector<int32_t> slots) {
+    require_slots_once(slots, p_.slots, "slots of a piece");
+    if (!own_lag_) refuse("lag", "one that every robot has its own values of");
+    lag_pieces_.push_back({values, std::move(slots)});
     changed_ = true;
 }
 
@@ -177,13 +197,16 @@ void Plan::let_go_states() {
 
 void Plan::point_at_state() {
     if (!in_use_) return;
-    float* const* states = after_.laws.data();
-    for (Use& use : p_.controllers)
-        for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
-    for (size_t n = 0; n < p_.networks.size(); ++n)
-        for (int k = 0; k < networks_[n].arrays; ++k) p_.networks[n].state[k] = *states++;
-    for (Use& use : p_.limits)
-        for (int k = 0; k < use.states; ++k) use.state[k] = *states++;
+    size_t at = 0;
+    const auto point = [&](auto& use, int count) {
+        for (int k = 0; k < count; ++k, ++at) {
+            use.state[k] = after_.laws[at];
+            use.before[k] = now_.laws[at] == after_.laws[at] ? nullptr : now_.laws[at];
+        }
+    };
+    for (Use& use : p_.controllers) point(use, use.states);
+    for (NetworkUse& use : p_.networks) point(use, use.arrays);
+    for (Use& use : p_.limits) point(use, use.states);
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
     p_.ring.pushes = after_.pushes;
@@ -270,10 +293,11 @@ void Plan::prepare() {
     // parameters
     patterns_.clear();
     patterns_of_.clear();
+    p_.gathered.clear();
+    p_.derived = 0;
     for (size_t row = 0; row < rows_.size(); ++row) patterns_of_.push_back(row_of(row));
     p_.controllers.clear();
     p_.limits.clear();
-    p_.derived = 0;
     for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, -1));
     p_.networks.clear();
     int64_t columns = 0;
@@ -285,13 +309,17 @@ void Plan::prepare() {
     }
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
     point_at_state();
+    p_.kept = 0;
+    if (!limits_.empty() || p_.handover.bad)
+        for (const Kept& one : remembered()) p_.kept += one.pieces * one.size / p_.robots;
     prepare_lag();
     variant_.choose(p_);
     if (p_.layout != Layout::kIndexed)
         for (const auto& tape : tapes_) tape->place(columns_);
     blocks_ = (p_.robots + p_.robots_per_block - 1) / p_.robots_per_block;
     const size_t arrays = variant_.scratch_arrays + p_.derived;
-    const size_t each = arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16) + columns * kBatch;
+    const size_t each = arrays * ((p_.robots_per_block * p_.period + 15) / 16 * 16) + columns * kBatch +
+                        (p_.kept * p_.robots_per_block + 15) / 16 * 16;
     scratch_ = Aligned<float>((helped_ ? 2 : 1) * each);
     changed_ = false;
 }
@@ -308,14 +336,18 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
 // The values of all slots, repeated to fill a block; or those of all robots as they are.
 Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
-    if (row.own) return {row.own, -1};
+    if (row.own && row.pieces.empty()) return {row.own, -1, -1};
+    if (row.own) {
+        p_.gathered.push_back({p_.derived, row.own, &row.pieces});
+        return {row.own, -1, p_.derived++};
+    }
     Aligned<float> pattern(p_.robots_per_block * p_.period);
     for (size_t i = 0; i < pattern.size(); ++i) {
         const int32_t slot = slot_of_[i % p_.period];
         pattern[i] = slot < 0 ? row.neutral : row.values[slot];
     }
     patterns_.push_back(std::move(pattern));
-    return {patterns_.back().data(), 0};
+    return {patterns_.back().data(), 0, -1};
 }
 
 Use Plan::use_of(MemberUse& member, int number) {
@@ -350,7 +382,7 @@ Use Plan::use_of(MemberUse& member, int number) {
             } else {
                 patterns_.emplace_back(size);
                 prepared[k] = patterns_.back().data();
-                use.rows[k] = {prepared[k], 0};
+                use.rows[k] = {prepared[k], 0, -1};
             }
         }
         // parameters that all robots share are prepared once
@@ -390,6 +422,13 @@ void Plan::prepare_lag() {
     ring.shared_lag = shared_lag_.data();
     ring.own_lag = own_lag_;
     ring.uniform = uniform_lag() ? bounded_lag(lag_[delayed_slots_[0]], depth_) : -1;
+}
+
+// What robots' lags are in pieces, put where a step reads them.
+void Plan::gather_lag() {
+    for (const LagPiece& piece : lag_pieces_)
+        for (int64_t robot = 0, k = 0; robot < p_.robots; ++robot)
+            for (const int32_t slot : piece.slots) own_lag_[robot * p_.slots + slot] = piece.values[k++];
 }
 
 // The columns in eights, as long as two windows hold each eight.
@@ -453,6 +492,7 @@ void Plan::begin(Phase phase, float dt) {
         Ring& ring = p_.ring;
         // written by others: not to be trusted with a place in memory
         ring.newest = (*now_.write_idx % depth_ + depth_) % depth_;
+        if (!lag_pieces_.empty()) gather_lag();
         if (!settled_) settled_ = settle() && p_.layout != Layout::kIndexed;
     }
     if (records())

@@ -40,9 +40,6 @@ struct Member {
 struct NetworkMember {
     NetworkUse use;
     std::vector<int32_t> slots, places;
-    // arrays that are remembered: so many, each of so many numbers per slot, in so many pieces
-    int arrays = 0;
-    int64_t pieces = 0, each = 0;
 };
 
 // Flat arrays that indices lead into, and what errors call them; the outputs are efforts, and efforts before the
@@ -70,7 +67,10 @@ class Plan {
     void share(size_t row, const float* values);
     void own(size_t row, const float* values);
     void share_lag(const int32_t* values);
-    void own_lag(const int32_t* values);
+    void own_lag(int32_t* values);
+    // the values of some slots, (robots, these slots), in place of those in a row that every robot has its own of
+    void own_piece(size_t row, const float* values, std::vector<int32_t> slots);
+    void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
     // (count, 3) numbers of a curve of some slots
     void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
 
@@ -131,6 +131,11 @@ class Plan {
         std::vector<float> values;
         const float* own = nullptr;
         float neutral = 0;
+        std::vector<Piece> pieces;
+    };
+    struct LagPiece {
+        const int32_t* values;
+        std::vector<int32_t> slots;
     };
     struct CurveValues {
         size_t limit;
@@ -155,6 +160,7 @@ class Plan {
     Row row_of(size_t number);
     Use use_of(MemberUse& member, int number);
     void prepare_lag();
+    void gather_lag();
     bool uniform_lag() const;
     void look_through_indices();
     void point_at_state();
@@ -175,7 +181,8 @@ class Plan {
     std::vector<NetworkMember> networks_;
     std::vector<CurveValues> curves_;
     std::vector<int32_t> lag_, delayed_slots_, columns_;
-    const int32_t* own_lag_ = nullptr;
+    int32_t* own_lag_ = nullptr;
+    std::vector<LagPiece> lag_pieces_;
     std::vector<std::string> names_;
     float* observed_ = nullptr;
     std::vector<std::shared_ptr<Tape>> tapes_;

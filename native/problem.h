@@ -26,7 +26,21 @@ struct Row {
     const float* values = nullptr;
     // all bits where elements have values of their own, none where a block's worth is repeated
     int64_t own = 0;
-    const float* at(int64_t element) const { return values + (element & own); }
+    // array of scratch memory where its pieces are put together for each block, else -1
+    int gathered = -1;
+};
+
+// The values of one actuator's joints in a row, (robots, joints), as its user holds them.
+struct Piece {
+    const float* values = nullptr;
+    std::vector<int32_t> slots;
+};
+
+// A row some of whose values lie in pieces; the others lie in `rest`, (robots, slots).
+struct Gathered {
+    int array = 0;
+    const float* rest = nullptr;
+    const std::vector<Piece>* pieces = nullptr;
 };
 
 // A curve over the position, and the elements that have it.
@@ -58,8 +72,10 @@ struct Use {
     bool every = true;
     const int32_t* places = nullptr;
     int64_t slots = 0;
-    // what it remembers, one array per number: (robots, slots that have it)
+    // what it remembers, one array per number: (robots, slots that have it); `before` is what it was before the step,
+    // null where it is overwritten in place
     float* state[kMost] = {};
+    const float* before[kMost] = {};
 };
 
 // ---- networks
@@ -85,8 +101,12 @@ struct NetworkUse {
     // places of the elements of one block that have it, how many per robot, and of all robots
     const int32_t* places = nullptr;
     int64_t slots = 0, rows = 0;
-    // arrays of numbers side by side: (steps, rows), or (layers, rows, hidden)
+    // arrays of numbers side by side, (steps, rows) or (layers, rows, hidden): so many pieces, each of so many numbers
+    // per row; `before` as in `Use`
+    int arrays = 0;
+    int64_t pieces = 0, each = 0;
     float* state[kNetworkStates] = {};
+    const float* before[kNetworkStates] = {};
 };
 
 // ---- signals in, efforts out
@@ -223,7 +243,10 @@ struct Problem {
     int64_t delayed_slots = 0;
     const int32_t* delayed_places = nullptr;
     Route route;
-    int derived = 0;  // arrays of scratch memory for prepared parameters and values of curves
+    int derived = 0;  // arrays of scratch memory for gathered and prepared parameters and values of curves
+    std::vector<Gathered> gathered;
+    // numbers per robot that laws and networks remember, if a step has to put them back after a fault of a limit
+    int64_t kept = 0;
 
     // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
@@ -259,6 +282,8 @@ struct Block {
     float* found;
     // columns that networks work in
     float* columns;
+    // where the state before the step is kept, null where nothing has to be put back
+    float* kept;
 };
 
 }  // namespace actuators

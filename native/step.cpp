@@ -43,7 +43,8 @@ struct Scratch {
     float* at(int array) const { return start + array * pitch; }
     int64_t* ring_rows() const { return reinterpret_cast<int64_t*>(at(kRows)); }
     // behind the arrays
-    float* columns(const Problem& p) const { return at(kArrays + p.derived); }
+    float* kept(const Problem& p) const { return at(kArrays + p.derived); }
+    float* columns(const Problem& p) const { return kept(p) + (p.kept * p.robots_per_block + 15) / 16 * 16; }
 
     int64_t pitch;
     float* start;
@@ -60,6 +61,7 @@ Block block_of(const Problem& p, int64_t number) {
     b.given = nullptr;
     b.driven = nullptr;
     b.limit = 0;
+    b.kept = nullptr;
     if (p.layout == Layout::kGaps) {
         // the last row ends with its last driven column
         if (b.first_robot + b.robots == p.robots) b.size -= p.period - (p.columns[p.slots - 1] - p.columns[0] + 1);
@@ -68,12 +70,25 @@ Block block_of(const Problem& p, int64_t number) {
     return b;
 }
 
+// The values of a row that lie in pieces, put together for this block.
+void gather(const Problem& p, const Block& b, const Gathered& row) {
+    float* RESTRICT out = b.derived + row.array * b.pitch;
+    std::copy_n(row.rest + b.first, b.size, out);
+    for (const Piece& piece : *row.pieces) {
+        const int64_t count = static_cast<int64_t>(piece.slots.size());
+        const int32_t* RESTRICT slots = piece.slots.data();
+        const float* RESTRICT from = piece.values + b.first_robot * count;
+        for (int64_t robot = 0; robot < b.robots; ++robot)
+            for (int64_t k = 0; k < count; ++k) out[robot * p.slots + slots[k]] = from[robot * count + k];
+    }
+}
+
 // Parameters of which robots have their own, prepared for this block, and the values of curves.
 void derive(const Block& b, const Use& use, const Scratch& scratch) {
     if (use.derives) {
         const float* raw[kMost];
         float* prepared[kMost];
-        for (int k = 0; k < use.parameters; ++k) raw[k] = use.raw[k].at(b.first);
+        for (int k = 0; k < use.parameters; ++k) raw[k] = values_of(use.raw[k], b);
         for (int k = 0; k < use.prepared; ++k)
             prepared[k] = use.derived[k] < 0 ? nullptr : b.derived + use.derived[k] * b.pitch;
         use.prepare(raw, prepared, b.size);
@@ -84,6 +99,7 @@ void derive(const Block& b, const Use& use, const Scratch& scratch) {
 
 void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     if (!p.derived) return;
+    for (const Gathered& row : p.gathered) gather(p, b, row);
     for (const Use& use : p.controllers) derive(b, use, scratch);
     for (const Use& use : p.limits) derive(b, use, scratch);
 }
@@ -144,6 +160,61 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
     return (b.driven ? sweep<Given, true> : sweep<Given, false>)(p, b);
 }
 
+// ---- the state before a limit has a fault
+
+// Some numbers that are remembered: `count` in each of `pieces` that lie `pitch` numbers apart, `each` per element.
+struct Kept {
+    float* state;
+    const float* before;
+    int64_t pieces, pitch, count, each;
+    const int32_t* places;
+};
+
+// Call with all that the laws, networks and limits of a block remember. Where the state is overwritten in place, the
+// one before lies in the block's memory.
+template <class Each>
+void for_kept(const Problem& p, const Block& b, const Each& each) {
+    float* kept = b.kept;
+    const auto one = [&](float* state, const float* before, const auto& use, int64_t pieces, int64_t size) {
+        const int64_t first = b.first_robot * use.slots * size, count = b.robots * use.slots * size;
+        Kept k{state + first, before ? before + first : kept, pieces, p.robots * use.slots * size, count, size,
+               use.places};
+        each(k, !before);
+        if (!before) kept += pieces * count;
+    };
+    const auto laws = [&](const std::vector<Use>& uses) {
+        for (const Use& use : uses)
+            for (int s = 0; s < use.states; ++s) one(use.state[s], use.before[s], use, 1, 1);
+    };
+    laws(p.controllers);
+    for (const NetworkUse& use : p.networks)
+        for (int s = 0; s < use.arrays; ++s) one(use.state[s], use.before[s], use, use.pieces, use.each);
+    laws(p.limits);
+}
+
+// Keep a block's state before laws write it.
+void keep_state(const Problem& p, const Block& b) {
+    for_kept(p, b, [](const Kept& k, bool in_place) {
+        for (int64_t piece = 0; in_place && piece < k.pieces; ++piece)
+            std::copy_n(k.state + piece * k.pitch, k.count, const_cast<float*>(k.before) + piece * k.count);
+    });
+}
+
+// Put back the state of the elements that `is_bad`.
+template <class IsBad>
+void put_back(const Problem& p, const Block& b, const IsBad& is_bad) {
+    for_kept(p, b, [&](const Kept& k, bool in_place) {
+        // two phases in place: what the first one overwrote is gone
+        if (in_place && p.phase == Phase::kLimit) return;
+        const int64_t pitch = in_place ? k.count : k.pitch;
+        for (int64_t n = 0; n < k.count / k.each; ++n) {
+            if (!is_bad(k.places[n])) continue;
+            for (int64_t piece = 0; piece < k.pieces; ++piece)
+                std::copy_n(k.before + piece * pitch + n * k.each, k.each, k.state + piece * k.pitch + n * k.each);
+        }
+    });
+}
+
 // ---- faults
 
 int32_t fault_of(const float* const* signals, int64_t i) {
@@ -154,17 +225,24 @@ int32_t fault_of(const float* const* signals, int64_t i) {
 
 // Find the faults of a block, set their efforts to zero.
 APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
+    const auto code_of = [&](int64_t i) {
+        const int32_t code = fault_of(signals, i);
+        return code || finite(b.efforts[i]) ? code : kEffortFault;
+    };
+    if (b.kept) put_back(p, b, code_of);
     const std::lock_guard<std::mutex> lock(*p.guard);
     for (int64_t i = 0; i < b.size; ++i) {
         const int64_t place = i % p.period;
         const int32_t slot = p.slot_of ? p.slot_of[place] : static_cast<int32_t>(place);
         if (slot < 0) continue;
-        const int32_t code = fault_of(signals, i);
-        if (!code && finite(b.efforts[i])) continue;
+        const int32_t code = code_of(i);
+        if (!code) continue;
         b.efforts[i] = 0.0f;
         if (p.computed) p.computed[b.first + i] = 0.0f;
         if (p.limited_by) p.limited_by[b.first + i] = 0;
-        p.faults->push_back({b.first_robot + i / p.period, slot, code ? code : kEffortFault, p.step});
+        p.faults->push_back({b.first_robot + i / p.period, slot, code, p.step});
+        // what stands between the phases hears of it
+        if (p.phase == Phase::kLimit) p.handover.bad[b.first + i] = code;
     }
 }
 
@@ -194,6 +272,9 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     b.derived = scratch.at(Scratch::kArrays);
     b.columns = scratch.columns(p);
     b.pitch = scratch.pitch;
+    // a sweep of law and limits in one writes no state before the limits are done
+    const bool fused = p.phase == Phase::kWhole && p.route.whole;
+    if (p.kept && !fused) b.kept = scratch.kept(p);
 
     // signals in
     const float* signals[kSignals];
@@ -213,12 +294,13 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
 
     // law and limits
     derive_all(p, b, scratch);
+    if (b.kept && p.phase != Phase::kLimit) keep_state(p, b);
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
         return hand_over(p, b, signals);
     }
-    if (p.phase == Phase::kWhole && p.route.whole) {
+    if (fused) {
         bad |= p.route.whole(p, b);
     } else {
         float* const told = p.computed + b.first;

@@ -55,11 +55,16 @@ constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 
 // ---- what a law takes
 
+// The values of a parameter for a block.
+inline const float* values_of(const Row& row, const Block& b) {
+    return row.gathered < 0 ? row.values + (b.first & row.own) : b.derived + row.gathered * b.pitch;
+}
+
 // An array of a law's numbers: its parameters, then the values of its curve.
 inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
     if (k >= prepared) return b.derived + use.curve * b.pitch;
     if (use.derives && use.derived[k] >= 0) return b.derived + use.derived[k] * b.pitch;
-    return use.rows[k].at(b.first);
+    return values_of(use.rows[k], b);
 }
 
 // The arrays that one law reads and writes in a block.
@@ -110,13 +115,18 @@ using States = std::make_index_sequence<Law::kStates>;
 template <class Law>
 using Taken = std::make_index_sequence<Arrays<Law>::kTaken>;
 
-// Remember what a law found, if all of it is good; returns whether it is.
+// Whether the effort and the next state that a law found are finite.
 template <class Law, class Result>
-inline bool remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
-    good = good & finite(found.at[0]);
+inline bool is_good(const Result& found) {
+    bool good = finite(found.at[0]);
     for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
-    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[1 + s], own.state[s][k]);
     return good;
+}
+
+// Write the next state, if all is good.
+template <class Law, class Result>
+inline void remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
+    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[1 + s], own.state[s][k]);
 }
 
 // An effort before it is guarded.
@@ -125,23 +135,30 @@ struct Raw {
     bool good;
 };
 
-// The effort of a law for element `i`, the `k`-th that has it.
+// What a law found for an element, nothing of which is written yet.
+template <class Result>
+struct Found {
+    Result values;
+    bool good;
+    Raw raw() const { return {values.at[0], good}; }
+};
+
+// The law for element `i`, the `k`-th that has it.
 template <class Law>
-inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
+inline auto found_by(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
     const auto found = law_at<Law>(in, own, i, k, States<Law>{}, Taken<Law>{});
-    bool good = true;
+    bool good = is_good<Law>(found);
     // a signal that the law does not look at cannot spoil its effort, and has to be good all the same
     if constexpr (!Law::kReads[kPosition]) good = good & finite(in.q[i]);
     if constexpr (!Law::kReads[kVelocity]) good = good & finite(in.qd[i]);
     if constexpr (!Law::kReads[kPositionTarget]) good = good & finite(in.q_target[i]);
     if constexpr (!Law::kReads[kVelocityTarget]) good = good & finite(in.qd_target[i]);
     if constexpr (!Law::kReads[kFeedforward]) good = good & finite(in.feedforward[i]);
-    good = remember(found, good, own, k);
-    return {found.at[0], good};
+    return Found<std::remove_const_t<decltype(found)>>{found, good};
 }
 template <>
-inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
-    return {in.given[i], finite(in.given[i])};
+inline auto found_by<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
+    return Found<Values<float, 1>>{{{in.given[i]}}, finite(in.given[i])};
 }
 
 // Whether an effort may be finite and yet not good.
@@ -173,7 +190,10 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
     int32_t bad = 0;
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
-        Raw raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
+        const auto found = found_by<Law>(in, law, i, i);
+        Raw raw = limited(found.raw(), in, i, limits...);
+        // a fault of a limit leaves the state of the law as it was
+        if constexpr (!std::is_same_v<Law, Given>) remember<Law>(found.values, raw.good, law, i);
         if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
         const auto [effort, good] = raw;
         // a sum of bits: of a choice between 0 and -1 clang makes what it does not vectorise
@@ -264,8 +284,9 @@ void law_by_places(const Problem& p, const Block& b, const Use& use, float* REST
     float* RESTRICT found = b.found;
     INDEPENDENT
     for (int64_t k = 0; k < count; ++k) {
-        const Raw raw = effort_of<Law>(in, own, places[k], k);
-        found[k] = nan_unless(raw.good, raw.effort);
+        const auto one = found_by<Law>(in, own, places[k], k);
+        remember<Law>(one.values, one.good, own, k);
+        found[k] = nan_unless(one.good, one.values.at[0]);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
@@ -282,8 +303,8 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
         const auto result = limit_at<Limit>(efforts[i], in, own, i, k, States<Limit>{}, Taken<Limit>{});
-        const bool good = finite(efforts[i]) & finite(result.at[0]);
-        remember(result, good, own, k);
+        const bool good = finite(efforts[i]) & is_good<Limit>(result);
+        remember<Limit>(result, good, own, k);
         found[k] = nan_unless(good, result.at[0]);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];

@@ -5,6 +5,7 @@ Each robot of a trial but the first gets another such number, all in the same st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,13 +20,19 @@ from isaacsim.core.experimental.actuators import (
     ClampingDCMotor,
     ClampingMaxEffort,
     ClampingPositionBased,
+    ControllerNeuralGRU,
+    ControllerNeuralLSTM,
+    ControllerNeuralMLP,
     ControllerPD,
     ControllerPID,
     Delay,
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
 from isaacsim.core.experimental.actuators.pipeline.step.fault import FAULT_INPUTS, Fault
+from neural_twin import random_network
+from own_components import OwnController, OwnLimit
 
 pytestmark = pytest.mark.usefixtures("engine_kind")
 
@@ -275,3 +282,78 @@ def test_infinite_limit_is_none_for_as_long_as_it_stands(case: Case) -> None:
             expected.append(joint.step(*now[:, 1 + number, COLUMN], DT))
         np.testing.assert_allclose(found.of(number), expected, atol=1e-4, rtol=0, err_msg=bad.name)
     assert found.faults == found.left == []
+
+
+@dataclass
+class Pipeline:
+    """Actuators of two joints whose last limit can be spoilt, and whether their efforts are observed."""
+
+    controller: Callable[[int], Any]
+    clamps: tuple[type, ...] = (ClampingMaxEffort,)
+    observed: bool = False
+    delay: int = 0
+
+    def config(self, robots: int) -> ActuatorConfig:
+        clamps = [clamp(wp.full(robots, 50.0, dtype=wp.float32, device="cpu")) for clamp in self.clamps]
+        lag = Delay(wp.full(robots, self.delay, dtype=wp.int32, device="cpu"), 2) if self.delay else None
+        return ActuatorConfig(self.controller(robots), clamps, lag)
+
+
+def pid(robots: int, law: type = ControllerPID) -> Any:
+    return law(**filled(LAWS["PID"][1], robots))
+
+
+def network(kind: str) -> Callable[[int], Any]:
+    laws = {"mlp": ControllerNeuralMLP, "lstm": ControllerNeuralLSTM, "gru": ControllerNeuralGRU}
+    about = {"input_idx": [0, 3, 1], "pos_scale": 2.0} if kind == "mlp" else {}
+    inputs = 6 if kind == "mlp" else 2 if kind == "lstm" else 3
+    about |= {"input_columns": ["velocity_error", "position", "target_position"]} if kind == "gru" else {}
+    checkpoint = Checkpoint(random_network(kind, inputs), {"effort_scale": 9.0} | about, "onnx", kind)
+    return lambda _robots: laws[kind](checkpoint)
+
+
+STATEFUL = {
+    "PID": Pipeline(pid),
+    "PID, delayed": Pipeline(pid, delay=2),
+    "PID, observed": Pipeline(pid, observed=True),
+    "PID, two limits of a kind": Pipeline(pid, (ClampingMaxEffort, ClampingMaxEffort)),
+    "PID, own clamp first": Pipeline(pid, (OwnLimit, ClampingMaxEffort)),
+    "PID, own clamp last": Pipeline(pid, (OwnLimit,)),
+    "own controller": Pipeline(lambda robots: pid(robots, OwnController)),
+    "own controller, own clamp": Pipeline(lambda robots: pid(robots, OwnController), (OwnLimit,)),
+    **{f"{kind} network": Pipeline(network(kind)) for kind in ("mlp", "lstm", "gru")},
+}
+
+
+@pytest.mark.parametrize("name", STATEFUL)
+def test_fault_of_a_limit_keeps_the_state(name: str) -> None:
+    """The law of that joint and robot remembers nothing of the step, those of all others go on."""
+    pipeline, robots, bad = STATEFUL[name], 3, 1
+    host = ArraysHost(NAMES, robots)
+    with use_host(host):
+        host.play()
+        pairs = [(pipeline.config(robots), joint) for joint in NAMES]
+        with ArticulationActuators.from_actuators("/Robot_.*", pairs) as wrapper:
+            if pipeline.observed:
+                wrapper.observe_efforts()
+            memory = host.arrays()
+            assert memory is not None
+            memory.position_targets[:] = 0.3
+            for _ in range(3):
+                host.step(DT)
+            limit = wrapper.actuators[COLUMN].clamping[-1].max_effort.numpy()
+            limit[bad] = np.nan
+            before = wrapper.save_state()
+            memory.velocities[:] = 0.2
+            host.step(DT)
+            after = wrapper.save_state()
+            assert memory.efforts.reshape(robots, -1)[bad, COLUMN] == 0.0
+            faults = [(fault.robot, fault.dof_name, tuple(fault.inputs)) for fault in wrapper.faults]
+            assert faults == [(bad, JOINT, ("effort",))]
+    remembered = [key for key in before if ".controller." in key]
+    assert any(key.startswith(JOINT) for key in remembered)
+    for key in remembered:
+        # of networks robots are on axis 1
+        axis = int(before[key].ndim > 1)
+        changed = [not np.array_equal(before[key].take(k, axis), after[key].take(k, axis)) for k in range(robots)]
+        assert changed == [not (key.startswith(JOINT) and robot == bad) for robot in range(robots)], key

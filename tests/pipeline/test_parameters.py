@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
     ActuatorConfig,
     ArticulationActuators,
     ClampingDCMotor,
     ClampingMaxEffort,
     ControllerPD,
+    DCMotorClampingConfig,
     Delay,
+    DelayConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
+    PIDControlConfig,
     add_actuator,
     use_host,
 )
@@ -228,3 +232,80 @@ def test_other_names_are_no_parameters(wrapper: ArticulationActuators) -> None:
     controller = wrapper.actuators[0].controller
     with pytest.raises(AttributeError, match="ControllerPD has no attribute 'stiffness'"):
         _ = controller.stiffness
+
+
+JOINTS = ["hip_0", "knee_0", "hip_1", "knee_1", "hip_2", "knee_2"]
+PARAMETERS = {"kp": 40.0, "ki": 5.0, "kd": 2.0, "integral_max": 0.4, "const_effort": 0.5}
+LIMITS = {"saturation_effort": 30.0, "velocity_limit": 9.0, "max_motor_effort": 20.0}
+
+
+def arrays(groups: dict[str, str], robots: int) -> ActuatedArrays:
+    """Joints of which each pattern is one actuator with the same motor."""
+    motor = [PIDControlConfig(**PARAMETERS), DCMotorClampingConfig(**LIMITS), MaxEffortClampingConfig(11.0)]
+    return ActuatedArrays(JOINTS, {pattern: [*motor, DelayConfig(2)] for pattern in groups.values()}, num_robots=robots)
+
+
+def all_parameters(made: ActuatedArrays) -> list[tuple[Any, str]]:
+    return [
+        (component, name)
+        for actuator in made.actuators
+        for component in (actuator.delay, actuator.controller, *actuator.clamping)
+        for name in component.PARAMETERS
+    ]
+
+
+GROUPS = {
+    "one actuator": {"all": ".*"},
+    "joints apart": {"hips": "hip_.*", "knees": "knee_.*"},
+    "one each": {name: name for name in JOINTS},
+}
+
+
+@pytest.mark.parametrize("robots", [1, 3, 200])
+@pytest.mark.parametrize("groups", GROUPS)
+def test_reading_every_parameter_changes_no_effort(
+    engine_kind: str, groups: str, robots: int, rng: np.random.Generator
+) -> None:
+    """Before and after, wherever the joints of an actuator stand in the plan, over several blocks of robots."""
+    read, untouched = arrays(GROUPS[groups], robots), arrays(GROUPS[groups], robots)
+    for step in range(6):
+        q, qd, target = rng.normal(size=(3, robots, len(JOINTS))).astype(np.float32)
+        np.testing.assert_array_equal(read.step(q, qd, target, DT), untouched.step(q, qd, target, DT))
+        if step == 2:
+            for component, name in all_parameters(read):
+                assert len(getattr(component, name)) == robots * len(JOINTS) // len(read.actuators)
+
+
+@pytest.mark.parametrize("groups", ["one actuator", "joints apart"])
+def test_what_is_written_acts_on_its_robot_and_joint(engine_kind: str, groups: str, rng: np.random.Generator) -> None:
+    """Values of every robot and joint, through actuators of many joints and through those of one: the same efforts."""
+    robots = 70
+    many, single = arrays(GROUPS[groups], robots), arrays(GROUPS["one each"], robots)
+    delays = rng.integers(0, 3, size=(robots, len(JOINTS)))
+    factors = rng.uniform(0.5, 1.5, size=(robots, len(JOINTS)))
+    for made in (many, single):
+        for actuator in made.actuators:
+            columns = [JOINTS.index(name) for name in actuator.dof_names]
+            actuator.delay.delay_steps.assign(delays[:, columns].ravel().astype(np.int32))
+            for component in (actuator.controller, *actuator.clamping):
+                for name in component.PARAMETERS:
+                    live = getattr(component, name)
+                    live.assign(live.numpy() * factors[:, columns].ravel())
+    for _ in range(5):
+        q, qd, target = rng.normal(size=(3, robots, len(JOINTS))).astype(np.float32)
+        np.testing.assert_array_equal(many.step(q, qd, target, DT), single.step(q, qd, target, DT))
+
+
+def test_reading_goes_on_to_act_after_it_was_written(engine_kind: str) -> None:
+    """The live array stays the one that steps read; a value that is written twice acts twice."""
+    made = arrays(GROUPS["joints apart"], 2)
+    zeros, target = np.zeros((2, len(JOINTS)), np.float32), np.full((2, len(JOINTS)), 0.1, np.float32)
+    hips = made.actuators[0].controller
+    most = made.actuators[0].clamping[-1].max_effort
+    efforts = []
+    for limit in (1.0, 0.5):
+        most.fill_(limit)
+        efforts.append(made.step(zeros, zeros, target, DT).copy())
+    assert [(one[:, ::2] == limit).all() for one, limit in zip(efforts, (1.0, 0.5), strict=True)] == [True, True]
+    assert (efforts[1][:, 1::2] > 1.0).all() and made.actuators[0].clamping[-1].max_effort is most
+    assert hips.read("kp").tolist() == [40.0] * 6

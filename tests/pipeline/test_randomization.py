@@ -431,7 +431,7 @@ class Simulated:
 def test_joints_made_anew_can_be_too_light_for_what_is_taken_off() -> None:
     """The nominal armature is another one then, and the smallest that may be drawn is below zero."""
     simulated = Simulated(0.1)
-    randomization = Randomization([], ["hip"], Parameters(2, "cpu", lambda: None), 2)
+    randomization = Randomization([], ["hip"], Parameters(2, "cpu"), 2)
     randomization.wish({"armature": Uniform(-0.05, -0.04, operation="add")}, 0, True, 0, [0], simulated)
     assert (simulated.armatures < 0.1).all()
     simulated.armatures[:] = 0.06

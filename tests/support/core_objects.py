@@ -84,6 +84,16 @@ class Bench:
         wide = 2 * self.slots
         return [[floats(self.robots, wide) for _ in SIGNALS], floats(self.robots, wide), [2 * k for k in self.every]]
 
+    def piece_arguments(self) -> list[Any]:
+        """Values of two slots of a row that every robot has its own of."""
+        self.plan.own(0, floats(self.robots, self.slots))
+        return [0, floats(self.robots, 2), [2, 0]]
+
+    def lag_piece_arguments(self) -> list[Any]:
+        """Lags of two slots, where every robot has its own."""
+        self.plan.own_lag(ints(self.robots, self.slots, value=2))
+        return [ints(self.robots, 2, value=1), [2, 0]]
+
     def tape_arguments(self) -> list[Any]:
         """All arrays of some robots and slots, the last five rows."""
         return [[0, self.robots - 1], self.every[1:], list(range(10)), 5, self.robots, self.slots]
@@ -365,6 +375,8 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.own": of_plan("own", lambda b: [0, floats(b.robots, b.slots)]),
         "Plan.share_lag": of_plan("share_lag", lambda b: [ints(b.slots, value=2)]),
         "Plan.own_lag": of_plan("own_lag", lambda b: [ints(b.robots, b.slots, value=2)]),
+        "Plan.own_piece": of_plan("own_piece", Bench.piece_arguments),
+        "Plan.own_lag_piece": of_plan("own_lag_piece", Bench.lag_piece_arguments),
         "Plan.add_curve": of_plan("add_curve", Bench.curve_arguments),
         "Plan.bind_columns": of_plan("bind_columns", Bench.column_arguments),
         "Plan.bind_indices": indexed,

@@ -249,7 +249,6 @@ class TorchGradients:
     def forward(self, dt: float, run: Any, names: tuple[str, ...], tensors: Sequence[Any]) -> tuple[Any, Any, _Taken]:
         """Efforts, the tensor of states, and what was noted."""
         signals = [None if one is None else _flat(one) for one in tensors[:_SIGNALS]]
-        self._assembly.pour()
         notes = [self._note(part, signals, dt) for part in self._parts]
         efforts = run().clone()
         remembered = self._torch.zeros(()).expand(self._size)

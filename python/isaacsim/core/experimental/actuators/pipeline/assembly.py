@@ -79,7 +79,7 @@ class Assembly:
         self._observers: set[Any] = set()
         self.custom_inputs: dict[str, Any] = {}
         """Arrays of the caller's that controllers ask for, `(robots, DOFs)`; see `set_custom_input`."""
-        self._parameters = Parameters(num_robots, device, self._choose_step)
+        self._parameters = Parameters(num_robots, device)
         # joints of each step, and the step itself
         self._parts: list[tuple[list[int], Any]] = []
 
@@ -196,10 +196,6 @@ class Assembly:
             actuator.indices.assign((rows + mine).ravel().astype(np.uint32))
             joint += len(actuator.dof_names)
 
-    def pour(self) -> None:
-        """Take in what was written into parameters; a step does so by itself."""
-        self._parameters.pour()
-
     def reset(self, robots: Sequence[int] | wp.array | None = None, *, new_joints: bool = False) -> None:
         """Forget state and faults of `robots`, all by default, and draw anew what is to be drawn at each reset.
 
@@ -280,8 +276,7 @@ class Assembly:
 
     def _choose_step(self) -> None:
         """With one part, which is nearly always, its step is ours."""
-        alone = len(self._parts) == 1 and not self._parameters.mirrors
-        self._step_alone = self._parts[0][1].step if alone else self._step_all
+        self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
         self.step = self._step_watched if self._watchers else self._step_alone
 
     def _step_watched(self, dt: float) -> None:
@@ -292,7 +287,6 @@ class Assembly:
             watcher.after(dt)
 
     def _step_all(self, dt: float) -> None:
-        self._parameters.pour()
         for _, part in self._parts:
             part.step(dt)
 

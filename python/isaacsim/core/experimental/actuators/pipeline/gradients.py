@@ -29,7 +29,6 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.curve import prepare_curve
-from ..memory import numpy_view
 from .plan import Placed, Plan, Remembering, Row
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
@@ -187,16 +186,7 @@ class Pipeline:
 
     def values_of(self, row: Row) -> np.ndarray:
         """The values of one of them, or of the lag."""
-        if row.live is not None:
-            return numpy_view(row.live).reshape(-1)
-        if row.own is not None:
-            values = row.own
-        elif row.per_robot:
-            # the engine has taken them over
-            values = numpy_view(self._step.spread(row))
-        else:
-            values = np.tile(row.shared, (self._plan.num_robots, 1))
-        return values[:, self._slots].ravel()
+        return self._step.values(row)[:, self._slots].ravel()
 
     def state(self, rings: Sequence[Any], pushes: Any, newest: Any, laws: Sequence[Any]) -> Any:
         """A state of these slots as `note` takes it."""

@@ -6,7 +6,6 @@ every robot a value of its own and returns the live array, and writing to that a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,17 +20,21 @@ class Parameters:
     Args:
         num_robots: Number of robots.
         device: Warp device of the plans.
-        on_mirror: Called when there is one more array to `pour`.
     """
 
-    def __init__(self, num_robots: int, device: Any, on_mirror: Callable[[], None]) -> None:
-        self._num_robots, self._device, self._on_mirror = num_robots, device, on_mirror
+    def __init__(self, num_robots: int, device: Any) -> None:
+        self._num_robots, self._device = num_robots, device
         # each with the step that runs it, by component and attribute
         self._shown: dict[tuple[int, str], tuple[Any, Shown]] = {}
         # rows with a value per robot, by identity
-        self._spread: dict[int, Any] = {}
-        self.mirrors: list[tuple[Any, Shown, wp.array]] = []
-        """What is copied into the plan before each step: arrays that no single stride reaches."""
+        self._spread: dict[int, wp.array] = {}
+        # values of joints that stand apart, by row and slots
+        self._pieces: dict[tuple[int, tuple[int, ...]], wp.array] = {}
+
+    @property
+    def num_pieces(self) -> int:
+        """Number of parameters that have moved out of their row, each of which `target` finds elsewhere since."""
+        return len(self._pieces)
 
     def show(self, plan: Plan, step: Any) -> None:
         """Let the components of a plan show its parameters: those given per robot at once, the others when asked."""
@@ -46,14 +49,13 @@ class Parameters:
     def parameter(self, component: Any, attribute: str) -> wp.array:
         """The live values of a component's parameter, one per robot and target; from now on robots may differ."""
         step, shown = self._shown[id(component), attribute]
-        array = self._row(step, shown.row)
-        view = array[:, shown.slots[0]]
-        if len(shown.slots) > 1:
-            # no single stride reaches several joints of every robot: a copy that is poured in before each step
-            rows = np.stack([array[:, slot].numpy() for slot in shown.slots], axis=1)
-            view = wp.array(rows.ravel(), dtype=array.dtype, device=array.device)
-            self.mirrors.append((array, shown, view))
-            self._on_mirror()
+        array, slots = self._row(step, shown.row), shown.slots
+        if len(slots) == 1:
+            view = array[:, slots[0]]
+        elif slots == tuple(range(array.shape[1])):
+            view = array.flatten()
+        else:
+            view = self._piece(step, shown).flatten()
         vars(component)[attribute] = view
         return view
 
@@ -62,17 +64,12 @@ class Parameters:
 
         The array is `(robots, columns)`; from now on robots may differ.
         """
-        for _, mirrored, view in self.mirrors:
-            if mirrored is shown:
-                return view.reshape((self._num_robots, len(shown.slots))), at
-        return self._row(step, shown.row), shown.slots[at]
+        piece = self._pieces.get((id(shown.row), shown.slots))
+        return (self._row(step, shown.row), shown.slots[at]) if piece is None else (piece, at)
 
     def values(self, step: Any, shown: Shown) -> np.ndarray:
         """The numbers of a parameter as they are, `(robots, joints of its actuator)`; robots go on to share them."""
-        if id(shown.row) in self._spread or shown.row.per_robot:
-            targets = [self.target(step, shown, at) for at in range(len(shown.slots))]
-            return np.stack([array.numpy()[:, column] for array, column in targets], axis=1)
-        return np.tile(shown.row.shared[list(shown.slots)], (self._num_robots, 1))
+        return step.values(shown.row)[:, list(shown.slots)]
 
     def read_parameter(self, component: Any, attribute: str) -> np.ndarray:
         """The values of a component's parameter without making them differ from robot to robot."""
@@ -107,14 +104,16 @@ class Parameters:
         live = self.parameter(component, attribute) if live is None else live
         live.assign(values.numpy().copy())
 
-    def pour(self) -> None:
-        """Copy what the mirrors hold into their rows, before a step."""
-        for array, shown, flat in self.mirrors:
-            rows: Any = flat.reshape((self._num_robots, len(shown.slots)))
-            for place, slot in enumerate(shown.slots):
-                wp.copy(array[:, slot], rows[:, place])
+    def _piece(self, step: Any, shown: Shown) -> wp.array:
+        key = id(shown.row), shown.slots
+        if key not in self._pieces:
+            values = np.ascontiguousarray(step.values(shown.row)[:, list(shown.slots)])
+            piece = wp.array(values, dtype=_dtype_of(shown), device=self._device)
+            step.take_piece(shown.row, shown.slots, piece)
+            self._pieces[key] = piece
+        return self._pieces[key]
 
-    def _row(self, step: Any, row: Row) -> Any:
+    def _row(self, step: Any, row: Row) -> wp.array:
         if id(row) not in self._spread:
             self._spread[id(row)] = step.spread(row)
         return self._spread[id(row)]

@@ -94,14 +94,14 @@ class _Found:
     """The arrays that are drawn into.
 
     Args:
-        mirrors: How many parameters were mirrored then.
+        num_pieces: How many parameters had moved out of their row then.
         draws: What is drawn.
         parameters: Numbers of parameters, one per robot, and their nominal values.
         properties: Values of each property, `(robots, DOFs)`, and the columns that are drawn.
         flush: To be called when something was written.
     """
 
-    mirrors: int
+    num_pieces: int
     draws: Draws
     parameters: list[tuple[np.ndarray, np.ndarray]]
     properties: dict[str, tuple[np.ndarray, list[int]]]
@@ -199,7 +199,7 @@ class Randomization:
         if again:
             self._counts[rows] += 1
         first = self._found is None
-        if self._found is None or self._found.mirrors != len(self._parameters.mirrors):
+        if self._found is None or self._found.num_pieces != self._parameters.num_pieces:
             self._found = self._find()
         self._found.draws.draw(rows, self._counts, self._first)
         for flush in self._found.flush:
@@ -315,7 +315,7 @@ class Randomization:
                         out = bases[place.key] = nominal.copy()
                     draws.append(Draw(out, nominal, given.operation, *drawn))
         made = Draws(draws, self._num_robots)
-        return _Found(len(self._parameters.mirrors), made, parameters, properties, arrays.flushes)
+        return _Found(self._parameters.num_pieces, made, parameters, properties, arrays.flushes)
 
     def _places_of(self, name: str, joint: str) -> list[_Place]:
         """Where a parameter of a joint is; its strength is in all that are efforts."""

@@ -14,7 +14,6 @@ import warp as wp
 from ..errors import NotCopied
 from ..memory import numpy_view
 from ..pipeline.assembly import Assembly
-from ..pipeline.plan import Row
 from ..pipeline.step.binding import SIGNALS as INPUTS
 from ..pipeline.step.native import NativeStep
 from ..specs.arguments import names_of, number_of
@@ -184,7 +183,7 @@ class _Part:
         """Note plain limits where there are any."""
         for limit in self._step.plan.limits:
             if limit.clamp.__name__ == "ClampingMaxEffort":
-                values = self._values(limit.rows["max_effort"])[self._dense]
+                values = self._step.values(limit.rows["max_effort"])[self._dense]
                 used = limit.used[self.slots]
                 to[self._in] = np.where(used & np.isfinite(values), values, to[self._in])
 
@@ -238,7 +237,7 @@ class _Part:
         """Targets with those in place that were given `lag` steps ago; see `delayed` of the step."""
         plan, state = self._step.plan, self._step.now
         slots = np.flatnonzero(plan.delayed)
-        lag = np.clip(self._values(plan.lag)[:, slots], 0, plan.depth)
+        lag = np.clip(self._step.values(plan.lag)[:, slots], 0, plan.depth)
         pushes = _host(state.num_pushes).reshape(lag.shape)
         newest = int(_host(state.write_idx)[0])
         row = (newest + 1 - lag) % plan.depth
@@ -257,15 +256,6 @@ class _Part:
                 for target, acting in zip(found, insert.acting, strict=False):
                     target[:, insert.slots] = _host(acting).reshape(shape[0], -1)
         return found
-
-    def _values(self, row: Row) -> np.ndarray:
-        """A parameter as it is now, `(robots, slots)`."""
-        count = self._assembly.num_robots
-        if row.live is not None:
-            return _host(row.live).reshape(count, -1)
-        if row.per_robot:
-            return _host(self._step.spread(row))
-        return np.broadcast_to(row.shared, (count, len(row.shared)))
 
 
 def _index(rows: Any, columns: Any) -> tuple[Any, ...]:

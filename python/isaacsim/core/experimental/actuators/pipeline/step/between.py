@@ -230,6 +230,21 @@ class Insert:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
         wp.launch(give_kernel, self.count, [at, bad, self.raw, limited], [computed, efforts], device=device)
 
+    def put_back(self, bad: wp.array, now: Any, after: Any) -> None:
+        """Let the controller keep its state where the second phase found a fault.
+
+        Args:
+            bad: Fault codes, those of the second phase among them.
+            now: State before this step.
+            after: Where `compute` wrote the state after it.
+        """
+        controller = self.between.controller
+        if controller is not None and now.controller_state is not None:
+            before = self._held(controller, now.controller_state)
+            for name, written in self._held(controller, after.controller_state).items():
+                inputs = [self.at, bad, self.raw, before[name], written]
+                wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
+
     def reset(self, state: Any, mask: wp.array | None) -> None:
         """Start over where the mask, bool over the actuators, is true; everywhere without one."""
         for component, kept in self._kept(state):
@@ -429,6 +444,8 @@ class StepBetween:
             raise
         # limit
         self.around.limit()
+        for insert, before, following in zip(self.inserts, now.components, after.components, strict=True):
+            insert.put_back(self._handed[5], before, following)
         self._settle(now, after)
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:
@@ -480,6 +497,14 @@ class StepBetween:
     def spread(self, row: Row) -> wp.array:
         """Give every robot values of its own, shape `(robots, slots)`; writing to them acts at the next step."""
         return self.around.spread(row)
+
+    def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
+        """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
+        self.around.take_piece(row, slots, piece)
+
+    def values(self, row: Row) -> np.ndarray:
+        """The values of a row as they are, `(robots, slots)`; to be read only."""
+        return self.around.values(row)
 
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""

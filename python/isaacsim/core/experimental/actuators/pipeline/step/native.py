@@ -169,6 +169,25 @@ class NativeStep:
         self._give(row)
         return warp_view(values)
 
+    def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
+        """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
+        values = numpy_view(piece)
+        row.pieces.append((slots, values))
+        if row is self.plan.lag:
+            self._core.own_lag_piece(values, slots)
+        else:
+            self._core.own_piece(self._number[id(row)], values, slots)
+
+    def values(self, row: Row) -> np.ndarray:
+        """The values of a row as they are, `(robots, slots)`; to be read only."""
+        if row.live is not None:
+            return numpy_view(row.live).reshape(-1, 1)
+        if row.own is None:
+            return np.broadcast_to(row.shared, (self.plan.num_robots, self.plan.num_slots))
+        for slots, piece in row.pieces:
+            row.own[:, slots] = piece
+        return row.own
+
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
         return sorted(self._core.faults(), key=lambda fault: (fault[1], fault[0]))

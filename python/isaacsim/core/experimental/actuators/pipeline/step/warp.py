@@ -18,7 +18,7 @@ from ...memory import warp_view
 from ..plan import Plan, Row
 from .binding import Columns, Indices
 from .state import StepState, new_state
-from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, reset_kernel
+from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, piece_kernel, reset_kernel
 from .warp_kernel import step_kernel
 
 # how many launches stay recorded: bindings and states that alternate
@@ -62,9 +62,15 @@ class WarpStep:
         # launches by phase, binding and states, beside those themselves
         self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
+        # what copies pieces of rows into them
+        self._pieces: list[Any] = []
+        # states of the laws before a step in place that is cut in two; networks write theirs after the limits
+        self._before: StepState | None = None
         if self._networks:
             *signals, bad, efforts, computed = (wp.zeros(size, dtype=wp.float32, device=device) for _ in range(8))
             self.hand_over(signals, bad.view(wp.int32), efforts, computed)
+            if len(plan.stateful) > len(plan.networks):
+                self._before = self.new_state()
 
     def new_state(self) -> StepState:
         """Return a state that remembers nothing."""
@@ -99,6 +105,7 @@ class WarpStep:
         if self._networks:
             self.command(dt)
             return self.limit()
+        self._put_pieces_together()
         self._launch("step", dt)
         self._advance(counts=True)
 
@@ -111,14 +118,22 @@ class WarpStep:
         for one in self.plan.networks:
             one.law.require_dt(dt)
         self._dt = dt
+        self._put_pieces_together()
+        if self._before is not None and self._now is self._after:
+            for number, law in enumerate(self._now.laws):
+                for kept, values in zip(self._before.laws[number], law, strict=True):
+                    if number not in self._networks:
+                        wp.copy(kept, values)
         self._launch("command", dt)
         for number, network in self._networks.items():
-            network.step(self._handed_flat, self._now.laws[number], self._after.laws[number])
+            network.compute(self._handed_flat, self._now.laws[number])
         self._advance(counts=False)
 
     def limit(self) -> None:
         """The second phase of a step: limits, guard and efforts out."""
         self._launch("limit", self._dt)
+        for number, network in self._networks.items():
+            network.advance(self._handed_flat, self._now.laws[number], self._after.laws[number])
         self._count()
 
     def hand_over(self, signals: Sequence[wp.array], bad: wp.array, efforts: wp.array, computed: wp.array) -> None:
@@ -190,6 +205,20 @@ class WarpStep:
             self._launches.clear()
         return self._slots.lag if row is self.plan.lag else self._rows[id(row)]
 
+    def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
+        """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
+        inputs = [piece, self._ints(slots)]
+        launch = wp.launch(piece_kernel, piece.shape, inputs, [self.spread(row)], device=self.device, record_cmd=True)
+        self._pieces.append(launch)
+        row.pieces.append((slots, piece))
+
+    def values(self, row: Row) -> np.ndarray:
+        """The values of a row as they are, `(robots, slots)`; to be read only."""
+        if not row.per_robot and row.live is None:
+            return np.broadcast_to(row.shared, (self.plan.num_robots, self.plan.num_slots))
+        self._put_pieces_together()
+        return (self._slots.lag if row is self.plan.lag else self._rows[id(row)]).numpy()
+
     def faults(self) -> list[tuple[int, int, int, int]]:
         """Robot, slot, code and step of the first fault of each since its reset, by slot and robot."""
         codes, steps = self._faults.codes.numpy(), self._faults.steps.numpy()
@@ -216,6 +245,10 @@ class WarpStep:
     def steps(self) -> int:
         """Number of steps since the last reset of all; reads the device once a graph was captured."""
         return self._steps + (int(self._faults.counted.numpy()[0]) if self._counts_there else 0)
+
+    def _put_pieces_together(self) -> None:
+        for launch in self._pieces:
+            launch.launch()
 
     def _compile(self, binding: str) -> None:
         """Choose the kernels of a binding, and compile them now rather than in the first step."""
@@ -307,7 +340,9 @@ class WarpStep:
             efforts += [warp_view(binding.effort_indices), None if computed is None else warp_view(computed)]
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
-        arguments += [*self._arguments_of(self._now), *self._arguments_of(self._after)]
+        in_place = phase == "limit" and self._now is self._after
+        before = self._before if in_place and self._before is not None else self._now
+        arguments += [*self._arguments_of(before), *self._arguments_of(self._after)]
         arguments += [int(self._now is not self._after)]
         arguments += [self._faults, *told, *self._handed_over, *efforts]
         kernel, shape = self._kernels[_kind(binding), phase], (self.plan.num_robots, self.plan.num_slots)

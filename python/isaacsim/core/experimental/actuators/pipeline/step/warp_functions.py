@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import warp as wp
 
 from ...components.curve import curve_row, curve_value
@@ -172,6 +174,17 @@ def reset_kernel(chosen: wp.array[bool], slots: Slots, pushes: wp.array[int], la
         if slots.delay_place[slot] >= 0:
             pushes[robot * slots.num_delayed + slots.delay_place[slot]] = 0
         latched[robot, slot] = 0
+
+
+@wp.kernel
+def piece_kernel(piece: wp.array2d[Any], slots: wp.array[int], row: wp.array2d[Any]):
+    """Put the values of some slots into their row."""
+    robot, k = wp.tid()
+    row[robot, slots[k]] = piece[robot, k]
+
+
+for _dtype in (wp.float32, wp.int32):
+    wp.overload(piece_kernel, [wp.array2d(dtype=_dtype), wp.array(dtype=wp.int32), wp.array2d(dtype=_dtype)])
 
 
 @wp.kernel

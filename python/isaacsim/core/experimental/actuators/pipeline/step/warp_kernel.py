@@ -1,8 +1,9 @@
 """The rhythm of the step in Warp: one text, from which the kernel of every plan is generated.
 
-Per slot and robot: signals in, guard, delay, law, limits, guard, efforts out; `_PHASES` puts the blocks in their order.
-A step may be cut in two where the law is done. The two bindings differ in nothing but how signals come in and efforts
-go out.
+Per slot and robot: signals in, guard, delay, law, limits, guard, state out, efforts out; `_PHASES` puts the blocks in
+their order. A step may be cut in two where the law is done: the second phase puts back what the first one wrote where a
+limit has a fault, unless it was written in place. The two bindings differ only in how signals come in and efforts go
+out.
 """
 
 from __future__ import annotations
@@ -90,12 +91,17 @@ _COMMAND = """
         else:
             after.pushes[j] = 0
 
-    # law: NaN for a fault, which keeps the state
+    # law: NaN for a fault
     effort = wp.float32(wp.nan)
     kind = slots.controller[slot]
     if fault == 0 and kind < 0:
         effort = 0.0
     $laws
+"""
+
+_STATE_OUT = """
+    # state out: a fault keeps the state
+    $state_out
 """
 
 _HAND_OVER = """
@@ -115,6 +121,12 @@ _TAKE_OVER = """
     fault = handed_bad[robot, slot]
     effort = handed_efforts[robot, slot]
     raw = handed_computed[robot, slot]
+    kind = slots.controller[slot]
+"""
+
+_HAND_BACK = """
+    # hand back
+    handed_bad[robot, slot] = fault
 """
 
 _LIMIT = """
@@ -152,9 +164,9 @@ _PASS_ON = """
 """
 
 _PHASES = {
-    "step": ("in", _COMMAND, _PASS_ON, _LIMIT, "out"),
-    "command": ("in", _COMMAND, _HAND_OVER),
-    "limit": ("in", _TAKE_OVER, _LIMIT, "out"),
+    "step": ("in", _COMMAND, _PASS_ON, _LIMIT, _STATE_OUT, "out"),
+    "command": ("in", _COMMAND, _STATE_OUT, _HAND_OVER),
+    "limit": ("in", _TAKE_OVER, _LIMIT, _STATE_OUT, _HAND_BACK, "out"),
 }
 _HANDED = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
 _HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
@@ -254,14 +266,27 @@ class _Law:
         return lines
 
     def remembering(self, lines: Sequence[str]) -> list[str]:
-        """The lines between reading the state and writing it, which happens to every slot that has the law."""
+        """The lines after those that read the state."""
         if self.among_stateful is None:
             return list(lines)
         n, names = self.among_stateful, range(len(self.owner.STATE))
-        place = f"{self.name}_at"
-        before = [f"{place} = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"]
-        before += [f"{self.name}_kept_{k} = now_{n}_{k}[{place}]" for k in names]
-        return [*before, *lines, *(f"after_{n}_{k}[{place}] = {self.name}_kept_{k}" for k in names)]
+        return [self._place, *(f"{self.name}_kept_{k} = now_{n}_{k}[{self.name}_at]" for k in names), *lines]
+
+    def state_out(self, *, found: bool) -> list[str]:
+        """Write the state, which happens to every slot that has the law.
+
+        Args:
+            found: Whether this phase evaluated the law; else a fault puts back the state before.
+        """
+        n, names, at = self.among_stateful, range(len(self.owner.STATE)), f"{self.name}_at"
+        lines = [self._place, "if fault != 0:", *(f"    after_{n}_{k}[{at}] = now_{n}_{k}[{at}]" for k in names)]
+        new = [f"    after_{n}_{k}[{at}] = {self.name}_kept_{k}" for k in names]
+        return [*lines, "else:", *new] if found else lines
+
+    @property
+    def _place(self) -> str:
+        n = self.among_stateful
+        return f"{self.name}_at = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"
 
 
 def _indented(lines: Sequence[str]) -> list[str]:
@@ -287,11 +312,14 @@ def step_kernel(
         return len(stateful) - 1
 
     laws: list[str] = []
+    state_out: list[str] = []
     for kind, controller in enumerate(controllers):
         law = _Law(controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, number_of(controller))
         called |= law.functions
         good = law.lines("effort = wp.nan")
         laws += [f"if kind == {kind}:", *_indented(law.remembering(["if fault == 0:", *_indented(good)]))]
+        if controller.STATE:
+            state_out += [f"if kind == {kind}:", *_indented(law.state_out(found=phase != "limit"))]
 
     limiting: list[str] = []
     for number, clamp in enumerate(limits):
@@ -307,6 +335,8 @@ def step_kernel(
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
         limiting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
+        if clamp.STATE and phase != "command":
+            state_out += [f"if slots.used[{number}, slot] != 0:", *_indented(law.state_out(found=True))]
 
     observed = observed and phase != "command"
     signals, efforts = _ARRAYS[binding]
@@ -322,6 +352,7 @@ def step_kernel(
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
         limits="\n    ".join(limiting or ["pass"]),
+        state_out="\n    ".join(state_out or ["pass"]),
         observe="computed[robot, slot] = raw; limited_by[robot, slot] = limiter" if observed else "",
     )
     return generated_kernel("step_kernel", text, called)

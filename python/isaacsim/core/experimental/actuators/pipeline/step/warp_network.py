@@ -27,16 +27,24 @@ class WarpNetwork:
         self._at = places_of(np.flatnonzero(remembering.used), plan.num_robots, plan.num_slots, device)
         self._run, self._device = NetworkRun(remembering.law, len(self._at), device), device
 
-    def step(self, handed: Sequence[wp.array], now: Sequence[wp.array], after: Sequence[wp.array]) -> None:
-        """Put its efforts in the place of those of the first phase, and write its next state.
+    def compute(self, handed: Sequence[wp.array], now: Sequence[wp.array]) -> None:
+        """Put its efforts in the place of those of the first phase.
 
         Args:
             handed: What the phases hand over, flattened: five signals, fault codes, efforts, efforts before limits.
             now: What was remembered.
-            after: Where what is remembered goes, maybe the same.
         """
         *signals, bad, efforts, computed = handed
         self._run.compute(signals[:4], [self._at] * 4, now)
         given = [self._at, bad, self._run.efforts, self._run.efforts]
         wp.launch(give_kernel, len(self._at), given, [computed, efforts], device=self._device)
-        self._run.advance(now, after, bad, self._at)
+
+    def advance(self, handed: Sequence[wp.array], now: Sequence[wp.array], after: Sequence[wp.array]) -> None:
+        """Write its next state, once the second phase has added its faults to the fault codes.
+
+        Args:
+            handed: As for `compute`.
+            now: What was remembered.
+            after: Where what is remembered goes, maybe the same.
+        """
+        self._run.advance(now, after, handed[5], self._at)
