@@ -103,7 +103,8 @@ std::vector<Plan::Kept> Plan::remembered() const {
             all.insert(all.end(), one.facts.states, {1, p_.robots * static_cast<int64_t>(one.slots.size())});
     };
     add(controllers_);
-    for (const NetworkMember& one : networks_) all.insert(all.end(), one.use.arrays, {one.use.pieces, one.use.rows * one.use.each});
+    for (const NetworkMember& one : networks_)
+        all.insert(all.end(), one.use.arrays, {one.use.pieces, one.use.rows * one.use.each});
     add(limits_);
     return all;
 }
@@ -130,10 +131,17 @@ void Plan::own_lag(int32_t* values) {
     changed_ = true;
 }
 
-void Plan::own_piece(size_t row, const float* values, std::vector<int32_t> slots) {
+void Plan::own_piece(size_t row, const float* values, const std::vector<int32_t>& slots) {
     require_slots_once(slots, p_.slots, "slots of a piece");
     if (!rows_[row].own) refuse("row " + std::to_string(row), "one that every robot has its own values of");
-    rows_[row].pieces.push_back({values, std::move(slots)});
+    Piece piece{values, static_cast<int64_t>(slots.size()), {}};
+    for (size_t k = 0; k < slots.size(); ++k) {
+        if (k && slots[k] == slots[k - 1] + 1)
+            ++piece.runs.back().count;
+        else
+            piece.runs.push_back({slots[k], static_cast<int32_t>(k), 1});
+    }
+    rows_[row].pieces.push_back(std::move(piece));
     changed_ = true;
 }
 
@@ -338,7 +346,9 @@ Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
     if (row.own && row.pieces.empty()) return {row.own, -1, -1};
     if (row.own) {
-        p_.gathered.push_back({p_.derived, row.own, &row.pieces});
+        int64_t in_pieces = 0;
+        for (const Piece& piece : row.pieces) in_pieces += piece.count;
+        p_.gathered.push_back({p_.derived, in_pieces < p_.slots ? row.own : nullptr, &row.pieces});
         return {row.own, -1, p_.derived++};
     }
     Aligned<float> pattern(p_.robots_per_block * p_.period);

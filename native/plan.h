@@ -69,7 +69,7 @@ class Plan {
     void share_lag(const int32_t* values);
     void own_lag(int32_t* values);
     // the values of some slots, (robots, these slots), in place of those in a row that every robot has its own of
-    void own_piece(size_t row, const float* values, std::vector<int32_t> slots);
+    void own_piece(size_t row, const float* values, const std::vector<int32_t>& slots);
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
     // (count, 3) numbers of a curve of some slots
     void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);

@@ -30,13 +30,19 @@ struct Row {
     int gathered = -1;
 };
 
+// Neighbouring slots of a piece: where they begin in the row and in the piece, and how many they are.
+struct Run {
+    int32_t slot, place, count;
+};
+
 // The values of one actuator's joints in a row, (robots, joints), as its user holds them.
 struct Piece {
     const float* values = nullptr;
-    std::vector<int32_t> slots;
+    int64_t count = 0;
+    std::vector<Run> runs;
 };
 
-// A row some of whose values lie in pieces; the others lie in `rest`, (robots, slots).
+// A row some of whose values lie in pieces; the others, if there are any, lie in `rest`, (robots, slots).
 struct Gathered {
     int array = 0;
     const float* rest = nullptr;

@@ -18,9 +18,11 @@
 #define INDEPENDENT
 #endif
 #if defined(_MSC_VER)
+#define PREFETCH(address)
 #define RESTRICT __restrict
 #define APART __declspec(noinline)
 #else
+#define PREFETCH(address) __builtin_prefetch(address)
 #define RESTRICT __restrict__
 // not inlined: what is rare or long would take the registers of what is short
 #define APART __attribute__((noinline))

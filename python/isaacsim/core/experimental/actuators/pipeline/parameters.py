@@ -1,7 +1,9 @@
 """How an attribute of a component becomes a parameter of the plan that runs it, and stays one.
 
-Once compiled, a component's parameters are the plan's: what all robots share is held once; reading the attribute gives
-every robot a value of its own and returns the live array, and writing to that acts at the next step.
+Once compiled, a component's parameters are the plan's: what all robots share is held once. Reading the attribute gives
+every robot a value of its own and returns the live array; a value written to it acts at the next step. The live array
+is memory that steps read: in the row of the plan where one stride reaches the joints of all robots, else a piece
+`(robots, joints)` of the actuator's own.
 """
 
 from __future__ import annotations
@@ -50,10 +52,10 @@ class Parameters:
         """The live values of a component's parameter, one per robot and target; from now on robots may differ."""
         step, shown = self._shown[id(component), attribute]
         array, slots = self._row(step, shown.row), shown.slots
-        if len(slots) == 1:
-            view = array[:, slots[0]]
-        elif slots == tuple(range(array.shape[1])):
-            view = array.flatten()
+        # from joint to joint as far as from a robot's last joint to the first one of the next
+        stride = array.shape[1] // len(slots)
+        if list(slots) == list(range(slots[0], array.shape[1], stride)):
+            view = array.flatten()[slots[0] :: stride]
         else:
             view = self._piece(step, shown).flatten()
         vars(component)[attribute] = view
