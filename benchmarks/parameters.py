@@ -2,8 +2,8 @@
 
 ./python.sh -m benchmarks.parameters [--quick]
 
-Every candidate has actuators of its own, which are compared first: the same efforts to the bit. Ratios are those of each
-round, for rounds hit all candidates alike; one thread.
+Every candidate has actuators of its own, which are compared first: the same efforts to the bit. Ratios are medians over
+rounds, since load hits all candidates of a round alike; one thread.
 """
 
 from __future__ import annotations

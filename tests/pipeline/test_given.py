@@ -11,11 +11,16 @@ import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatorConfig,
     ArticulationActuators,
+    ClampingDCMotor,
     ClampingMaxEffort,
     Controller,
     ControllerPD,
     ControllerPID,
+    DCMotorClampingConfig,
     Delay,
+    MaxEffortClampingConfig,
+    MotorConfig,
+    PDControlConfig,
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
@@ -198,3 +203,33 @@ def test_arrays_of_a_gpu_drive_an_articulation_on_the_cpu(host: ArraysHost, law:
         if law is ControllerPID:
             config.controller.kp = wp.full(ROBOTS, 6.0, dtype=wp.float32, device="cuda:0")
             assert efforts(host) == [6.0] * 3
+
+
+PD_CONFIG, PLAIN, MOTOR = (
+    PDControlConfig(10.0, 0.0),
+    MaxEffortClampingConfig(10.0),
+    DCMotorClampingConfig(100, 10, 1000),
+)
+
+
+@pytest.mark.parametrize("clamps", [[PLAIN, MOTOR], [MOTOR, PLAIN]], ids=["plain first", "plain last"])
+def test_configs_act_in_canonical_order_by_every_way_in(host: ArraysHost, clamps: list[Any]) -> None:
+    """At 15 rad/s the motor brakes with 50, and the plain limit, which is the last, leaves 10 of that."""
+    host.arrays().velocities[:] = 15.0
+    ways = {
+        "pairs": lambda: wrapped((ActuatorConfig(PD_CONFIG, clamps), "hip")),
+        "a list": lambda: ArticulationActuators.from_configs("/Robot_.*", {".*": [PD_CONFIG, *clamps]}),
+        "a motor": lambda: ArticulationActuators.from_configs("/Robot_.*", {".*": MotorConfig(PD_CONFIG, clamps)}),
+    }
+    for way, made in ways.items():
+        with made():
+            assert efforts(host) == [-10.0] * ROBOTS, way
+
+
+def test_list_with_a_component_keeps_its_order(host: ArraysHost) -> None:
+    """The plain limit first, then the motor that brakes."""
+    host.arrays().velocities[:] = 15.0
+    plain, motor = ClampingMaxEffort(array(10.0)), ClampingDCMotor(array(100.0), array(10.0), array(1000.0))
+    for clamps in ([plain, motor], [PLAIN, motor], [plain, MOTOR]):
+        with wrapped((ActuatorConfig(PD_CONFIG, clamps), "hip")):
+            assert efforts(host) == [-50.0] * ROBOTS

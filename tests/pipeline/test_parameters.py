@@ -14,6 +14,7 @@ from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     ClampingDCMotor,
     ClampingMaxEffort,
+    ClampingPositionBased,
     ControllerPD,
     DCMotorClampingConfig,
     Delay,
@@ -172,13 +173,45 @@ def test_delay_of_another_type_is_refused(engine_kind: str) -> None:
 
 
 def test_component_of_no_plan_keeps_what_is_assigned() -> None:
-    """As other attributes do, those of a plan's components too."""
+    """Parameters and other attributes."""
     clamp, mine = ClampingMaxEffort(array(1.0)), array(2.0)
-    clamp.max_effort = mine
-    assert clamp.max_effort is mine
-    legs = Legs(ClampingMaxEffort(array(50.0)))
-    legs.actuator.clamping[0].note = "tuned"
-    assert legs.actuator.clamping[0].note == "tuned"
+    clamp.max_effort, clamp.note = mine, "tuned"
+    assert clamp.max_effort is mine and clamp.note == "tuned"
+
+
+def table() -> ClampingPositionBased:
+    return ClampingPositionBased(None, [0.0, 1.0], [5.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    {
+        "another clamp": (lambda one: one.clamping.append(table()), TypeError, "clamping cannot be replaced"),
+        "no clamps": (lambda one: one.clamping.clear(), TypeError, "build another wrapper"),
+        "another list": (lambda one: setattr(one, "clamping", []), AttributeError, "'hip': clamping cannot be"),
+        "another law": (lambda one: setattr(one, "controller", one.controller), AttributeError, "controller cannot"),
+        "its later name": (lambda one: setattr(one, "drive", one.controller), AttributeError, "drive cannot be"),
+        "no delay": (lambda one: setattr(one, "delay", None), AttributeError, "delay cannot be replaced"),
+        "a misspelt gain": (
+            lambda one: setattr(one.controller, "kpp", array(1.0)),
+            AttributeError,
+            "ControllerPD.kpp cannot be set.*kp, kd, const_effort",
+        ),
+        "another table": (
+            lambda one: setattr(one.clamping[0], "lookup_efforts", [1.0, 1.0]),
+            AttributeError,
+            "ClampingPositionBased.lookup_efforts cannot be set.*none",
+        ),
+        "the longest delay": (lambda one: setattr(one.delay, "max_delay", 9), AttributeError, "max_delay cannot be"),
+    }.values(),
+)
+def test_what_would_not_act_is_refused(engine_kind: str, change: Any, error: type[Exception], said: str) -> None:
+    """An assignment that the compiled plan does not see is an error, and changes nothing."""
+    legs = Legs(table(), steps=1)
+    before = legs.step(), repr(legs.actuator)
+    with pytest.raises(error, match=said):
+        change(legs.actuator)
+    assert (legs.step(), repr(legs.actuator)) == before
 
 
 @pytest.fixture

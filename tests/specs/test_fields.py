@@ -72,7 +72,7 @@ def test_accepts_numbers_in_range(described, value):
         *(True, False, np.bool_(True), np.bool_(False)),
         *(None, "1", "abc", b"1", np.str_("1"), np.bytes_(b"1"), 1j, np.complex64(1), object(), int),
         *([1.0], (1.0,), np.array(2), np.array(2.5), np.array([2.0]), np.datetime64("2020-01-01")),
-        *(Decimal(1), np.timedelta64(1), np.timedelta64(1, "s"), np.timedelta64("NaT")),
+        *(Decimal(1), np.timedelta64(1, "ms"), np.timedelta64(1, "s"), np.timedelta64("NaT", "s")),
     ],
     ids=value_id,
 )

@@ -653,7 +653,7 @@ REFUSALS = {
         for value in (
             *(math.nan, math.inf, -math.inf, -1, -1e-30, 1e308, 10**40, True, None, "1", [1.0]),
             *(np.float32("nan"), np.float64("inf"), np.float32(-1), np.bool_(True), np.ones(1), np.array(1.0)),
-            *(Decimal(1), np.timedelta64(1), np.timedelta64(1, "s"), 1j),
+            *(Decimal(1), np.timedelta64(1, "ms"), np.timedelta64(1, "s"), 1j),
         )
     },
     **{

@@ -127,10 +127,16 @@ class Component(NotCopied):
 
     def __setattr__(self, name: str, value: Any) -> None:
         # the plan reads parameters where it holds them: an array put beside them would only seem to act
-        if name in type(self).PARAMETERS and self.parameter_source is not None:
+        if self.parameter_source is None or name.startswith("_"):
+            super().__setattr__(name, value)
+        elif name in type(self).PARAMETERS:
             self.parameter_source.assign(self, name, value)
         else:
-            super().__setattr__(name, value)
+            known = ", ".join(type(self).PARAMETERS) or "none"
+            raise AttributeError(
+                f"{type(self).__name__}.{name} cannot be set: the plan that runs it is compiled. Its parameters can, "
+                f"{known}."
+            )
 
     def __repr__(self) -> str:
         # one that is optional is None; what the plan holds is not asked for as an array, which would be made

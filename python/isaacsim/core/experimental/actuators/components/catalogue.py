@@ -11,7 +11,7 @@ import functools
 import importlib
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -179,6 +179,13 @@ def canonical_rank(one: Any) -> int:
     found = _line_of(asked) or law_of(asked) or _line_of(ForeignConfig)
     assert found is not None
     return LAWS.index(found)
+
+
+def in_order(clamps: Sequence[Any]) -> list[Any]:
+    """Return clamps in the order they act: configs in canonical order, a list with a component in its own."""
+    if all(isinstance(clamp, Config) for clamp in clamps):
+        return sorted(clamps, key=canonical_rank)
+    return list(clamps)
 
 
 def register(schema: str, component_type: type[Component] | Resolver, kind: Kind) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..components.catalogue import canonical_rank
+from ..components.catalogue import in_order
 from ..extras import needs
 from ..specs.motors import MotorConfig
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
@@ -68,7 +68,7 @@ def _is_urdf(path: Path) -> bool:
 
 
 def _actuator(axis: Any, motor: MotorConfig, file: str) -> InspectedActuator:
-    clamps = tuple(sorted(motor.clamping, key=canonical_rank))
+    clamps = tuple(in_order(motor.clamping))
     configs = [one for one in (motor.delay, motor.controller, *clamps) if one is not None]
     values = {
         (law_of(config), name): value

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..components.catalogue import canonical_rank
+from ..components.catalogue import in_order
 from ..extras import needs
 from ..specs.actuator_spec import ActuatorSpec
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
@@ -58,7 +58,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     from ..usd.joint_properties import axis_of
     from ..usd.layers import layer_of_parameter
 
-    clamps = tuple(sorted(spec.clamping, key=canonical_rank))
+    clamps = tuple(in_order(spec.clamping))
     dofs = zip(spec.targets, spec.dof_names, strict=True)
     linear = not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
     configs = [one for one in (spec.delay, spec.controller, *clamps) if one is not None]

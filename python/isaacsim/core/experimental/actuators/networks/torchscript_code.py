@@ -114,10 +114,10 @@ def parse(content: bytes, entry: str) -> ast.Module:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(content.decode("utf-8"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise NetworkError(
-            f"{entry} is no code that PyTorch writes ({str(error) or 'nested too deeply'}): must be. Save it anew."
-        ) from error
+    except (RecursionError, MemoryError) as error:
+        raise NetworkError(f"{entry} is nested deeper than Python reads: must be flatter. Save it anew.") from error
+    except (SyntaxError, ValueError) as error:
+        raise NetworkError(f"{entry} is no code that PyTorch writes ({error}): must be. Save it anew.") from error
 
 
 def literal(node: ast.expr) -> Any:

@@ -25,6 +25,22 @@ from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
 from .gradients import OnTape, forget_gradients, off_tape, tape_now, with_gradients
 from .step.fault import Fault, fault_of
 
+_PARTS = ("controller", "drive", "delay", "clamping")
+_IS_FIXED = (
+    "cannot be replaced: the plan of its wrapper is compiled. Write to the parameters of its components, or build "
+    "another wrapper."
+)
+
+
+class _FixedClamps(list[Any]):
+    """The limits of an actuator whose plan is compiled."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError(f"clamping {_IS_FIXED}")
+
+    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
 
 class _Compiled:
     """What an actuator has compiled of its parts: its step, how it is called, and what the parts were."""
@@ -80,6 +96,7 @@ class Actuator(NotCopied):
     """
 
     _INSTEAD = "Make another one of components of its own."
+    _fixed = False
 
     @dataclass
     class State(NotCopied):
@@ -200,6 +217,17 @@ class Actuator(NotCopied):
         if self.num_actuators and (self.device.is_cuda or requires_grad):
             # now, as the first step may be one that a graph captures, and what has no gradients is refused
             self.compiled()
+
+    def fix(self) -> Actuator:
+        """Refuse other parts from now on: a plan was compiled of these. Their parameters stay open."""
+        self.clamping = _FixedClamps(self.clamping)
+        self._fixed = True
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._fixed and name in _PARTS:
+            raise AttributeError(f"actuator {self.label!r}: {name} {_IS_FIXED}")
+        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         parts = [self.delay, self.controller, *self.clamping]

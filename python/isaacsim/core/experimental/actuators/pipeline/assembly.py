@@ -301,7 +301,7 @@ class Assembly:
             control_feedforward_attr="joint_control_feedforward",
             label=entry.label,
             dof_names=entry.dof_names,
-        )
+        ).fix()
 
 
 def _use_native(device: Any) -> bool:

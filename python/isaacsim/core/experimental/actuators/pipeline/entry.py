@@ -28,7 +28,8 @@ class ActuatorConfig:
 
     Args:
         controller: The control law, the arrays of a component sized `(num_robots,)`.
-        clamping: Effort limits, applied in list order.
+        clamping: Effort limits. Configs act in canonical order, maximum effort last; a list with a component keeps its
+            own order.
         delay: Command delay, or None.
 
     Raises:
@@ -128,12 +129,13 @@ def _configs(spec: ActuatorSpec) -> list[Any]:
 
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
     count = num_robots * len(spec.targets)
-    clamps = sorted(spec.clamping, key=catalogue.canonical_rank)
     return ActuatorEntry(
         label=spec.path,
         dof_names=spec.dof_names,
         controller=newton.dressed(catalogue.build(spec.controller, count, device, spec.checkpoint)),
-        clamping=[newton.dressed(catalogue.build(config, count, device)) for config in clamps],
+        clamping=[
+            newton.dressed(catalogue.build(config, count, device)) for config in catalogue.in_order(spec.clamping)
+        ],
         delay=newton.dressed(catalogue.build(spec.delay, count, device)) if spec.delay else None,
         shared=not any(np.ndim(value) == 2 for config in _configs(spec) for value in vars(config).values()),
     )

@@ -119,7 +119,7 @@ def _built(
             dataclasses.replace(
                 config,
                 controller=built(config.controller, dof_name),
-                clamping=[built(clamp, dof_name) for clamp in config.clamping or ()],
+                clamping=[built(clamp, dof_name) for clamp in catalogue.in_order(config.clamping or ())],
                 delay=built(config.delay, dof_name),
             ),
             dof_name,

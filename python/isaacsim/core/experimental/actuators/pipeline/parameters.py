@@ -43,7 +43,8 @@ class Parameters:
         for shown in plan.shown:
             self._shown[id(shown.component), shown.attribute] = step, shown
             vars(shown.component).pop(shown.attribute, None)
-            vars(shown.component)["parameter_source"] = self
+        for component in plan.components:
+            vars(component)["parameter_source"] = self
         for shown in plan.shown:
             if shown.row.per_robot:
                 self.parameter(shown.component, shown.attribute)

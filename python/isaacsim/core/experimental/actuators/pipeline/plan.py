@@ -195,6 +195,7 @@ class Plan:
         networks: Networks, which give the efforts of slots without a controller; each once.
         shown: What the components show.
         placed: Where the parts of each actuator are.
+        components: The components whose laws it has.
     """
 
     num_robots: int
@@ -210,6 +211,7 @@ class Plan:
     networks: list[Remembering] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     placed: list[Placed] = field(default_factory=list)
+    components: list[Any] = field(default_factory=list)
 
     @property
     def num_slots(self) -> int:
@@ -286,6 +288,7 @@ def compile_plan(
     apart = [between(entry) for entry in entries]
     entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
+    plan.components = [component for entry in entries for component in entry.components]
     for entry, mine in zip(entries, places, strict=True):
         _add_controller(plan, entry, mine)
         _add_delay(plan, entry, mine)

@@ -42,7 +42,7 @@ class MotorConfig:
     controller: ControlConfig | None = None
     """The control law; None leaves that of the simulator in place."""
     clamping: list[ClampingConfig] = field(default_factory=list[ClampingConfig])
-    """Effort limits."""
+    """Effort limits; they act in canonical order, maximum effort last."""
     delay: DelayConfig | None = None
     """Command delay, or None."""
     armature: float | dict[str, float] | None = parameter(
