@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from own_components import OwnDelay
 
 N, DT, NAMES = 3, 0.01, ["hip", "knee", "ankle"]
 
@@ -269,3 +270,26 @@ def test_a_history_keeps_what_it_was_where_an_input_is_bad() -> None:
                 host.step(0.01)
             saved = next(values for name, values in wrapper.save_state().items() if name.endswith("history"))
             assert saved.T.tolist() == [[3.0, 1.0, 0.0], [7.0, 7.0, 7.0]]
+
+
+@pytest.mark.parametrize("bad", ["positions", "velocities"])
+def test_own_delay_takes_commands_in_while_a_measurement_is_bad(host: ArraysHost, bad: str) -> None:
+    """The first step after a reset has a good command and a bad measurement: that command fills the delay."""
+
+    def efforts(delay: type[Delay]) -> list[float]:
+        host.stop()
+        host.play()
+        memory = host.arrays()
+        gains = (wp.full(N, value, dtype=wp.float32, device="cpu") for value in (10.0, 0.0))
+        lag = wp.full(N, 2, dtype=wp.int32, device="cpu")
+        config = ActuatorConfig(ControllerPD(*gains), [], delay(lag, 2))
+        found = []
+        with ArticulationActuators.from_actuators("/Robot_.*", [(config, "hip")]):
+            for step, target in enumerate((1.0, 2.0, 3.0, 4.0)):
+                memory.position_targets[:] = target
+                getattr(memory, bad)[:] = np.nan if step == 0 else 0.0
+                host.step(DT)
+                found.append(float(memory.efforts[0]))
+        return found
+
+    assert efforts(OwnDelay) == efforts(Delay) == [0.0, 10.0, 10.0, 20.0]

@@ -530,8 +530,9 @@ class StepBetween:
         if self._spare is None:
             components = [insert.new_state() for insert in self.inserts]
             self._spare = StateBetween(self.around.new_state(), components)
-        own = self._now is self._after
-        return StateBetween(self._spare.step, self._spare.components if own else self._after.components)
+        if self._now is self._after:
+            return self._spare
+        return StateBetween(self._spare.step, self._after.components)
 
     def _settle(self, now: StateBetween, written: StateBetween) -> None:
         """After a step that succeeded: what was written beside the state becomes the state."""
@@ -539,8 +540,8 @@ class StepBetween:
             return
         copy_state(written.step, now.step)
         self.around.use(now.step, now.step)
-        if self._now is self._after and self._spare is not None:
-            now.components, self._spare.components = written.components, now.components
+        if written is self._spare:
+            now.components, written.components = written.components, now.components
 
 
 def _rows(array: Any) -> wp.array:
