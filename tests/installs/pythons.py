@@ -1,0 +1,107 @@
+"""README's test command on every Python that we support and that is found: `./python.sh tests/installs/pythons.py`.
+
+Each runs on a copy of this tree in a temporary folder, set up by `python.sh` with the newest libraries, as a new user's
+clone is. Interpreters are looked for on the path and among pyenv's. A line per Python, as a Markdown table.
+`--another` takes one of those that this script does not run on itself, a different one with each commit: CI has time
+for one more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+VERSIONS = ((3, 11), (3, 12), (3, 13))
+TESTS = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
+
+
+def found() -> dict[tuple[int, int], str]:
+    """Interpreters that run, by version."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    interpreters: dict[tuple[int, int], str] = {}
+    for version in VERSIONS:
+        name = "python{}.{}".format(*version)
+        known = sorted(pyenv.glob(f"{version[0]}.{version[1]}.*/bin/{name}"))
+        for candidate in (shutil.which(name), *map(str, reversed(known))):
+            if candidate and _version_of(candidate) == version:
+                interpreters[version] = candidate
+                break
+    return interpreters
+
+
+def _version_of(interpreter: str) -> tuple[int, ...] | None:
+    asked = "import sys, venv; print(*sys.version_info[:2])"
+    answer = subprocess.run([interpreter, "-c", asked], capture_output=True, text=True, check=False)
+    return tuple(map(int, answer.stdout.split())) if answer.returncode == 0 else None
+
+
+def another(interpreters: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
+    """One of those that do not run this script, chosen by the number of commits; none where there is no other."""
+    others = [version for version in interpreters if version != sys.version_info[:2]]
+    if not others:
+        return {}
+    counted = subprocess.run(
+        ["git", "rev-list", "--count", "HEAD"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    chosen = others[int(counted.stdout) % len(others)]
+    return {chosen: interpreters[chosen]}
+
+
+def copy_tree(folder: Path) -> None:
+    """Copy what git tracks, and what it does not ignore."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split("\0")
+    for name in filter(None, names):
+        if (REPOSITORY / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(REPOSITORY / name, folder / name)
+
+
+def run(interpreter: str) -> tuple[str, int, float]:
+    """What the tests printed last, their exit code, and the seconds that all took."""
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home) / "clone"
+        copy_tree(folder)
+        where = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        where |= {"PYTHON": interpreter, "ACTUATORS_EXTRA": "test"}
+        command = [folder / "python.sh", *TESTS]
+        tests = subprocess.run(
+            command, cwd=folder, env=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+    if tests.returncode:
+        print(tests.stdout, file=sys.stderr)
+    return (
+        (tests.stdout.strip().splitlines() or ["nothing"])[-1].strip("= "),
+        tests.returncode,
+        time.monotonic() - start,
+    )
+
+
+def main() -> int:
+    """Print the table; 1 when tests fail."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--another", action="store_true", help="one Python besides the one that runs this")
+    interpreters = found()
+    if parser.parse_args().another:
+        interpreters = another(interpreters)
+    code = 0
+    print("| Python | tests | minutes |\n|---|---|---|")
+    for version, interpreter in interpreters.items():
+        last, failed, seconds = run(interpreter)
+        print("| {}.{} | {} | {:.1f} |".format(*version, last, seconds / 60), flush=True)
+        code |= int(failed != 0)
+    if not interpreters:
+        print("| none | no other Python is installed | |")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
