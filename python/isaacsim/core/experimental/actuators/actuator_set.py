@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import warp as wp
@@ -13,14 +13,15 @@ import warp as wp
 from .errors import NotCopied
 from .pipeline.actuator import Actuator
 from .pipeline.assembly import Assembly
-from .pipeline.randomization import JointProperties, Randomized
-from .recording.recorder import Recorder
-from .recording.recording import SIGNALS
+from .recording.signals import SIGNALS
 from .specs.arguments import flag_of, number_of, require_type
-from .specs.distributions import Uniform
 from .specs.fields import shown
 from .specs.patterns import pattern_problem
 from .values import resolve_indices
+
+if TYPE_CHECKING:
+    from .pipeline.randomization import JointProperties, Randomized
+    from .recording.recorder import Recorder
 
 
 class ActuatorSet(NotCopied):
@@ -119,6 +120,8 @@ class ActuatorSet(NotCopied):
             robot 0  knee   ClampingMaxEffort  100.0%         0.02
         """
         rows = resolve_indices(robots, self._assembly.num_robots, "robot").tolist()
+        from .recording.recorder import Recorder
+
         return Recorder(self._assembly, self._robot_names(), signals, capacity, rows, self._joints_of(dofs))
 
     # what controllers ask for besides
@@ -185,6 +188,8 @@ class ActuatorSet(NotCopied):
         Raises:
             ValueError: No actuator has a delay, one of them cannot hold `high`, or the range is none.
         """
+        from .specs.distributions import Uniform
+
         self.randomize({"delay_steps": Uniform(low, high, per_robot=True)}, seed=seed)
         self._assembly.reset()
 

@@ -24,18 +24,18 @@ from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs, in_joint_order
 from .pipeline.motors import resolve_motors, without_motor
-from .pipeline.randomization import JointProperties
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors
-from .stability.robots import ClosedLoops
-from .stability.table import Stability
 from .usd.axes import told_apart
 from .values import resolve_indices
 
 if TYPE_CHECKING:
     from .compat.isaac_lab.table import ResolutionTable
+    from .pipeline.randomization import JointProperties
+    from .stability.robots import ClosedLoops
+    from .stability.table import Stability
 
 _log = logging.getLogger(__name__)
 _open: weakref.WeakSet[ArticulationActuators] = weakref.WeakSet()
@@ -437,6 +437,8 @@ class ArticulationActuators(ActuatorSet):
     # inside
 
     def _loops(self) -> ClosedLoops:
+        from .stability.robots import ClosedLoops
+
         return ClosedLoops(self, self._robots, self._assembly, getattr(self._host, "dt", None))
 
     def _num_dofs(self) -> int:

@@ -158,17 +158,23 @@ def component_class(name: str) -> type[Component]:
     return getattr(importlib.import_module(f"{PACKAGE}.{snake_case(name)}"), name)
 
 
-def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> list[Law]:
+@functools.cache
+def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> tuple[Law, ...]:
     """The lines with a component class, of a kind or of all, in canonical order."""
-    return [law for law in LAWS if law.name and kind in (None, law.kind)]
+    return tuple(law for law in LAWS if law.name and kind in (None, law.kind))
+
+
+@functools.cache
+def _by_class() -> dict[str, Law]:
+    """The lines by the full name of their component class."""
+    return {f"{PACKAGE}.{law.module}.{law.name}": law for law in laws()}
 
 
 def law_of(component_type: type) -> Law | None:
     """The line whose law a component class has, its own or inherited; None for a law of the user's own."""
     # a class can only inherit from what is loaded, so nothing is loaded for the question
-    names = {f"{base.__module__}.{base.__name__}" for base in component_type.__mro__}
-    for law in laws():
-        if f"{PACKAGE}.{law.module}.{law.name}" in names:
+    for base in component_type.__mro__:
+        if (law := _by_class().get(f"{base.__module__}.{base.__name__}")) is not None:
             return law if getattr(component_type, "LAW", None) is law.component.LAW else None
     return None
 

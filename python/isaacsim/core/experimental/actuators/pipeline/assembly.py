@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import warp as wp
@@ -20,13 +20,14 @@ from .entry import ActuatorEntry
 from .given import release
 from .parameters import Parameters
 from .plan import between, compile_plan, is_built_in
-from .randomization import JointProperties, Randomization, Randomized
-from .step.between import Insert, StepBetween
 from .step.binding import COLUMN_NAMES, Columns, check_custom
+from .step.engine import make_step, with_components
 from .step.fault import Fault, fault_of
-from .step.native import NativeStep, is_native_there
-from .step.state import restore, save
-from .step.warp import WarpStep, mask_of
+from .step.native import is_native_there
+from .step.state import mask_of, restore, save
+
+if TYPE_CHECKING:
+    from .randomization import JointProperties, Randomization, Randomized
 
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
@@ -87,19 +88,20 @@ class Assembly:
         self.actuators = [self._actuator(entry) for entry in entries]
         betweens = [between(entry) for entry in entries]
         native = _use_native(device)
-        kinds = [NativeStep if native and is_built_in(entry) else WarpStep for entry in entries]
+        on_core = [native and is_built_in(entry) for entry in entries]
         # components of the user's own come first: an error in them leaves the state of the other joints as it was
-        for custom, kind in itertools.product((True, False), (NativeStep, WarpStep)):
-            chosen = [n for n in range(len(entries)) if kinds[n] is kind and (betweens[n] is not None) is custom]
+        for custom, core in itertools.product((True, False), (True, False)):
+            chosen = [n for n in range(len(entries)) if on_core[n] is core and (betweens[n] is not None) is custom]
             if not chosen:
                 continue
             order = sorted((joint for n in chosen for joint in joints[n]), key=lambda joint: where[joint])
             slots = [[order.index(joint) for joint in joints[n]] for n in chosen]
             plan = compile_plan([entries[n] for n in chosen], num_robots, slots)
-            step: Any = NativeStep(plan) if kind is NativeStep else WarpStep(plan, device)
+            step = make_step(plan, device, on_core=core)
             if custom:
-                some = ((entries[n].label, betweens[n], mine) for n, mine in zip(chosen, slots, strict=True))
-                step = StepBetween(step, [Insert(label, one, s, plan, device) for label, one, s in some if one], device)
+                some = zip(chosen, slots, strict=True)
+                own = [(entries[n].label, apart, mine) for n, mine in some if (apart := betweens[n]) is not None]
+                step = with_components(step, own, device)
             self._parts.append((order, step))
         # now that nothing can fail any more, components become theirs
         for _, step in self._parts:
@@ -109,8 +111,7 @@ class Assembly:
             for component in entry.components:
                 vars(component)["_in_use"] = True
         self._choose_step()
-        plans = [(step.plan, step, order) for order, step in self._parts]
-        self._randomization = Randomization(plans, self.dof_names, self._parameters, num_robots)
+        self._randomization: Randomization | None = None
 
     @property
     def name(self) -> str:
@@ -203,11 +204,12 @@ class Assembly:
         on the host, and to draw them it has to be fetched. `new_joints` says that the simulator made its joints anew,
         with armature and friction as they are nominally.
         """
-        if new_joints:
-            self._randomization.forget_properties()
-        if self._randomization.active:
+        randomization = self._randomization
+        if randomization is not None and new_joints:
+            randomization.forget_properties()
+        if randomization is not None and randomization.active:
             drawn = np.flatnonzero(mask_of(robots, self.num_robots, self.device).numpy()).tolist()
-            self._randomization.draw(drawn, again=True)
+            randomization.draw(drawn, again=True)
         for _, part in self._parts:
             part.reset(robots)
 
@@ -215,6 +217,12 @@ class Assembly:
         self, given: Randomized, seed: int, each_reset: bool, first_robot: int, properties: JointProperties | None
     ) -> None:
         """Draw parameters for each robot now, and maybe at each reset; see `ActuatorSet.randomize`."""
+        if self._randomization is None:
+            # most robots are as their files say
+            from .randomization import Randomization
+
+            plans = [(step.plan, step, order) for order, step in self._parts]
+            self._randomization = Randomization(plans, self.dof_names, self._parameters, self.num_robots)
         self._randomization.wish(given, seed, each_reset, first_robot, self.columns, properties)
 
     def release(self) -> None:

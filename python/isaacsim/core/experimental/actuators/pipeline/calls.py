@@ -21,10 +21,10 @@ from ..specs.fields import shown
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
-from .step.between import Insert, StateBetween, StepBetween
+from .step.between import StateBetween, StepBetween
 from .step.binding import Indices
+from .step.engine import make_step, with_components
 from .step.native import NativeStep
-from .step.warp import WarpStep
 
 if TYPE_CHECKING:
     from ..components.network_law import NetworkLaw
@@ -100,9 +100,9 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
     entry, device, label = _entry_of(actuator), actuator.device, actuator.label or "actuator"
     plan, apart = compile_plan([entry], actuator.num_actuators, live=True), between(entry)
     on_core = native.core is not None and device.is_cpu and is_built_in(entry)
-    step: Any = NativeStep(plan, label) if on_core else WarpStep(plan, device)
+    step = make_step(plan, device, on_core=on_core, label=label)
     if apart is not None:
-        step = StepBetween(step, [Insert(label, apart, [0], plan, device)], device)
+        step = with_components(step, [(label, apart, [0])], device)
     if on_core and apart is None:
         step.observe_computed(computed.numpy().reshape(-1, 1))
     else:

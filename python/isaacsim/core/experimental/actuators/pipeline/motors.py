@@ -10,17 +10,18 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..networks.checkpoint import Checkpoint
-from ..networks.load import load_checkpoint
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import NeuralControlConfig
 from ..specs.fields import Parameter, parameters_of
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
+
+if TYPE_CHECKING:
+    from ..networks.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,9 @@ class Fit:
         """The network that a config names, or None."""
         if isinstance(config, NeuralControlConfig) and config.model_path:
             try:
+                # most motors have no network
+                from ..networks.load import load_checkpoint
+
                 return load_checkpoint(config.model_path, trusted=trusted)
             except (ValueError, OSError) as error:
                 self.problems.append(f"{self.subject}: model_path = {str(config.model_path)!r}: {error}")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..compat import newton
 from ..components import catalogue
 from ..components.base import Component
 from ..errors import ActuatorParseError
 from ..extras import needs
-from ..networks.checkpoint import CheckpointPath
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.arguments import require_type
 from ..specs.configs import CONFIGS, ForeignConfig
+
+if TYPE_CHECKING:
+    from ..networks.checkpoint import CheckpointPath
 
 
 class _Tokens(type):
@@ -98,6 +100,8 @@ def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed |
         return None
     read = None
     if spec.checkpoint is not None:
+        from ..networks.checkpoint import CheckpointPath
+
         read = CheckpointPath(file_named(prim, str(vars(spec.controller)["model_path"])), spec.checkpoint)
     others = [*spec.clamping, *([spec.delay] if spec.delay else [])]
     try:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import native
-from .recording import KINDS
+from .signals import KINDS
 
 # how `native/tape.h` numbers them
 _NUMBERS = {name: number for number, name in enumerate((*KINDS, "dt"))}

@@ -18,7 +18,8 @@ from ..pipeline.step.binding import SIGNALS as INPUTS
 from ..pipeline.step.native import NativeStep
 from ..specs.arguments import names_of, number_of
 from .native_tape import NativeTape
-from .recording import KINDS, SIGNALS, Recording, Subject
+from .recording import Recording, Subject
+from .signals import KINDS, SIGNALS
 from .tape import Tape
 
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}

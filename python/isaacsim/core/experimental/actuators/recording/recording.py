@@ -16,25 +16,10 @@ from ..specs.arguments import names_of, path_of, require_file, require_type, who
 from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
+from .signals import SIGNALS
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
-
-KINDS: dict[str, np.dtype] = {
-    **dict.fromkeys(
-        (
-            *("positions", "velocities", "position_targets", "velocity_targets"),
-            *("delayed_position_targets", "delayed_velocity_targets", "computed_efforts", "applied_efforts"),
-        ),
-        np.dtype(np.float32),
-    ),
-    "limited_by": np.dtype(np.uint8),
-    "faults": np.dtype(np.uint8),
-}
-"""What is noted of each joint, and its type; clamps are noted by their number."""
-
-SIGNALS = (*KINDS, "power")
-"""What one may ask for; power follows from applied efforts and velocities."""
 
 _WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd}
 _READERS = {".npz": load_npz, ".csv": load_csv}

@@ -12,17 +12,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pxr import Ar, Sdf, Usd
 
 from ..errors import NetworkError
 from ..networks import trust
-from ..networks.checkpoint import Checkpoint
-from ..networks.load import checkpoint_of, read_file, require_size, sidecar_of
 from ..specs.configs import NeuralControlConfig
 from ..specs.fields import parameters_of
 from .schema import layer_name, opinion
+
+if TYPE_CHECKING:
+    from ..networks.checkpoint import Checkpoint
+
+# what reads networks is imported where one is met: most robots have none
 
 MODEL_PATH = parameters_of(NeuralControlConfig)["model_path"].attribute
 
@@ -57,6 +60,8 @@ class Asset:
             ValueError: It is no regular file, or too large.
             OSError: It cannot be read.
         """
+        from ..networks.load import read_file, require_size
+
         if not self.inner:
             return read_file(self.path, follow=False)
         # the stubs of USD do not know it
@@ -120,6 +125,8 @@ def read_network(prim: Usd.Prim, path: str, issues: list[str], trusted: bool = F
         issues: Problems found so far.
         trusted: Whether Torch may run what is not recognised; a path given to `trust_checkpoints` is trusted too.
     """
+    from ..networks.load import checkpoint_of
+
     layer = opinion(prim.GetAttribute(MODEL_PATH)).layer
     roots = trust.roots()
     try:
@@ -146,6 +153,8 @@ def _told(error: Exception) -> str:
 
 def _sidecar(layer: Sdf.Layer, path: str, asset: Asset, roots: Iterable[str]) -> bytes | None:
     """Bytes of the JSON file beside a network that may be named, under the same rules; None where there is none."""
+    from ..networks.load import sidecar_of
+
     beside = sidecar_of(path.removesuffix("]")) if path.endswith("]") else sidecar_of(path)
     if beside is None:
         return None

@@ -27,8 +27,7 @@ from ...memory import warp_view
 from ..plan import Between, Plan, Row
 from . import warp_functions
 from .binding import SIGNALS, Columns, Indices, places_of
-from .state import StepState, copy_state
-from .warp import mask_of
+from .state import StepState, copy_state, mask_of
 from .warp_functions import give_kernel
 
 wp.set_module_options({"enable_backward": False})

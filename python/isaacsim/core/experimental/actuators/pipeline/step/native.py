@@ -14,8 +14,7 @@ from ...components.curve import prepare_curve
 from ...memory import numpy_view, warp_view
 from ..plan import Plan, Remembering, Row
 from .binding import Columns, Indices
-from .state import StepState, new_state
-from .warp import mask_of
+from .state import StepState, mask_of, new_state
 
 
 def is_native_there() -> bool:

@@ -155,6 +155,22 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
         part.set_faults([(robot, where[1], *rest) for robot, where, *rest in mine if where[0] == number], steps)
 
 
+def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
+    """Which robots are meant by indices, a mask or None for all: bool `(robots,)` on the device.
+
+    Raises:
+        ValueError: A mask of another type, length or device.
+    """
+    if isinstance(robots, wp.array):
+        has = f"{robots.dtype.__name__} {tuple(robots.shape)} on {robots.device}"
+        if robots.dtype is not wp.bool or robots.shape != (num_robots,) or robots.device != wp.get_device(device):
+            raise ValueError(f"mask is {has}: must be bool ({num_robots},) on {device}. Make one of that kind.")
+        return robots
+    chosen = np.zeros(num_robots, bool)
+    chosen[slice(None) if robots is None else list(robots)] = True
+    return wp.array(chosen, dtype=wp.bool, device=device)
+
+
 def _of_actuators(parts: Parts) -> dict[str, np.ndarray]:
     """What all parts remember, by name; some of it is not copied."""
     labels = [placed.label for _, part in parts for placed in part.plan.placed]

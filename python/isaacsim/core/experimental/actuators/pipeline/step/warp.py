@@ -17,7 +17,7 @@ from ...components.curve import prepare_curve
 from ...memory import warp_view
 from ..plan import Plan, Row
 from .binding import Columns, Indices
-from .state import StepState, new_state
+from .state import StepState, mask_of, new_state
 from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, piece_kernel, reset_kernel
 from .warp_kernel import step_kernel
 
@@ -398,22 +398,6 @@ class WarpStep:
         slots.used, slots.curve_first, slots.curve_count = self._ints(used), self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
         return slots
-
-
-def mask_of(robots: Any, num_robots: int, device: Any) -> wp.array:
-    """Which robots are meant by indices, a mask or None for all: bool `(robots,)` on the device.
-
-    Raises:
-        ValueError: A mask of another type, length or device.
-    """
-    if isinstance(robots, wp.array):
-        has = f"{robots.dtype.__name__} {tuple(robots.shape)} on {robots.device}"
-        if robots.dtype is not wp.bool or robots.shape != (num_robots,) or robots.device != wp.get_device(device):
-            raise ValueError(f"mask is {has}: must be bool ({num_robots},) on {device}. Make one of that kind.")
-        return robots
-    chosen = np.zeros(num_robots, bool)
-    chosen[slice(None) if robots is None else list(robots)] = True
-    return wp.array(chosen, dtype=wp.bool, device=device)
 
 
 def _kind(binding: Columns | Indices) -> str:
