@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.catalogue import Law
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from other_laws import replace_laws
 from places import REPOSITORY
 
 try:
@@ -125,13 +126,13 @@ def test_what_is_missing_is_named(taken: str, named: str, monkeypatch: pytest.Mo
     heat = dataclasses.make_dataclass("HeatClampingConfig", [], bases=(catalogue.MaxEffortClampingConfig,))
     pid = next(law for law in catalogue.LAWS if law.name == "ControllerPID")
     if taken == "line":
-        monkeypatch.setattr(catalogue, "LAWS", tuple(law for law in catalogue.LAWS if law is not pid))
+        replace_laws(monkeypatch, tuple(law for law in catalogue.LAWS if law is not pid))
     elif taken == "oracle":
         monkeypatch.delitem(oracle.LAWS, "ControllerPID")
     elif taken == "file":
         monkeypatch.setitem(globals(), "CONFIGS", (*CONFIGS, heat))
     else:
-        monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS, Law(heat, "ClampingHeat")))
+        replace_laws(monkeypatch, (*catalogue.LAWS, Law(heat, "ClampingHeat")))
     assert any(line.startswith(named) for line in missing()), missing()
 
 

@@ -18,6 +18,7 @@ from isaacsim.core.experimental.actuators import Clamping, MaxEffortClampingConf
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.law import within
+from other_laws import replace_laws
 from places import REPOSITORY
 
 FLAGS = ["-std=c++17", "-O3", "-Wall", "-Werror", "-ffp-contract=off", f"-I{REPOSITORY / 'native'}"]
@@ -175,7 +176,7 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
     """State, preparation and curve get their places; the list keeps the order of the lines."""
     line = Trial(MaxEffortClampingConfig, "ClampingHeat")
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
-    monkeypatch.setattr(catalogue, "LAWS", (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
+    replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
     assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, " in text
     (tmp_path / "generated_laws.h").write_text(text)
@@ -206,7 +207,7 @@ def test_law_that_does_not_fit_its_class_is_refused(
     monkeypatch.setattr(ClampingHeat, name, value)
     if name == "PREPARE":
         monkeypatch.setattr(ClampingHeat, "CURVES", ())
-    monkeypatch.setattr(catalogue, "LAWS", (Trial(MaxEffortClampingConfig, "ClampingHeat"),))
+    replace_laws(monkeypatch, (Trial(MaxEffortClampingConfig, "ClampingHeat"),))
     if name == "STATE":
         monkeypatch.setattr(ClampingHeat, "CURVES", ("limit",))
         monkeypatch.setattr(ClampingHeat, "PREPARE", None)

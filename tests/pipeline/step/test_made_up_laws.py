@@ -30,6 +30,7 @@ from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, ControlConfig
+from other_laws import replace_laws
 from places import REPOSITORY
 from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, entries, mixed_plan
 
@@ -107,7 +108,7 @@ def install(patch: pytest.MonkeyPatch) -> None:
         home = f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}"
         patch.setitem(sys.modules, home, step_bench)
         patch.setattr(getattr(step_bench, name), "__module__", home)
-    patch.setattr(catalogue, "LAWS", lines())
+    replace_laws(patch, lines())
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, make_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
@@ -20,10 +20,13 @@ from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
-from .assign import assign_state
-from .calls import Calls, Contents, contents_of, custom_of, step_of, unchanged
-from .gradients import OnTape, forget_gradients, off_tape, tape_now, with_gradients
 from .step.fault import Fault, fault_of
+
+if TYPE_CHECKING:
+    from .calls import Calls, Contents
+    from .gradients import OnTape
+
+# what steps an actuator by itself is imported where one does: those of a wrapper are steps of its plan
 
 _PARTS = ("controller", "drive", "delay", "clamping")
 _IS_FIXED = (
@@ -136,6 +139,8 @@ class Actuator(NotCopied):
             for part in (self.delay_state, self.controller_state, *self.clamping_states):
                 if part is not None:
                     part.reset(mask)
+            from .gradients import forget_gradients, tape_now
+
             if (tape := tape_now()) is not None:
                 forget_gradients(tape, (self.controller_state, *self.clamping_states), mask)
 
@@ -149,6 +154,8 @@ class Actuator(NotCopied):
                 ValueError: The other state has other parts, or arrays of another shape.
                 NotImplementedError: A state of the user's own is neither a dataclass nor has `assign`.
             """
+            from .assign import assign_state
+
             require_type("other", other, Actuator.State, "a state of an Actuator")
             assign_state(self.delay_state, other.delay_state, "delay_state")
             assign_state(self.controller_state, other.controller_state, "controller_state (drive_state)")
@@ -301,6 +308,8 @@ class Actuator(NotCopied):
             else (),
         )
         if self.requires_grad:
+            from .gradients import with_gradients
+
             with_gradients(state)
         return state
 
@@ -310,6 +319,8 @@ class Actuator(NotCopied):
 
     def sim_control(self) -> Any:
         """Return an empty object with the attributes that `step` reads and writes of a control, to be set to arrays."""
+        from .calls import custom_of
+
         names = [
             self.control_target_pos_attr,
             self.control_target_vel_attr,
@@ -325,6 +336,8 @@ class Actuator(NotCopied):
 
         newton's builder, from 1.7 on, calls it. The arrays are zero until the program writes into them.
         """
+        from .calls import custom_of
+
         newton.register_inputs(builder, custom_of(self))
 
     def step(
@@ -355,7 +368,7 @@ class Actuator(NotCopied):
                 step that is no number of seconds >= 0. Nothing has been written then.
         """
         compiled = self._compiled
-        if self.requires_grad and (tape := tape_now()) is not None and self.num_actuators:
+        if self.requires_grad and (tape := _tape_now()) is not None and self.num_actuators:
             return self._step_on_tape(tape, sim_state, sim_control, current_act_state, next_act_state, dt)
         if compiled.calls is not None and compiled.calls.again(
             sim_state, sim_control, current_act_state, next_act_state, dt
@@ -367,16 +380,18 @@ class Actuator(NotCopied):
         while compiled.calls is None or not compiled.calls.step(
             sim_state, sim_control, current_act_state, next_act_state, dt
         ):
-            compiled.calls = Calls([self])
+            compiled.calls = self._new_calls()
 
     def _step_on_tape(
         self, tape: wp.Tape, sim_state: Any, sim_control: Any, now: State | None, after: State | None, dt: float | None
     ) -> None:
         """Step, and let the tape go back through it."""
+        from .gradients import off_tape
+
         self.require_states(now, after)
         compiled = self._compiled
         if compiled.calls is None or not compiled.calls.is_current():
-            compiled.calls = Calls([self])
+            compiled.calls = self._new_calls()
         on_tape = compiled.on_tape
         assert on_tape is not None
         binding, before, following, seconds = compiled.calls.bound(sim_state, sim_control, now, after, dt)
@@ -385,8 +400,16 @@ class Actuator(NotCopied):
             compiled.calls.step(sim_state, sim_control, now, after, dt)
         on_tape.record(tape, noted, binding, before, following)
 
+    def _new_calls(self) -> Calls:
+        from .calls import Calls
+
+        return Calls([self])
+
     def compiled(self) -> Any:
         """What steps this actuator, made anew when its parts have changed."""
+        from .calls import contents_of, step_of, unchanged
+        from .gradients import OnTape
+
         compiled = self._compiled
         if compiled.step is None or not unchanged(compiled.told):
             step = step_of(self, compiled.computed_of(self), compiled.step)
@@ -401,6 +424,12 @@ class Actuator(NotCopied):
             raise ValueError(
                 "Stateful actuator requires both current_act_state and next_act_state. Make two by state()."
             )
+
+
+def _tape_now() -> wp.Tape | None:
+    from .gradients import tape_now
+
+    return tape_now()
 
 
 def _container(name: str, fields: Sequence[str]) -> Any:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..components.controller_geared_pd import ControllerGearedPD
-from ..components.controller_geared_pid import ControllerGearedPID
-from ..components.controller_pd import ControllerPD
-from ..components.controller_pid import ControllerPID
+from ..components.catalogue import law_of
+from ..specs.configs import GearedPDControlConfig, GearedPIDControlConfig, PDControlConfig, PIDControlConfig
 from .actuator import Actuator
-from .plan import base_of, has_law
+from .plan import has_law
 
-_LINEAR = (ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID)
+_LINEAR = (PDControlConfig, PIDControlConfig, GearedPDControlConfig, GearedPIDControlConfig)
 
 
 def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
@@ -22,7 +20,8 @@ def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
     """
     shape = num_robots, len(actuator.dof_names)
     controller = actuator.controller
-    if base_of(controller) not in _LINEAR or not has_law(controller):
+    law = law_of(type(controller))
+    if law is None or law.config not in _LINEAR or not has_law(controller):
         return np.full((3, *shape), np.nan)
 
     def read(name: str) -> np.ndarray:

@@ -22,7 +22,6 @@ from .configs import (
     PDControlConfig,
 )
 from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
-from .motor_catalogue import motor_figures
 from .patterns import pattern_problem
 
 # figures of a data sheet
@@ -147,6 +146,9 @@ class MotorConfig:
             >>> MotorConfig.from_catalogue("mini_cheetah", kp=20.0, kd=0.5).clamping
             [MaxEffortClampingConfig(max_effort=17.0)]
         """
+        # figures of some dozen motors, which most robots have none of
+        from .motor_catalogue import motor_figures
+
         figures = motor_figures(name)
         largest = math.inf if figures.max_torque is None else figures.max_torque
         limit: ClampingConfig = MaxEffortClampingConfig(largest)

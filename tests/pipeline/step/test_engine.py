@@ -1,0 +1,34 @@
+"""Which engine runs a plan, and what stands between its phases."""
+
+from __future__ import annotations
+
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators.pipeline.plan import between, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step.between import StepBetween
+from isaacsim.core.experimental.actuators.pipeline.step.engine import make_step, with_components
+from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep, is_native_there
+from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
+from own_components import OwnLimit
+from step_bench import ROBOTS, built_in_plan, entries
+
+
+@pytest.mark.parametrize(("on_core", "engine"), [(True, NativeStep), (False, WarpStep)])
+def test_either_engine_runs_a_plan_of_built_in_laws(on_core: bool, engine: type) -> None:
+    """The caller says which."""
+    if on_core and not is_native_there():
+        pytest.skip("the native core was not built")
+    plan = built_in_plan()
+    step = make_step(plan, "cpu", on_core=on_core, label="leg")
+    assert type(step) is engine and step.plan is plan
+
+
+def test_components_stand_between_the_phases_of_an_engine() -> None:
+    """Each with its label and the slots of its joints."""
+    entry = entries()[0]
+    entry.clamping.append(OwnLimit(wp.full(ROBOTS, 5.0, dtype=wp.float32, device="cpu")))
+    plan = compile_plan([entry], ROBOTS)
+    apart = between(entry)
+    assert apart is not None
+    step = with_components(make_step(plan, "cpu", on_core=False), [(entry.label, apart, [0])], "cpu")
+    assert type(step) is StepBetween and [(one.label, one.slots) for one in step.inserts] == [(entry.label, [0])]
