@@ -15,8 +15,12 @@ ENGINES = ("mujoco", "physx")
 PATHS = {"pendulum": "/World/Pendulum", "franka_panda": "/World/Panda", "anymal_c": "/World/Anymal"}
 
 
-def drive(file: Path, engine: str, dt: float, steps: int, reach: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drive(
+    file: Path, engine: str, dt: float, steps: int, reach: float, friction: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Move all joints by `reach` [rad] along half a cosine of 1 s each way, from the pose in the file at rest.
+
+    They have dry friction [N·m].
 
     Returns:
         Positions [rad] and efforts [N·m] over time, effort limits [N·m].
@@ -25,6 +29,7 @@ def drive(file: Path, engine: str, dt: float, steps: int, reach: float) -> tuple
     with Simulation(file, dt, engine=engine) as sim:
         robot, actuators = Articulation(PATHS[file.stem]), ArticulationActuators(PATHS[file.stem])
         sim.play()
+        robot.set_dof_friction_properties(friction, friction)
         start = robot.get_dof_positions().numpy()[0]
 
         def reach_for(step: int) -> None:
@@ -57,10 +62,11 @@ def test_first_efforts_agree(robots: Path, name: str) -> None:
     np.testing.assert_allclose(efforts[0] / limits, expected[0] / limits, atol=1e-5)
 
 
+@pytest.mark.parametrize("friction", [0.0, 3.0])
 @pytest.mark.parametrize(("name", "reach"), [("pendulum", 0.5), ("franka_panda", 0.3)])
-def test_trajectories_agree(robots: Path, name: str, reach: float) -> None:
-    """Over 2 s at 1 kHz, well below the velocity limits: within a milliradian, on a way of 140."""
-    runs = [drive(robots / f"{name}.usda", engine, dt=1e-3, steps=2000, reach=reach) for engine in ENGINES]
+def test_trajectories_agree(robots: Path, name: str, reach: float, friction: float) -> None:
+    """Over 2 s at 1 kHz, well below the velocity limits: within a milliradian, on a way of 140, friction or not."""
+    runs = [drive(robots / f"{name}.usda", engine, 1e-3, 2000, reach, friction) for engine in ENGINES]
     (expected, *_), (positions, *_) = runs
     assert (np.ptp(expected, axis=0) > 0.14).all()
     np.testing.assert_allclose(positions, expected, atol=1e-3)

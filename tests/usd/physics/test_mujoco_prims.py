@@ -92,7 +92,7 @@ def test_what_a_tendon_has_by_default() -> None:
     fixed(made)
     found = only(made)
     nothing = {"stiffness": 0.0, "damping": 0.0, "frictionloss": 0.0, "armature": 0.0}
-    assert (found.limits, found.rest, found.values) == (None, (-1.0, -1.0), nothing)
+    assert (found.limits, found.rest, found.values, found.hardness) == (None, (-1.0, -1.0), nothing, {})
 
 
 def test_what_a_tendon_has() -> None:
@@ -104,6 +104,15 @@ def test_what_a_tendon_has() -> None:
     made = robot()
     fixed(made, springlength=[0.25])
     assert only(made).rest == (0.25, 0.25)
+
+
+def test_friction_of_a_tendon_is_as_soft_as_it_says() -> None:
+    """As that of a joint: what is not said is MuJoCo's."""
+    made = robot()
+    fixed(made, frictionloss=3.0, solreffriction=[0.03, 1.0])
+    model, _ = build_model(read_scene(made.stage), 0.001)
+    assert model.tendon_solref_fri[0].tolist() == [0.03, 1.0]
+    assert model.tendon_solimp_fri[0].tolist() == [0.9, 0.95, 0.001, 0.5, 2.0]
 
 
 @pytest.mark.parametrize(

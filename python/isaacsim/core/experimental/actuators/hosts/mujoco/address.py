@@ -1,12 +1,14 @@
-"""Where joint axes stand in MuJoCo's arrays, and how its fields say what has no number."""
+"""Where joint axes stand in MuJoCo's arrays, its fields by environment, and how they say what has no number."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +29,36 @@ class AxisAddress:
     joint: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
+
+
+class Fields(Protocol):
+    """Fields of a model by environment."""
+
+    @property
+    def dt(self) -> float:
+        """Physics step [s]."""
+        ...
+
+    @functools.cached_property
+    def unchosen(self) -> np.ndarray | None:
+        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
+        ...
+
+    def read(self, name: str) -> np.ndarray:
+        """Values of a field, an environment a row; not to be written."""
+        ...
+
+    def former(self, name: str) -> np.ndarray:
+        """The same before anything was written."""
+        ...
+
+    def own(self, name: str) -> np.ndarray:
+        """Values of a field by environment, to be written; then call `written`."""
+        ...
+
+    def written(self, name: str, envs: np.ndarray | slice) -> None:
+        """Let the model's constants follow a field that was written."""
+        ...
 
 
 def address_of(model: mujoco.MjModel, joints: Sequence[int]) -> AxisAddress:

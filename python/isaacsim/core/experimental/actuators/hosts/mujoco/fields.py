@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import HostError
-from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress
+from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, Fields
+from .dry_friction import as_soft_as_by_default, follow_friction
 from .own_library import mujoco
 
 if TYPE_CHECKING:
@@ -30,22 +32,6 @@ KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
 CONSTANTS = ("dof_armature", "body_pos", "body_quat")
 
 
-class Fields(Protocol):
-    """Fields of a model by environment."""
-
-    def read(self, name: str) -> np.ndarray:
-        """Values of a field, an environment a row; not to be written."""
-        ...
-
-    def own(self, name: str) -> np.ndarray:
-        """Values of a field by environment, to be written; then call `written`."""
-        ...
-
-    def written(self, name: str, envs: np.ndarray | slice) -> None:
-        """Let the model's constants follow a field that was written."""
-        ...
-
-
 class ModelFields:
     """The model's fields by environment: those of the model until one is written.
 
@@ -59,10 +45,22 @@ class ModelFields:
         self._own: dict[str, np.ndarray] = {}
         self._scratch: mujoco.MjModel | None = None
 
+    @property
+    def dt(self) -> float:
+        """Physics step [s]."""
+        return self._model.opt.timestep
+
+    @functools.cached_property
+    def unchosen(self) -> np.ndarray | None:
+        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
+        return as_soft_as_by_default(self)
+
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
-        if name in self._own:
-            return self._own[name]
+        return self._own[name] if name in self._own else self.former(name)
+
+    def former(self, name: str) -> np.ndarray:
+        """The same before anything was written: those of the model."""
         value = getattr(self._model, name)
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
 
@@ -129,6 +127,8 @@ def write_properties(
     _require_one_friction(values)
     # two names of dry friction are one field
     for field, given in {field: values[name] for name, field in _PER_DOF.items() if name in values}.items():
+        if field == "dof_frictionloss":
+            follow_friction(fields, at, given, envs, axes)
         fields.own(field)[envs, at.velocity[axes]] = given
         fields.written(field, envs)
     joints = at.joint[axes]

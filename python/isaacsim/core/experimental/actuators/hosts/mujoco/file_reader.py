@@ -78,8 +78,11 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
     bodies = _bodies(spec, model, laws, velocity_limits)
     if urdf is not None:
         followers = {follower for follower, *_ in urdf.mimics}
-        axes = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
-        motors = dict(motor_of_joint(model, joint.id, []) for joint in axes)
+        joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
+        motors = dict(motor_of_joint(model, joint.id, []) for joint in joints)
+        for axis in (axis for body in bodies for axis in body.axes):
+            # those are MuJoCo's defaults
+            axis.hardness = {}
     return Scene(
         gravity=np.array(model.opt.gravity),
         bodies=bodies,
@@ -324,6 +327,7 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
         upper=float(upper),
         armature=float(model.dof_armature[dof]),
         friction=float(model.dof_frictionloss[dof]),
+        hardness={"solref": model.dof_solref[dof].tolist(), "solimp": model.dof_solimp[dof].tolist()},
         damping=float(np.ravel(model.dof_damping[dof])[0]),
         stiffness=float(np.ravel(model.jnt_stiffness[joint])[0]),
         rest=float(model.qpos_spring[place]),

@@ -16,6 +16,7 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
+from .dry_friction import hard
 
 _GEOMETRIES = {
     "PLANE": mujoco.mjtGeom.mjGEOM_PLANE,
@@ -91,8 +92,8 @@ def describe_model(scene: Scene, dt: float, contact_links: Iterable[str] = ()) -
         _add_scene(spec, scene, names)
     else:
         names |= {id(axis): axis.name for body in scene.bodies for axis in body.axes}
-        for name in names.values():
-            _add_drives(spec, name)
+        for axis in (axis for body in scene.bodies for axis in body.axes):
+            _complete_axis(spec, spec.joint(axis.name), axis)
     for path in contact_links:
         spec.add_sensor(
             name=path + CONTACT,
@@ -197,16 +198,18 @@ def _add_axis(spec: Any, handle: Any, body: Body, axis: Axis, name: str) -> None
     if math.isfinite(axis.drive_limit):
         limit = max(axis.drive_limit, NO_FORCE)
         joint.actfrcrange = [-limit, limit]
-    _add_drives(spec, name)
+    _complete_axis(spec, joint, axis)
 
 
-def _add_drives(spec: Any, name: str) -> None:
-    """The drives of an axis, without gains."""
+def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
+    """Make the dry friction of an axis as hard as it is said to be, else hard, and add its drives, without gains."""
+    for name, values in (axis.hardness or hard(spec.option.timestep)).items():
+        setattr(joint, f"{name}_friction", values)
     for suffix in _DRIVES:
         spec.add_actuator(
             _PLAIN.default,
-            name=name + suffix,
-            target=name,
+            name=joint.name + suffix,
+            target=joint.name,
             trntype=mujoco.mjtTrn.mjTRN_JOINT,
             biastype=mujoco.mjtBias.mjBIAS_AFFINE,
             gainprm=np.zeros(10),
@@ -236,6 +239,8 @@ def _add_tendon(spec: Any, handles: list[Any], tendon: Tendon, names: dict[int, 
             place[0] = value
         else:
             setattr(added, name, value)
+    for name, values in tendon.hardness.items():
+        setattr(added, f"{name}_friction", values)
     if tendon.limits is not None:
         added.limited, added.range = mujoco.mjtLimited.mjLIMITED_TRUE, tendon.limits
     for number, part in enumerate(tendon.path):

@@ -8,12 +8,14 @@ What is changed of a model here, its actuators switched off or a property of a j
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import HostError
+from .dry_friction import as_soft_as_by_default
 from .fields import CONSTANTS
 from .own_library import mujoco
 
@@ -96,7 +98,7 @@ class BatchData:
                 f"opt.timestep of the batch is {steps[0]:g} … {steps[-1]:g} s: must be the same in all simulations, "
                 "which are stepped together. Make it one."
             )
-        self.dt = float(steps[0])
+        self.dt = self.fields.dt
         bits = batch.expand("opt.disableactuator")
 
         def write_bits(values: np.ndarray) -> None:
@@ -178,10 +180,23 @@ class _SharedFields:
         self._model, self._count = model, count
         self._former: dict[str, np.ndarray] = {}
 
+    @property
+    def dt(self) -> float:
+        """Physics step [s]."""
+        return self._model.opt.timestep
+
+    @functools.cached_property
+    def unchosen(self) -> np.ndarray | None:
+        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
+        return as_soft_as_by_default(self)
+
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
-        value = getattr(self._model, name)
-        return np.broadcast_to(value, (self._count, *value.shape))
+        return self._rows(getattr(self._model, name))
+
+    def former(self, name: str) -> np.ndarray:
+        """The same before anything was written."""
+        return self._rows(self._former[name] if name in self._former else getattr(self._model, name))
 
     def own(self, name: str) -> np.ndarray:
         """Values of a field to be written, the same memory in each row; then call `written`."""
@@ -205,6 +220,9 @@ class _SharedFields:
             getattr(self._model, name)[:] = value
         self._former.clear()
 
+    def _rows(self, value: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(value, (self._count, *value.shape))
+
 
 class _BatchFields:
     """The fields of the models of a batch."""
@@ -213,6 +231,16 @@ class _BatchFields:
         self._batch = batch
         self._former: dict[str, np.ndarray] = {}
 
+    @property
+    def dt(self) -> float:
+        """Physics step [s], the same in all simulations."""
+        return float(self.read("opt.timestep")[0])
+
+    @functools.cached_property
+    def unchosen(self) -> np.ndarray | None:
+        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
+        return as_soft_as_by_default(self)
+
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
         if (own := self._batch.expanded(name)) is not None:
@@ -220,6 +248,10 @@ class _BatchFields:
         holder = self._batch.model.opt if name.startswith("opt.") else self._batch.model
         value = np.asarray(getattr(holder, name.removeprefix("opt.")))
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
+
+    def former(self, name: str) -> np.ndarray:
+        """The same before anything was written."""
+        return self._former[name] if name in self._former else self.read(name)
 
     def own(self, name: str) -> np.ndarray:
         """Values of a field to be written; then call `written`."""

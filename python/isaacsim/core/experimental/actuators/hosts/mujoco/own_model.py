@@ -30,6 +30,7 @@ from ..opened import enter, leave
 from ..port import Buffers
 from ..transfer import transfer
 from .address import address_of
+from .dry_friction import follow_step
 from .fields import KNOWN, read_property, write_properties
 from .model_actuators import actuators_by_joint, gains_by_joint, read_motors, warn_of
 from .own_data import BatchData, DataList
@@ -104,6 +105,7 @@ class OwnArticulation(DofProperties):
         views = super().buffers()
 
         def refresh() -> None:
+            self._backend.follow_step()
             self._pull()
             views.refresh()
 
@@ -229,6 +231,7 @@ class MujocoSimulation(NotCopied):
         self.model, self.num_envs = model, self.data.count
         self.bus = EventBus()
         self.step_count = 0
+        self._dt = self.data.dt
         kinds = model.jnt_type
         joints = [joint for joint in range(model.njnt) if kinds[joint] in (_HINGE, _SLIDE)]
         self.other_joints = {
@@ -402,6 +405,12 @@ class MujocoSimulation(NotCopied):
         self.data.switch_off(off)
         self._silent = wanted
         self._fill_gains()
+
+    def follow_step(self) -> None:
+        """Notice that a loop of one's own has changed the physics step."""
+        if self._dt != (now := self.data.dt):
+            self._dt = now
+            follow_step(self.data.fields)
 
     def read_property(self, name: str) -> np.ndarray:
         """A property of all axes, flat.

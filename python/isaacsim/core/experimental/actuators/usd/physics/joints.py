@@ -220,12 +220,14 @@ def position_in(axis: Axis, pose: Frame) -> tuple[float, float]:
     return (0.0 if abs(position) < _AT_ZERO else position), max(moved.distance(pose))
 
 
-def hardness(prim: Usd.Prim) -> dict[str, list[float]]:
-    """How hard a constraint is, where MuJoCo's own attributes say so."""
+def hardness(prim: Usd.Prim, of: str = "") -> dict[str, list[float]]:
+    """How hard a constraint is, where MuJoCo's own attributes say so; `of` its "friction", say."""
     sizes = {
-        name: size for name, size in (("solref", 2), ("solimp", 5)) if authored_value(prim, f"mjc:{name}") is not None
+        name: size
+        for name, size in (("solref", 2), ("solimp", 5))
+        if authored_value(prim, f"mjc:{name}{of}") is not None
     }
-    return {name: authored_numbers(prim, f"mjc:{name}", (), size) for name, size in sizes.items()}
+    return {name: authored_numbers(prim, f"mjc:{name}{of}", (), size) for name, size in sizes.items()}
 
 
 def loop_of(prim: Usd.Prim, joint: Joint, numbers: Mapping[int, int]) -> Loop:
@@ -296,6 +298,7 @@ def _read_mujoco(prim: Usd.Prim, axis: Axis, degrees: bool) -> None:
 
     axis.armature = axis.armature or value("armature")
     axis.friction = axis.friction or value("frictionloss")
+    axis.hardness = hardness(prim, "friction")
     axis.damping = axis.damping or value("damping")
     axis.stiffness, axis.rest = value("stiffness"), value("springref") * angle
     axis.reference = value("ref") * angle

@@ -11,6 +11,7 @@ from ...specs.linear_actuators import Law
 from ..authored import authored, authored_number, authored_numbers, targets
 from ..mjc_actuators import armature_of, joint_of, law_of_prim
 from .frames import Places
+from .joints import hardness
 from .scene import Axis, Tendon
 from .shapes import Bodies
 
@@ -60,7 +61,7 @@ def read_tendons(
         rest = authored_numbers(prim, "mjc:springlength", (-1.0, -1.0)) or [-1.0]
         values = {name: authored_number(prim, attribute, 0.0) for name, attribute in _OF_TENDON.items()}
         limits = (low, high) if is_limited else None
-        found.append(Tendon(str(prim.GetPath()), path, limits, (rest[0], rest[-1]), values))
+        found.append(Tendon(str(prim.GetPath()), path, limits, (rest[0], rest[-1]), values, hardness(prim, "friction")))
     return found, others
 
 

@@ -46,6 +46,8 @@ class Axis:
     upper: float = math.inf
     armature: float = 0.0
     friction: float = 0.0
+    # how hard its dry friction is, as MuJoCo's solref and solimp; as hard as can be where there are none
+    hardness: dict[str, list[float]] = field(default_factory=dict)
     damping: float = 0.0
     # of a spring, and where it rests
     stiffness: float = 0.0
@@ -154,6 +156,7 @@ class Tendon:
         limits: Lower and upper limit of the length, or None.
         rest: Lengths between which its spring is slack; negative where that is its length in the reference position.
         values: stiffness, damping, frictionloss, armature.
+        hardness: Of its friction, as that of `Mimic`.
     """
 
     name: str
@@ -161,6 +164,7 @@ class Tendon:
     limits: tuple[float, float] | None
     rest: tuple[float, float]
     values: dict[str, float]
+    hardness: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass
