@@ -46,7 +46,6 @@ def forces(low: float, high: float, of: str = "force") -> dict[str, Any]:
 
 CASES = [
     (position(-2.0) | forces(-3.0, 3.0), '<position joint="hinge" kp="10" kv="1" gear="-2" forcerange="-3 3"/>'),
-    (position() | forces(-1.0, 4.0, "ctrl"), '<position joint="hinge" kp="10" kv="1" ctrlrange="-1 4"/>'),
     ({"gear": [5.0]} | forces(-1.0, 1.0, "ctrl"), '<motor joint="hinge" gear="5" ctrlrange="-1 1"/>'),
     ({"gear": [5.0]}, '<motor joint="hinge" gear="5"/>'),
     (
@@ -77,6 +76,57 @@ def test_motor_is_that_of_the_same_mjcf(values: dict[str, Any], actuator: str) -
         </worldbody><actuator>{actuator}</actuator></mujoco>"""
     )
     assert motors_of(made.stage) == motors_of_model(model)
+
+
+def test_range_of_position_targets_is_none_of_a_motor() -> None:
+    """It is told of, in units of the joint."""
+    made = pendulum()
+    mjc_actuator(made, "drive", **position(-2.0), **forces(-1.0, 4.0, "ctrl"))
+    with pytest.warns(
+        UserWarning, match=r"ctrlRange, which motors do not: </World/drive> \(-2 … 0.5\), in rad"
+    ) as caught:
+        assert motors_of(made.stage) == {"hinge": MotorConfig(PDControlConfig(40.0, 4.0))}
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        (position() | forces(-2.6, -0.7, "ctrl"), "position", (-2.6, -0.7)),
+        (position(-2.0) | forces(-1.0, 4.0, "ctrl"), "position", (-2.0, 0.5)),
+        (position() | forces(-2.6, -0.7, "ctrl") | {"ctrlLimited": "false"}, "position", None),
+        (
+            {"gainPrm": [3.0], "biasPrm": [0.0, 0.0, -3.0], "biasType": "affine"} | forces(-2.0, 2.0, "ctrl"),
+            *("velocity", (-2.0, 2.0)),
+        ),
+    ],
+)
+def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
+    values: dict[str, Any], kind: str, expected: tuple[float, float] | None
+) -> None:
+    """In units of the joint; a target beyond it is held at its end, and so is 0 before there is any."""
+    pytest.importorskip("mujoco")
+    made = pendulum()
+    mjc_actuator(made, "drive", **values)
+    with Simulation(made.stage) as sim:
+        sim.play()
+        drive = sim.model.actuator(f"{HINGE}/{kind}")
+        assert (tuple(drive.ctrlrange) if drive.ctrllimited[0] else None) == expected
+        assert sim.model.actuator_ctrllimited.sum() == (expected is not None)
+
+
+def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
+    """Nobody sets theirs: they go to the end that is nearer to the authored target."""
+    pytest.importorskip("mujoco")
+    made = pendulum()
+    made.body("/World/Door/frame")
+    made.body("/World/Door/leaf")
+    made.joint("/World/Door/hinge", "Revolute", "/World/Door/frame", "/World/Door/leaf")
+    mjc_actuator(made, "drive", "/World/Door/hinge", **position(), **forces(-2.6, -0.5, "ctrl"))
+    with Simulation(made.stage) as sim:
+        sim.play()
+        sim.step(2400)
+        assert sim.data().joint("/World/Door/hinge").qpos[0] == pytest.approx(-0.5, abs=1e-3)
 
 
 def test_what_the_joint_has_counts() -> None:

@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators import (
     Uniform,
     add_actuator,
     motors_of,
+    motors_of_model,
 )
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.errors import HostError
@@ -89,7 +90,9 @@ def test_drives_do_not_take_the_defaults_of_a_file(tmp_path: Path) -> None:
         written(tmp_path, text.replace("</default>", everywhere).replace('joint="knee"', 'joint="knee" gear="1"'))
     ) as sim:
         model = sim._host.model
-        assert not model.actuator_ctrllimited.any() and not model.actuator_forcelimited.any()
+        # but for targets of the joints that have the actuators, and in units of the joint
+        limited = {model.actuator(drive).name for drive in np.flatnonzero(model.actuator_ctrllimited)}
+        assert limited == {"hip/position", "knee/position", "ankle/velocity"} and not model.actuator_forcelimited.any()
         assert (model.actuator_gear[:, 0] == 1).all()
 
 
@@ -116,6 +119,70 @@ def test_drives_move_a_robot_as_its_own_actuators_do(tmp_path: Path, integrator:
         np.testing.assert_allclose(robot.get_dof_positions().numpy()[0], data.qpos[:4], atol=2e-6)
         np.testing.assert_allclose(robot.get_dof_velocities().numpy()[0], data.qvel[:4], atol=2e-5)
     assert saturated > 3 and np.abs(data.qpos[:4]).min() > 1e-3
+
+
+RANGED = """
+<mujoco>
+  <option timestep="0.002" integrator="implicitfast"/>
+  <worldbody><body name="leg">
+    <joint name="knee" axis="0 1 0" damping="0.5"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="1"/>
+  </body></worldbody>
+  <actuator>{actuator}</actuator>
+</mujoco>
+"""
+# an actuator, what of its control is the target of a drive, and in which unit
+RANGES = {
+    "position": ('<position joint="knee" kp="60" kv="3" ctrlrange="-2.6 -0.7"/>', "position", 1.0),
+    "gear": ('<position joint="knee" kp="60" kv="3" gear="-2" ctrlrange="-2.6 -0.7"/>', "position", -2.0),
+    "limited too": ('<position joint="knee" kp="60" ctrlrange="-1 0.5" forcerange="-8 8"/>', "position", 1.0),
+    "other gain": (
+        '<general joint="knee" gainprm="30" biastype="affine" biasprm="0 -60 -3" ctrlrange="-2.6 -0.7"/>',
+        *("position", 2.0),
+    ),
+    "velocity": ('<velocity joint="knee" kv="3" gear="2" ctrlrange="-0.5 1"/>', "velocity", 2.0),
+}
+
+
+@since_4
+@pytest.mark.parametrize(("actuator", "target", "unit"), RANGES.values(), ids=list(RANGES))
+@pytest.mark.parametrize("control", [None, -5.0, -0.25, 4.0])
+def test_drives_hold_targets_within_the_range_of_the_actuator(
+    tmp_path: Path, actuator: str, target: str, unit: float, control: float | None
+) -> None:
+    """What MuJoCo does with a control, beyond its range and without any."""
+    path = written(tmp_path, RANGED.format(actuator=actuator))
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    data.ctrl[:] = control or 0.0
+    with Simulation(path) as sim:
+        sim.play()
+        robot = Articulation("leg")
+        if control is not None:
+            getattr(robot, f"set_dof_{target}_targets")(control / unit)
+        for _ in range(500):
+            mujoco.mj_step(model, data)
+        sim.step(500)
+        assert robot.get_dof_positions().numpy()[0, 0] == pytest.approx(data.qpos[0], abs=1e-5)
+
+
+def test_actuators_with_different_ranges_are_no_drive(tmp_path: Path) -> None:
+    """Of two positions that are asked for, one target can be one only."""
+    two = '<position name="a" joint="knee" kp="60" ctrlrange="-1 1"/><position joint="knee" kp="5"/>'
+    path = written(tmp_path, RANGED.format(actuator=two))
+    with pytest.warns(UserWarning, match=r"'a' \(one of 2 on joint 'knee', with other ranges of positions\)"):
+        Simulation(path).close()
+
+
+def test_motors_that_do_not_hold_targets_within_a_range_are_told_of(tmp_path: Path) -> None:
+    """By the actuator, with the range in units of the joint, whoever asks."""
+    said = r"hold position targets within their ctrlrange, which motors do not: 'knee_servo' \(-1.3 … -0.35\), in rad"
+    path = written(tmp_path, RANGED.format(actuator=RANGES["gear"][0].replace('-2"', '2" name="knee_servo"')))
+    model = mujoco.MjModel.from_xml_path(str(path))
+    with Simulation(path) as sim, MujocoSimulation(model, mujoco.MjData(model)) as own:
+        for ask in (lambda: motors_of(sim), lambda: motors_of(own), lambda: motors_of_model(model)):
+            with pytest.warns(UserWarning, match=said) as warned:
+                assert list(ask()) == ["knee"]
+            assert warned[0].filename == __file__
 
 
 def test_gains_limits_and_options_are_those_of_the_file(tmp_path: Path) -> None:

@@ -115,7 +115,8 @@ def test_what_motors_say() -> None:
         """,
         'actuatorfrcrange="-50 50"',
     )
-    motors = motors_of_model(model)
+    with pytest.warns(UserWarning, match=r"targets within their ctrlrange, .*: 'actuator_0' \(-2 … 0.5\), in rad or m"):
+        motors = motors_of_model(model)
     assert motors == {
         "a": MotorConfig(PDControlConfig(40.0, 4.0), [MaxEffortClampingConfig(6.0)], armature=0.5, friction=0.0),
         "b": MotorConfig(

@@ -5,7 +5,8 @@ What MuJoCo computes for an actuator with gear `g` and control `u` at position `
     force = gain·u + b0 + b1·g·q + b2·g·v, limited to forcerange; effort = g·force
 
 so that `kp = −b1·g²`, `kd = −b2·g²` and `const_effort = b0·g`. Where `kp = 0`, a range of `u` is a limit of the effort,
-which falls with speed by `kd`: that of a DC motor. Where it is not, `u` is a position, which motors do not limit.
+which falls with speed by `kd`: that of a DC motor, or of velocity targets. Where it is not, `u` is a position, and its
+range one of position targets: drives have it, motors do not.
 Source: MuJoCo documentation, "Computation", Actuation model.
 """
 
@@ -20,27 +21,29 @@ from .configs import ClampingConfig, DCMotorClampingConfig, MaxEffortClampingCon
 from .motors import MotorConfig
 
 Bounds = tuple[float, float]
+NO_BOUNDS: Bounds = (-math.inf, math.inf)
 Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Law:
-    """An actuator as a law of its joint: gains, and the lower and upper bounds of its effort; inf is none.
+    """An actuator as a law of its joint: gains, and lower and upper bounds; inf is none.
 
-    `efforts` are bounds of what it does, `inputs` of what its control asks for; `asymmetry` says which of them is not
-    the same either way.
+    `efforts` are bounds of what it does, `inputs` of the effort that its control asks for, `positions` of the position;
+    `asymmetry` says which of the first two is not the same either way.
     """
 
     kp: float
     kd: float
     const_effort: float
-    efforts: Bounds = (-math.inf, math.inf)
-    inputs: Bounds = (-math.inf, math.inf)
+    efforts: Bounds = NO_BOUNDS
+    inputs: Bounds = NO_BOUNDS
+    positions: Bounds = NO_BOUNDS
     asymmetry: str = ""
 
     @property
     def limited(self) -> bool:
-        """Whether the actuator has bounds of its own."""
+        """Whether the actuator has bounds of its effort of its own."""
         return any(map(math.isfinite, (*self.efforts, *self.inputs)))
 
     @property
@@ -48,6 +51,11 @@ class Law:
         """Between which efforts a drive does what it does: a velocity that is asked for limits none."""
         (low, high), (least, most) = self.efforts, self.inputs
         return self.efforts if self.kd else (max(low, least), min(high, most))
+
+    @property
+    def velocities(self) -> Bounds:
+        """Between which velocities it is asked for one."""
+        return _times(self.inputs, 1 / self.kd) if self.kd else NO_BOUNDS
 
 
 def law_of(
@@ -65,7 +73,10 @@ def law_of(
     b0, b1, b2 = map(float, bias)
     if b1 > 0 or b2 > 0:
         return f"its stiffness {-b1:g} or damping {-b2:g} is negative"
-    if b1 != 0:
+    positions = NO_BOUNDS
+    if b1 != 0 and controls is not None:
+        # a control without gain asks for nothing
+        positions = _times(controls, gain / -b1 / gear) if gain * gear else NO_BOUNDS
         controls = None
     if controls is not None and b0 != 0:
         return "its ctrlrange limits the effort about a constant"
@@ -74,15 +85,26 @@ def law_of(
         asymmetry = f"its forcerange {forces[0]:g} … {forces[1]:g} is not symmetric"
     elif controls is not None and controls[0] != -controls[1]:
         asymmetry = f"its ctrlrange {controls[0]:g} … {controls[1]:g}, which limits the effort, is not symmetric"
-    return Law(-b1 * gear**2, -b2 * gear**2, b0 * gear, _times(forces, gear), _times(controls, gain * gear), asymmetry)
+    efforts = NO_BOUNDS if forces is None else _times(forces, gear)
+    inputs = NO_BOUNDS if controls is None else _times(controls, gain * gear)
+    return Law(-b1 * gear**2, -b2 * gear**2, b0 * gear, efforts, inputs, positions, asymmetry)
 
 
 def refused(laws: Mapping[Key, Law | str], joint: str) -> list[tuple[Key, str]]:
     """Those of the actuators of one joint that are no laws of it, with the reason; together they must be one."""
     wrong = [(actuator, law) for actuator, law in laws.items() if isinstance(law, str)]
-    if not wrong and len(laws) > 1 and any(isinstance(law, Law) and law.limited for law in laws.values()):
+    good = [law for law in laws.values() if isinstance(law, Law)]
+    if not wrong and len(laws) > 1 and any(law.limited for law in good):
         return [(next(iter(laws)), f"one of {len(laws)} on joint {joint!r}, with limits of their own")]
+    if not wrong and len({law.positions for law in good if law.kp}) > 1:
+        return [(next(iter(laws)), f"one of {len(laws)} on joint {joint!r}, with other ranges of positions")]
     return wrong
+
+
+def ranges_without_motor(laws: Mapping[str, Law]) -> list[str]:
+    """Return actuators, by name, with the range of position targets that no motor has."""
+    ranges = {name: law.positions for name, law in laws.items() if law.positions != NO_BOUNDS}
+    return [f"{name} ({low:g} … {high:g})" for name, (low, high) in ranges.items()]
 
 
 def motor_of(
@@ -107,9 +129,7 @@ def motor_of(
     return MotorConfig(PDControlConfig(kp, kd, constant), clamps, armature=armature, friction=friction)
 
 
-def _times(bounds: Bounds | None, factor: float) -> Bounds:
+def _times(bounds: Bounds, factor: float) -> Bounds:
     """Bounds of a multiple, whichever comes first."""
-    if bounds is None:
-        return -math.inf, math.inf
     low, high = sorted(float(bound * factor) for bound in bounds)
     return low, high

@@ -11,7 +11,7 @@ from pxr import Usd
 
 from ..errors import ActuatorParseError
 from ..specs.configs import ControlConfig, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
-from ..specs.linear_actuators import Law, motor_of, refused
+from ..specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ..specs.motors import MotorConfig
 from .articulation import articulation_roots, axes_of, unloaded_payloads
 from .assets import MODEL_PATH, file_named
@@ -92,6 +92,7 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
         else:
             problems.append(f"<{prim.GetPath()}> (acts on {f'<{path}>' if path else 'nothing'}: no joint of one axis)")
     motors = {}
+    ranges: list[str] = []
     for name, path in free.items():
         if path not in acting:
             continue
@@ -107,10 +108,17 @@ def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]
             motors[name] = motor_of(
                 [*good.values()], float(limit), *_joint_properties(stage, (path, name), acting[path])
             )
+            ranges += ranges_without_motor(good)
     if problems:
         warnings.warn(
             f"MjcActuator prims that no motor stands for: {listed(problems)}. Write the motors of their joints by "
             "hand.",
+            stacklevel=4,
+        )
+    if ranges:
+        warnings.warn(
+            "MjcActuator prims hold position targets within their ctrlRange, which motors do not: "
+            f"{listed(ranges)}, in rad or m. Keep the targets of their joints within it.",
             stacklevel=4,
         )
     return motors

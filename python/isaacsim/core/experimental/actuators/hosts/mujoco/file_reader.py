@@ -20,7 +20,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
-from ...specs.linear_actuators import Law
+from ...specs.linear_actuators import NO_BOUNDS, Law
 from ...usd.physics.inertias import SCREW
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
@@ -73,7 +73,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
             stacklevel=4,
         )
     _take_actuators(spec, model, laws)
-    motors, not_motors = read_motors(model)
+    motors, not_in_motors = read_motors(model)
     velocity_limits = urdf.velocity_limits if urdf else {}
     bodies = _bodies(spec, model, laws, velocity_limits)
     if urdf is not None:
@@ -94,7 +94,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         no_contact=[],
         spec=spec,
         motors=motors,
-        not_motors=not_motors,
+        not_in_motors=not_in_motors,
     )
 
 
@@ -334,6 +334,8 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
         drive_stiffness=sum((law.kp for law in laws), 0.0),
         drive_damping=sum((law.kd for law in laws), 0.0),
         drive_limit=_bounds(model, joint, laws)[1],
+        position_range=next((law.positions for law in laws if law.kp), NO_BOUNDS),
+        velocity_range=next((law.velocities for law in laws if not law.kp), NO_BOUNDS),
         reference=float(model.qpos0[place]),
         position=float(model.qpos0[place]),
     )

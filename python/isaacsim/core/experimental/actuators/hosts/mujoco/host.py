@@ -300,9 +300,9 @@ class MujocoHost(NotCopied):
         """What a file that MuJoCo reads by itself says of its motors, by pattern.
 
         Warns:
-            UserWarning: No motor stands for some of its actuators.
+            UserWarning: No motor stands for some of its actuators, or for the range of their targets.
         """
-        warn_of(self._scene.not_motors, stacklevel=5)
+        warn_of(self._scene.not_in_motors, stacklevel=5)
         return self._scene.motors
 
     def write_properties(self, values: Mapping[str, np.ndarray], at: np.ndarray) -> None:

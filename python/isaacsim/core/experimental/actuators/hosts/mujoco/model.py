@@ -14,6 +14,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 from .dry_friction import hard
@@ -205,7 +206,7 @@ def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
     """Make the dry friction of an axis as hard as it is said to be, else hard, and add its drives, without gains."""
     for name, values in (axis.hardness or hard(spec.option.timestep)).items():
         setattr(joint, f"{name}_friction", values)
-    for suffix in _DRIVES:
+    for suffix, bounds in zip(_DRIVES, (axis.position_range, axis.velocity_range), strict=True):
         spec.add_actuator(
             _PLAIN.default,
             name=joint.name + suffix,
@@ -214,6 +215,7 @@ def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
             biastype=mujoco.mjtBias.mjBIAS_AFFINE,
             gainprm=np.zeros(10),
             biasprm=np.zeros(10),
+            **({"ctrllimited": True, "ctrlrange": bounds} if bounds != NO_BOUNDS else {}),
         )
 
 
@@ -223,7 +225,9 @@ def _hold_others(spec: Any, scene: Scene, names: dict[int, str]) -> None:
     others = [axis for body in scene.bodies for axis in body.axes if id(axis) not in robots]
     for axis in others:
         name, gains = names[id(axis)], (axis.drive_stiffness, axis.drive_damping)
-        targets = axis.position_target, axis.velocity_target
+        targets = np.clip(
+            [axis.position_target, axis.velocity_target], *np.transpose([axis.position_range, axis.velocity_range])
+        )
         for suffix, gain, target, place in zip(_DRIVES, gains, targets, (1, 2), strict=True):
             bias = np.zeros(10)
             bias[0], bias[place] = gain * target, -gain

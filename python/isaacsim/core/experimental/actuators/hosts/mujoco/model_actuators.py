@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...specs.arguments import require_type
-from ...specs.linear_actuators import Law, law_of, motor_of, refused
+from ...specs.linear_actuators import Law, law_of, motor_of, ranges_without_motor, refused
 from ...specs.motors import MotorConfig
 from .own_library import mujoco
 
@@ -41,27 +41,24 @@ def motors_of_model(model: mujoco.MjModel) -> dict[str, MotorConfig]:
 
     Warns:
         UserWarning: Actuators that no motor stands for, by name, with the reason; their joints are left out, and these
-            actuators go on acting.
+            actuators go on acting. Or actuators whose range of position targets motors do not have, by name.
     """
-    motors, problems = read_motors(model)
-    warn_of(problems, stacklevel=3)
+    motors, warned = read_motors(model)
+    warn_of(warned, stacklevel=3)
     return motors
 
 
-def warn_of(problems: Sequence[str], stacklevel: int) -> None:
-    """Tell of actuators that no motor stands for."""
-    if problems:
-        warnings.warn(
-            f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
-            "of the model, or write the motors of their joints by hand.",
-            stacklevel=stacklevel,
-        )
+def warn_of(warned: Sequence[str], stacklevel: int) -> None:
+    """Tell of what motors of a model do not do that its actuators did."""
+    for what in warned:
+        warnings.warn(what, stacklevel=stacklevel)
 
 
 def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str]]:
-    """Motors by pattern, and every actuator that none stands for, with the reason; see `motors_of_model`."""
+    """Motors by pattern, and of what is to be warned who takes them; see `motors_of_model`."""
     laws_of, problems = laws_by_joint(model)
     motors: dict[str, MotorConfig] = {}
+    ranges: list[str] = []
     for joint, laws in laws_of.items():
         wrong = [(actuator, why) for actuator in laws if (why := laws[actuator].asymmetry)]
         if not wrong and (why := _joint_limit_problem(model, joint)):
@@ -70,7 +67,19 @@ def read_motors(model: mujoco.MjModel) -> tuple[dict[str, MotorConfig], list[str
             problems += [f"{actuator_name(model, actuator)!r} ({why})" for actuator, why in wrong]
         else:
             motors.update([motor_of_joint(model, joint, list(laws.values()))])
-    return motors, problems
+            ranges += ranges_without_motor({repr(actuator_name(model, one)): law for one, law in laws.items()})
+    warned = []
+    if problems:
+        warned.append(
+            f"actuators of the model that no motor stands for: {', '.join(problems)}. They go on acting; take them out "
+            "of the model, or write the motors of their joints by hand."
+        )
+    if ranges:
+        warned.append(
+            f"actuators of the model hold position targets within their ctrlrange, which motors do not: "
+            f"{', '.join(ranges)}, in rad or m. Keep the targets of their joints within it."
+        )
+    return motors, warned
 
 
 def motor_of_joint(model: mujoco.MjModel, joint: int, laws: Sequence[Law]) -> tuple[str, MotorConfig]:

@@ -445,8 +445,8 @@ class MujocoSimulation(NotCopied):
 
     def motors(self) -> dict[str, MotorConfig]:
         """What the model's own actuators do, by pattern; see `motors_of_model`."""
-        motors, problems = read_motors(self.model)
-        warn_of(problems, stacklevel=5)
+        motors, warned = read_motors(self.model)
+        warn_of(warned, stacklevel=5)
         return motors
 
     # inside

@@ -41,6 +41,7 @@ def read_actuators(prims: Sequence[Usd.Prim], axes: Mapping[Sdf.Path, list[Axis]
         elif axis.drive_stiffness == axis.drive_damping == 0.0:
             axis.drive_stiffness, axis.drive_damping = law.kp, law.kd
             axis.drive_limit = min(axis.drive_limit, max(map(abs, law.bounds)))
+            axis.position_range, axis.velocity_range = law.positions, law.velocities
             axis.armature += armature_of(prim)
     return others
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...specs.linear_actuators import NO_BOUNDS, Bounds
 from ...specs.motors import MotorConfig
 
 # properties of joints, see `usd.joint_properties`, and the fields of an axis that have them; the later are the stronger
@@ -59,6 +60,9 @@ class Axis:
     drive_limit: float = math.inf
     position_target: float = 0.0
     velocity_target: float = 0.0
+    # between which the drive holds its targets, which may be others
+    position_range: Bounds = NO_BOUNDS
+    velocity_range: Bounds = NO_BOUNDS
     max_velocity: float = math.inf
     # its position where the body is at its place in the parent
     reference: float = 0.0
@@ -191,6 +195,6 @@ class Scene:
     no_contact: list[tuple[int, int]]
     # an `MjSpec` that MuJoCo read by itself: it has all of this but the drives, and paths and axes are its names
     spec: Any = None
-    # what such a file says of its motors, by pattern, and what of its actuators no motor stands for
+    # what such a file says of its motors, by pattern, and of what is to be warned who takes them
     motors: dict[str, MotorConfig] = field(default_factory=dict)
-    not_motors: list[str] = field(default_factory=list)
+    not_in_motors: list[str] = field(default_factory=list)
