@@ -154,7 +154,6 @@ TESTED_IN = {
     "usd.authored": "usd/physics/test_read.py",
     "usd.physics.frames": "usd/physics/test_joints.py",
     "usd.physics.parsed": "usd/physics/test_read.py",
-    "usd.physics.robots": "usd/physics/test_read.py",
     "usd.physics.scene": "usd/physics/test_read.py",
     "usd.physics.shapes": "usd/physics/test_geometry.py",
     "usd.edits": "usd/test_overlay.py",

@@ -115,6 +115,7 @@ def test_range_of_an_actuator_is_that_of_the_targets_of_a_drive(
         assert sim.model.actuator_ctrllimited.sum() == (expected is not None)
 
 
+@pytest.mark.filterwarnings("ignore:joints belong to no robot")
 def test_drives_of_what_is_no_robot_hold_targets_within_the_range_too() -> None:
     """Nobody sets theirs: they go to the end that is nearer to the authored target."""
     pytest.importorskip("mujoco")

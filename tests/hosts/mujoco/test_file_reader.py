@@ -185,6 +185,37 @@ def test_motors_that_do_not_hold_targets_within_a_range_are_told_of(tmp_path: Pa
             assert warned[0].filename == __file__
 
 
+CALF = """
+<mujoco><compiler angle="radian"/><worldbody><body name="leg">
+  <joint name="thigh" axis="0 1 0" range="-1 1"/><geom size="0.1"/>
+  <body pos="0 0 -0.3"><joint name="calf" axis="0 1 0" range="-2.7 -0.84"/><geom size="0.1"/></body>
+</body></worldbody>{keyframe}</mujoco>
+"""
+CALF_URDF = """
+<robot name="leg"><link name="leg"/><link name="foot"><inertial><mass value="1"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="calf" type="revolute"><parent link="leg"/><child link="foot"/><axis xyz="0 1 0"/>
+    <limit lower="-2.7" upper="-0.84" effort="1" velocity="1"/></joint></robot>
+"""
+HOME = '<keyframe><key name="home" qpos="0.5 -1.5"/></keyframe>'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "remedy"),
+    [
+        ("leg.xml", CALF.format(keyframe=""), r"Call set_dof_positions after play\(\)\.$"),
+        ("leg.xml", CALF.format(keyframe=HOME), r"by MujocoSimulation and call reset\(keyframe='home'\)\.$"),
+        ("leg.urdf", CALF_URDF, r"Call set_dof_positions after play\(\)\.$"),
+    ],
+)
+def test_joint_that_begins_outside_its_limits_is_named(tmp_path: Path, name: str, text: str, remedy: str) -> None:
+    """With angle and limits, and how to begin elsewhere."""
+    said = r": joints begin outside their limits, .*: calf \(0, limits -2\.7 … -0\.84\)\. "
+    with pytest.warns(UserWarning, match=name + said + ".*" + remedy) as warned:
+        Simulation(written(tmp_path, text, name)).close()
+    assert [warning.filename for warning in warned] == [__file__]
+
+
 def test_gains_limits_and_options_are_those_of_the_file(tmp_path: Path) -> None:
     """Gears are counted in; the larger of two limits does not hold; options of the file do."""
     with Simulation(leg(tmp_path, "RK4"), dt=0.001) as sim:

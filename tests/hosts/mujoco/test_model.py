@@ -153,6 +153,7 @@ def test_joints_are_in_breadth_first_order(name: str) -> None:
     assert list(robot.dof_paths) == expected
 
 
+@pytest.mark.filterwarnings("ignore:joints begin outside their limits")
 def test_masses_from_colliders_are_those_mujoco_computes() -> None:
     """The ant of newton's wheel against the MJCF file beside it, which has five times the density."""
     import mujoco
@@ -205,6 +206,7 @@ def test_friction_of_the_joint_holds_below_its_effort(effort: float, moves: bool
 # limits
 
 
+@pytest.mark.filterwarnings("ignore:joints begin outside their limits")
 @pytest.mark.parametrize(
     ("limits", "lower", "upper"),
     [((-30, 60), -30, 60), ((None, 45), -360000, 45), ((-45, None), -45, 360000), ((10, 20), 10, 20)],

@@ -177,13 +177,14 @@ def test_meshes_of_packages(tmp_path: Path) -> None:
 
 
 def test_meshes_that_are_missing(tmp_path: Path) -> None:
-    """Those that collide are named at once, with their links; without those that are only seen a robot opens."""
-    text = ARM.replace("</link>", seen("package://gone/a.stl", "collision") + seen("b.obj", "collision") + "</link>", 1)
-    with pytest.raises(ValueError, match=r"missing: package://gone/a\.stl \(link 'base'\), b\.obj \(link 'base'\)"):
-        Simulation(urdf(tmp_path, text))
-    with pytest.warns(UserWarning, match=r"are not drawn: base \(package://gone/a\.stl: is missing\)"):
-        sim = Simulation(urdf(tmp_path, ARM.replace("</link>", seen("package://gone/a.stl") + "</link>", 1)))
-    sim.close()
+    """The robot opens without them, with a warning that names links and meshes and says where packages are sought."""
+    gone = {kind: seen("package://gone/a.stl", kind) + seen("b.obj", kind) for kind in ("visual", "collision")}
+    for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
+        said = rf"{what}: base \(package://gone/a\.stl: is missing\), base \(b\.obj: is missing\)\. .* in those above"
+        with pytest.warns(UserWarning, match=said) as warned:
+            sim = Simulation(urdf(tmp_path, ARM.replace("</link>", gone[kind] + "</link>", 1)))
+        with sim:
+            assert len(warned) == 1 and sim._host.model.ngeom == 8
 
 
 def test_meshes_that_mujoco_cannot_read(tmp_path: Path) -> None:
@@ -239,6 +240,21 @@ def test_links_that_have_no_mass(tmp_path: Path) -> None:
         np.testing.assert_array_equal(robot.get_link_inertias().numpy()[0, -2:], 0)
         masses = robot.get_link_masses().numpy().ravel().tolist()
         assert masses == pytest.approx([1, 1, 1, 1, 0.001, 0, 0])
+
+
+def test_inertia_of_a_link_without_mass_is_lost_with_a_warning(tmp_path: Path) -> None:
+    """Of links that move, or are fixed to one that does; that of a base would count for nothing."""
+    heavy = BODY.replace('value="1"', 'value="0"').format(ixx=0.1)
+    text = ARM.replace(BODY.format(ixx=0.01), heavy, 1)
+    text += link("hand").replace(BODY.format(ixx=0.01), heavy) + joint("glue", "fixed", "tool", "hand")
+    with pytest.warns(
+        UserWarning, match=r"arm\.urdf: links without mass lose the inertia that they state: hand\. "
+    ) as warned:
+        sim = Simulation(urdf(tmp_path, text))
+    assert [warning.filename for warning in warned] == [__file__]
+    with sim:
+        sim.play()
+        np.testing.assert_array_equal(Articulation("base").get_link_inertias().numpy()[0, -1], 0)
 
 
 def test_what_other_programs_wrote(tmp_path: Path) -> None:

@@ -13,7 +13,10 @@ from places import ROBOTS
 from pxr import Usd
 from stages import stage_of
 
-pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
+pytestmark = [
+    pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed"),
+    pytest.mark.filterwarnings("ignore:joints begin outside their limits.* /ant/"),
+]
 
 NAMES = ("pendulum", "arm_2dof", "franka_panda", "anymal_c")
 NEWTON = Path(find_spec("newton").submodule_search_locations[0]) / "examples" / "assets"

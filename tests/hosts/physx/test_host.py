@@ -410,6 +410,7 @@ def both(request) -> Iterator[list[tuple[Simulation, Articulation]]]:
         sim.close()
 
 
+@pytest.mark.filterwarnings("ignore:joints begin outside their limits.* /ant/")
 @pytest.mark.parametrize(
     "file", [*(ROBOTS / f"{name}.usda" for name in ROOTS), NEWTON / "humanoid.usda", NEWTON / "ant.usda"]
 )
@@ -618,3 +619,28 @@ def test_diverged_robot_is_named_and_reset_recovers() -> None:
     sim.reset()
     sim.step(5)
     assert np.isfinite(left.get_dof_positions().numpy()).all()
+
+
+# what is told of a stage
+
+
+@pytest.mark.parametrize("limits", [(-150, -50), (None, -50)])
+def test_joint_that_begins_outside_its_limits_is_named(limits: tuple[float | None, float]) -> None:
+    """With angle and limits in radians, as on MuJoCo."""
+    said = rf"joints begin outside their limits, .*: {HINGE} \(0, limits .* … -0\.8727\)\. "
+    with pytest.warns(UserWarning, match=said) as caught:
+        physx(pendulum(limits=limits).stage).close()
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_tree_without_an_articulation_root_belongs_to_no_robot() -> None:
+    """Its joint is named; those between links of a robot, those that are excluded or disabled are not."""
+    made = pendulum()
+    for name in ("a", "b"):
+        made.body(f"/World/Door/{name}")
+    for name in ("hinge", "off", "left_out"):
+        joint = UsdPhysics.Joint(made.joint(f"/World/Door/{name}", "Revolute", "/World/Door/a", "/World/Door/b"))
+        joint.CreateJointEnabledAttr(name != "off")
+        joint.CreateExcludeFromArticulationAttr(name == "left_out")
+    with pytest.warns(UserWarning, match=r"joints belong to no robot, .* root: /World/Door/hinge\. "):
+        physx(made.stage).close()

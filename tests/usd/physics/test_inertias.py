@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -112,3 +113,17 @@ def test_rounding_is_not_told() -> None:
     inertia = made.stage.GetPrimAtPath(BOB).GetAttribute("physics:diagonalInertia")
     inertia.Set((0.1, 0.1, 0.2000001))
     read_scene(made.stage, strict_inertia=True)
+
+
+@pytest.mark.parametrize(("parent", "warns"), [("/World/Robot/bob", True), ("/World/Robot/base", False)])
+def test_inertia_of_a_link_without_mass_is_lost_with_a_warning(parent: str, warns: bool) -> None:
+    """Of links that can move; that of one that is fixed to the world would count for nothing."""
+    made = pendulum()
+    made.body("/World/Robot/tool", mass=0.0, inertia=(0.1, 0.1, 0.1))
+    made.joint("/World/Robot/weld", "Fixed", parent, "/World/Robot/tool")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        tool = next(body for body in read_scene(made.stage).bodies if body.path == "/World/Robot/tool")
+    assert not tool.mass and not tool.inertia.any()
+    said = "links without mass lose the inertia that they state: </World/Robot/tool>. Author physics:mass, "
+    assert [str(warning.message).startswith(said) for warning in caught] == [True] * warns

@@ -439,6 +439,7 @@ def test_four_bar_linkage_stays_closed_while_it_is_driven(kind: str, found: str)
 # joints that are no robot's
 
 
+@pytest.mark.filterwarnings("ignore:joints belong to no robot")
 def test_drive_of_a_joint_outside_any_articulation_acts() -> None:
     """Beside a robot, a door that a drive holds at 30 degrees, and another that it turns."""
     made = pendulum()

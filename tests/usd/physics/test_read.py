@@ -78,6 +78,7 @@ FILES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:joints begin outside their limits.* /ant/")
 @pytest.mark.parametrize(("stage", "paths", "names"), FILES.values(), ids=list(FILES))
 def test_robots_and_their_axes_are_found(stage, paths: list[str], names: list[str]) -> None:
     """Roots by path, axes breadth-first; an axis of a many-axis joint is `joint:axis`."""
@@ -476,6 +477,7 @@ def test_four_bar_linkage_is_closed() -> None:
     assert sum(len(body.axes) for body in scene.bodies) == 3
 
 
+@pytest.mark.filterwarnings("ignore:joints belong to no robot")
 @pytest.mark.parametrize(("beside", "robots"), [(False, ["/World/a"]), (True, ["/World/Robot"])])
 def test_joint_between_loose_bodies_is_simulated(beside: bool, robots: list[str]) -> None:
     """One of them is free, and the other hangs on it: a robot where nothing on the stage says what is one."""

@@ -21,7 +21,8 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 from ...specs.linear_actuators import NO_BOUNDS, Law
-from ...usd.physics.inertias import SCREW
+from ...usd.physics.beginnings import warn_of_beginnings
+from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model_actuators import actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
@@ -64,6 +65,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
             _complete(spec, urdf)
             model = _compiled(path, spec)
             _let_neighbours_touch(spec, model)
+            _warn_of_lost_inertias(path, urdf, model)
     _name_all(spec)
     laws, not_drives = _drives(model)
     if not_drives:
@@ -76,13 +78,16 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
     motors, not_in_motors = read_motors(model)
     velocity_limits = urdf.velocity_limits if urdf else {}
     bodies = _bodies(spec, model, laws, velocity_limits)
+    axes = [axis for body in bodies for axis in body.axes]
     if urdf is not None:
         followers = {follower for follower, *_ in urdf.mimics}
         joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
         motors = dict(motor_of_joint(model, joint.id, []) for joint in joints)
-        for axis in (axis for body in bodies for axis in body.axes):
+        for axis in axes:
             # those are MuJoCo's defaults
             axis.hardness = {}
+    begun = [(axis.name, axis.position, axis.lower, axis.upper) for axis in axes]
+    warn_of_beginnings(f"{path}: ", begun, _begin_elsewhere(model), stacklevel=4)
     return Scene(
         gravity=np.array(model.opt.gravity),
         bodies=bodies,
@@ -199,6 +204,13 @@ def _compiled(path: Path, spec: Any) -> Any:
     return model
 
 
+def _warn_of_lost_inertias(path: Path, urdf: Urdf, model: Any) -> None:
+    """Tell of inertias that links without mass state; those of links that cannot move count for nothing."""
+    static = {model.body(body).name for body in np.flatnonzero(model.body_weldid == 0)}
+    lost = [name for name in urdf.lost_inertias if name not in static]
+    warn_of_lost_inertias(f"{path}: ", lost, 'Give them a <mass value="…"/> > 0.', stacklevel=5)
+
+
 def _flatten(spec: Any, name: str) -> None:
     """Let a mesh be seen only; one that was to collide once remains so in MuJoCo, and another takes its place."""
     old, new = spec.mesh(name), spec.add_mesh(name=f"{name} (flat)")
@@ -273,6 +285,16 @@ def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float
     pairs += [tuple(model.jnt_actfrcrange[joint])] if model.jnt_actfrclimited[joint] else []
     low, high = np.array(pairs, float).T
     return float(low.max()), float(high.min())
+
+
+def _begin_elsewhere(model: Any) -> str:
+    """What to do about joints that begin outside their limits."""
+    if not model.nkey:
+        return "Call set_dof_positions after play()."
+    return (
+        "Call set_dof_positions after play(), or open the model by MujocoSimulation and call "
+        f"reset(keyframe={model.key(0).name or 0!r})."
+    )
 
 
 def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]], velocity_limits: dict[str, float]) -> list[Body]:

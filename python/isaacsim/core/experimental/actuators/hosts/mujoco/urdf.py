@@ -38,6 +38,7 @@ class Urdf:
         velocity_limits: By joint.
         without_inertia: Links that state none.
         massless: Links that state that they have no mass.
+        lost_inertias: Those of them that state an inertia all the same.
     """
 
     xml: str = ""
@@ -46,6 +47,7 @@ class Urdf:
     velocity_limits: dict[str, float] = field(default_factory=dict)
     without_inertia: set[str] = field(default_factory=set)
     massless: set[str] = field(default_factory=set)
+    lost_inertias: list[str] = field(default_factory=list)
 
 
 def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
@@ -57,7 +59,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
         strict_inertia: Whether inertias that no body can have are refused, and not repaired.
 
     Raises:
-        UnsupportedSceneError: It is a template, or meshes that collide are missing.
+        UnsupportedSceneError: It is a template.
 
     Warns:
         UserWarning: Meshes were left out, inertias were repaired, or a joint mimics none; names links and joints.
@@ -77,7 +79,7 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
     folder = _set_options(robot, path.parent)
     _take_meshes(path, robot, folder, made.meshes)
-    _repair_inertias(path, robot, made.massless, strict_inertia)
+    _repair_inertias(path, robot, made, strict_inertia)
     _free_root(robot)
     made.xml = ET.tostring(robot, "unicode")
     return made
@@ -122,7 +124,6 @@ def _take_mimics(path: Path, robot: ET.Element) -> list[tuple[str, str, float, f
 
 def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, bytes]) -> None:
     """Find the files of meshes, and give each a name of its own."""
-    missing: list[str] = []
     dropped: dict[str, list[str]] = {"visual": [], "collision": []}
     names: dict[Path, str] = {}
     for link in robot.iter("link"):
@@ -136,25 +137,19 @@ def _take_meshes(path: Path, robot: ET.Element, folder: Path, meshes: dict[str, 
                 continue
             uri = mesh.get("filename", "")
             file = _find(uri, path.parent, folder)
-            if file is None and element.tag == "collision":
-                missing.append(f"{uri} (link {link.get('name')!r})")
-            elif file is None or not _is_readable(file):
+            if file is None or not _is_readable(file):
                 link.remove(element)
                 why = "is missing" if file is None else "MuJoCo cannot read it"
                 dropped[element.tag].append(f"{link.get('name')} ({uri}: {why})")
             else:
                 names.setdefault(file, f"{len(names)}_{file.name}")
                 mesh.set("filename", names[file])
-    if missing:
-        raise UnsupportedSceneError(
-            f"{path}: meshes are missing: {', '.join(dict.fromkeys(missing))}. Packages are looked for in the folder "
-            "of the file and in those above it: put them there, or correct the paths."
-        )
     for kind, what in (("visual", "are not drawn"), ("collision", "do not collide")):
         if dropped[kind]:
             warnings.warn(
                 f"{path}: meshes of these links {what}: {', '.join(dict.fromkeys(dropped[kind]))}. Put them there, in "
-                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces.",
+                f"one of the formats {', '.join(_READABLE)}, of up to {_MOST_FACES} faces; packages are looked for in "
+                "the folder of the file and in those above it.",
                 stacklevel=7,
             )
     meshes.update({name: _content(file) for file, name in names.items()})
@@ -196,7 +191,7 @@ def _content(file: Path) -> bytes:
     return bytes(80) + len(faces).to_bytes(4, "little") + faces.tobytes() if len(faces) else content
 
 
-def _repair_inertias(path: Path, robot: ET.Element, massless: set[str], strict: bool) -> None:
+def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) -> None:
     """Make inertias that no body has the nearest ones that a body can have, and note links that have no mass."""
     changed: dict[str, float] = {}
     for link in robot.iter("link"):
@@ -208,15 +203,17 @@ def _repair_inertias(path: Path, robot: ET.Element, massless: set[str], strict: 
         element = inertial.find("inertia")
         if element is None:
             element = ET.SubElement(inertial, "inertia")
+        inertia = np.zeros((3, 3))
+        for name, row, column in _INERTIA:
+            inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
         if float(mass.get("value", 0)) <= 0:
             # what has no mass has no inertia, and MuJoCo wants one
             mass.set("value", "0")
             element.attrib.update({name: str(float(row == column)) for name, row, column in _INERTIA})
-            massless.add(link.get("name", ""))
+            made.massless.add(link.get("name", ""))
+            if inertia.any():
+                made.lost_inertias.append(link.get("name", ""))
             continue
-        inertia = np.zeros((3, 3))
-        for name, row, column in _INERTIA:
-            inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
         new, change = repaired(inertia)
         if change > 0.0:
             if change > ROUNDING:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import HostError, NotCopied, SimulationDivergedError
 from ...usd.joint_properties import authored, axis_of
+from ...usd.physics.beginnings import BEGIN_ELSEWHERE, warn_of_beginnings
 from ...usd.stage import StageEdits, require_si
 from ...values import resolve_indices
 from ..articulation import DofArrays, Robot
@@ -19,6 +20,7 @@ from .scene import PhysxScene
 from .solver import velocity_weight
 
 _STATE = {"positions": "jointPosition", "velocities": "jointVelocity"}
+_OPEN_ENDS = {"lower_limits": -np.inf, "upper_limits": np.inf}
 _TARGETS = {"position_targets": "jointPositionTarget", "velocity_targets": "jointVelocityTarget"}
 
 
@@ -272,10 +274,18 @@ class PhysxHost(NotCopied):
                 )
             )
             offset += len(joints)
+        self._warn_of_beginnings(scene)
         self.generation += 1
         # not before: a stage that could not be read stays to be read
         self._edits.clear()
         return scene
+
+    def _warn_of_beginnings(self, scene: PhysxScene) -> None:
+        """Tell of joints that begin outside their limits."""
+        # with one limit alone, PhysX tells others
+        ends = [np.nan_to_num(self._authored(name), nan=none) for name, none in _OPEN_ENDS.items()]
+        joints = zip(scene.joints, scene.read("jointPosition")[0].tolist(), *ends, strict=True)
+        warn_of_beginnings("", joints, BEGIN_ELSEWHERE, stacklevel=5)
 
     def _authored(self, name: str) -> np.ndarray:
         """A property as the stage authors it, flat; NaN where it does not."""

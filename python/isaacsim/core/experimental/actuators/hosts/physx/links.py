@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from ...usd.articulation import bodies_of, every_prim
+from ...usd.articulation import axes_of, bodies_of, every_prim
+from ...usd.authored import authored
 
 
 class LinkGraph:
@@ -14,11 +15,14 @@ class LinkGraph:
     Args:
         stage: USD stage.
         links: Paths of all links.
+
+    `strays` are paths of joints between bodies that are no links.
     """
 
     def __init__(self, stage: Any, links: Collection[str]) -> None:
         self._around: dict[str, list[tuple[str, str]]] = {link: [] for link in links}
         self._to_world: dict[str, list[tuple[str, bool]]] = {link: [] for link in links}
+        self.strays: list[str] = []
         for prim in every_prim(stage.GetPseudoRoot()):
             if prim.IsA("PhysicsJoint"):
                 joint = str(prim.GetPath())
@@ -28,6 +32,8 @@ class LinkGraph:
                     self._around[ends[1]].append((joint, ends[0]))
                 elif ends:
                     self._to_world[ends[0]].append((joint, prim.IsA("PhysicsFixedJoint")))
+                elif _could_be_driven(stage, prim):
+                    self.strays.append(joint)
 
     def moved_by(self, link: str) -> str | None:
         """The joint by which a link moves in the world; None where none does, or one fixes it."""
@@ -73,6 +79,14 @@ class LinkGraph:
         while path not in self._around and path.count("/") > 1:
             path = path.rsplit("/", 1)[0]
         return path if path in self._around else None
+
+
+def _could_be_driven(stage: Any, joint: Any) -> bool:
+    """Whether a joint would be one of a robot if its bodies were links."""
+    counts = authored(joint, "physics:jointEnabled", True) and not authored(joint, "physics:excludeFromArticulation")
+    bodies = bodies_of(stage, str(joint.GetPath())) if counts and axes_of(joint) else []
+    parts = (stage.GetPrimAtPath(part) for body in bodies for part in body.GetPrefixes())
+    return any(part and part.HasAPI("PhysicsRigidBodyAPI") for part in parts)
 
 
 def _name(path: str) -> str:

@@ -24,6 +24,7 @@ from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...errors import UnsupportedSceneError
 from ...usd.articulation import articulation_roots, every_prim
+from ...usd.physics.robots import warn_of_strays
 from .links import LinkGraph
 
 # what a value per radian is multiplied with, as a power of degrees per radian
@@ -225,6 +226,7 @@ class PhysxScene:
         kind = SimObjectType.ARTICULATION
         ordinals, fixed = (dict(self._rows(kind, column)) for column in ("dofAxisIndex", "isFixedBase"))
         graph = LinkGraph(stage, self._handles[SimObjectType.ARTICULATION_LINK])
+        warn_of_strays(graph.strays, stacklevel=2)
         robots = []
         for path, joints in self._rows(kind, "dofJointPath"):
             axes = [

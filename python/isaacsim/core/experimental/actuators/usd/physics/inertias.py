@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -68,3 +68,19 @@ def tell_of_inertias(where: str, changed: Mapping[str, float], strict: bool, *, 
         f"the largest moment: {rule}. Correct them, or pass strict_inertia=True to have them refused.",
         stacklevel=stacklevel,
     )
+
+
+def warn_of_lost_inertias(where: str, links: Sequence[str], remedy: str, *, stacklevel: int) -> None:
+    """Warn of links that state an inertia and no mass, which simulators have only with a mass.
+
+    Args:
+        where: The file, or nothing where the links are paths.
+        links: Their names.
+        remedy: How to state a mass.
+        stacklevel: Of the warning, from here.
+    """
+    if links:
+        warnings.warn(
+            f"{where}links without mass lose the inertia that they state: {', '.join(links)}. {remedy}",
+            stacklevel=stacklevel + 1,
+        )

@@ -54,7 +54,7 @@ def mass_of(
     """
     given = _positive(prim, "mass", units.mass)
     density = _positive(prim, "density", units.mass / units.length**3)
-    inertia, com = _inertia(prim, units), _vector(prim, "centerOfMass")
+    inertia, com = _inertia(prim, units.mass * units.length**2), _vector(prim, "centerOfMass")
     if com is not None:
         com = com * np.array(scale, float) * units.length
     if given and inertia is not None and com is not None:
@@ -72,6 +72,11 @@ def mass_of(
     return Mass(mass, total.com if com is None else com, inertia)
 
 
+def states_inertia(prim: Usd.Prim) -> bool:
+    """Whether an inertia is authored of a body, whatever becomes of it."""
+    return _inertia(prim, 1.0) is not None
+
+
 def _collider_mass(
     prim: Usd.Prim, shape: Shape, place: np.ndarray, material: float, body: float, units: StageUnits
 ) -> Mass:
@@ -81,7 +86,7 @@ def _collider_mass(
     mass = _positive(prim, "mass", units.mass)
     if not mass:
         mass = solid.mass * (_positive(prim, "density", units.mass / units.length**3) or body or material or _DENSITY)
-    com, inertia = _vector(prim, "centerOfMass"), _inertia(prim, units)
+    com, inertia = _vector(prim, "centerOfMass"), _inertia(prim, units.mass * units.length**2)
     com = solid.com if com is None else place[:3, :3] @ com + place[:3, 3]
     if inertia is None:
         inertia = solid.inertia * (mass / solid.mass) + mass * _spread(com - solid.com)
@@ -171,9 +176,8 @@ def _vector(prim: Usd.Prim, name: str) -> np.ndarray | None:
     return np.array(value) if all(map(math.isfinite, value)) else None
 
 
-def _inertia(prim: Usd.Prim, units: StageUnits) -> np.ndarray | None:
+def _inertia(prim: Usd.Prim, unit: float) -> np.ndarray | None:
     """The authored inertia: that of newton's schema, or a diagonal one in its own frame."""
-    unit = units.mass * units.length**2
     compact = authored_numbers(prim, "newton:inertia", ())
     if len(compact) == 6 and np.isfinite(compact).all() and np.any(compact):
         xx, yy, zz, xy, xz, yz = compact

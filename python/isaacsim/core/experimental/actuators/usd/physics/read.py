@@ -16,23 +16,22 @@ from ..mjc_actuators import mjc_prims
 from ..readable import readable
 from ..units import StageUnits, units_of
 from ..words import listed
+from .beginnings import BEGIN_ELSEWHERE, OFF, warn_of_beginnings
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
-from .inertias import ROUNDING, SCREW, repaired, tell_of_inertias
+from .inertias import ROUNDING, SCREW, repaired, tell_of_inertias, warn_of_lost_inertias
 from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
-from .masses import Mass, mass_of
+from .masses import NOTHING, Mass, mass_of, states_inertia
 from .mujoco_prims import read_actuators, read_tendons
 from .parsed import Parsed, parse
-from .robots import Robot, find_robots, separated
+from .robots import Robot, find_robots, separated, warn_of_strays
 from .scene import Articulation, Axis, Body, Scene, Tendon
 from .shapes import Bodies, Collider, read_colliders, read_drawn
 from .tree import WORLD, Branch, Edge, grow
 
 # standard gravity as newton and MuJoCo have it [m/s²]
 _GRAVITY = 9.81
-# how far an authored pose may be from what its joint allows, in metres or radians, before anybody is told
-_OFF = 1e-3
 
 
 @readable
@@ -70,11 +69,14 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     )
     axes = {branch.body: axes_of(branch, joints) for branch in branches}
     flat = [axis for found in axes.values() for axis in found]
+    alone = [branch for branch in branches if branch.body not in owners and branch.joints and not branch.joints[0].weak]
+    warn_of_strays((axis.joint for branch in alone for axis in axes[branch.body]), stacklevel=2)
     read_values(stage, flat, _in_degrees(stage, parsed))
     _warn_of_accelerations(stage, flat)
     _read_states(stage, branches, axes, joints, bodies, units.length)
     colliders = read_colliders(stage, parsed, bodies, places, units)
     masses = _masses(prims, parsed, colliders, units)
+    _warn_of_lost_inertias(prims, branches, axes, joints, masses)
     _require_masses(branches, axes, joints, masses, paths)
     _repair(masses, paths, strict_inertia)
     numbers = {branch.body: number for number, branch in enumerate(branches)} | {WORLD: WORLD}
@@ -171,9 +173,9 @@ def _read_states(
             here = bodies.frame(branch.parent).inverse() @ bodies.frame(branch.body)
             found, off = position_in(axis, pose_at_zero(branch, joints).inverse() @ here)
             found += axis.reference
-            if off > _OFF:
+            if off > OFF:
                 apart.append(axis.joint)
-            elif found == axis.reference or axis.lower - _OFF <= found <= axis.upper + _OFF:
+            elif found == axis.reference or axis.lower - OFF <= found <= axis.upper + OFF:
                 axis.position = found
             else:
                 outside.append(f"{axis.joint} ({found:.4g}, limits {axis.lower:.4g} … {axis.upper:.4g})")
@@ -189,6 +191,8 @@ def _read_states(
             "Correct the joints' local positions and rotations.",
             stacklevel=3,
         )
+    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for branch in branches for axis in axes[branch.body]]
+    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=3)
 
 
 def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:
@@ -230,7 +234,7 @@ def _require_masses(
     carried = {branch.body: masses[branch.body].mass for branch in branches}
     light = []
     for branch in reversed(branches):
-        moves = not branch.joints or bool(axes[branch.body]) or joints[branch.joints[0].path].kind == "spherical"
+        moves = _moves(branch, axes, joints)
         if not moves and branch.parent != WORLD:
             carried[branch.parent] += carried[branch.body]
         elif moves and carried[branch.body] <= 0.0:
@@ -242,6 +246,28 @@ def _require_masses(
             "add a collider to each of them.",
             stacklevel=3,
         )
+
+
+def _warn_of_lost_inertias(
+    prims: Sequence[Usd.Prim],
+    branches: Sequence[Branch],
+    axes: Mapping[int, list[Axis]],
+    joints: Mapping[Sdf.Path, Joint],
+    masses: Sequence[Mass],
+) -> None:
+    """Tell of inertias that links without mass state; those of links that cannot move count for nothing."""
+    static, lost = {WORLD}, []
+    for branch in branches:
+        if branch.parent in static and not _moves(branch, axes, joints):
+            static.add(branch.body)
+        elif masses[branch.body] is NOTHING and states_inertia(prims[branch.body]):
+            lost.append(f"<{prims[branch.body].GetPath()}>")
+    warn_of_lost_inertias("", lost, "Author physics:mass, or add a collider to each of them.", stacklevel=3)
+
+
+def _moves(branch: Branch, axes: Mapping[int, list[Axis]], joints: Mapping[Sdf.Path, Joint]) -> bool:
+    """Whether a body can move in its parent."""
+    return not branch.joints or bool(axes[branch.body]) or joints[branch.joints[0].path].kind == "spherical"
 
 
 def _repair(masses: list[Mass], paths: Sequence[Sdf.Path], strict: bool) -> None:

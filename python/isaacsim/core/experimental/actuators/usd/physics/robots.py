@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pxr import Sdf, Usd
 
 from ..articulation import articulation_roots
+from ..words import listed
 from .joints import Joint
 from .tree import WORLD, Edge, Groups
 
@@ -74,6 +76,22 @@ def find_robots(stage: Usd.Stage, paths: Sequence[Sdf.Path], joints: Mapping[Sdf
         taken.add(group)
         robots.append(Robot(str(root), first, frozenset(links[group])))
     return robots
+
+
+def warn_of_strays(joints: Iterable[str], *, stacklevel: int) -> None:
+    """Warn of joints, by their paths, that no robot has.
+
+    Args:
+        joints: Those whose links no articulation has.
+        stacklevel: Of the warning, from here.
+    """
+    if strays := list(dict.fromkeys(joints)):
+        warnings.warn(
+            f"joints belong to no robot, for their links have no articulation root: {listed(strays)}. Their drives act "
+            "as they are authored, and no actuator drives them. Apply PhysicsArticulationRootAPI to a prim above their "
+            "links.",
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _without_roots(paths: Sequence[Sdf.Path], joints: Mapping[Sdf.Path, Joint]) -> list[Robot]:
