@@ -215,7 +215,7 @@ def _complete_axis(spec: Any, joint: Any, axis: Axis) -> None:
             biastype=mujoco.mjtBias.mjBIAS_AFFINE,
             gainprm=np.zeros(10),
             biasprm=np.zeros(10),
-            **({"ctrllimited": True, "ctrlrange": bounds} if bounds != NO_BOUNDS else {}),
+            **({"ctrllimited": mujoco.mjtLimited.mjLIMITED_TRUE, "ctrlrange": bounds} if bounds != NO_BOUNDS else {}),
         )
 
 
