@@ -197,13 +197,15 @@ CALF_URDF = """
   <joint name="calf" type="revolute"><parent link="leg"/><child link="foot"/><axis xyz="0 1 0"/>
     <limit lower="-2.7" upper="-0.84" effort="1" velocity="1"/></joint></robot>
 """
-HOME = '<keyframe><key name="home" qpos="0.5 -1.5"/></keyframe>'
+OUT = '<key name="out" qpos="0.5 -2.8"/>'
+HOME = f'<keyframe>{OUT}<key name="home" qpos="0.5 -1.5"/></keyframe>'
 
 
 @pytest.mark.parametrize(
     ("name", "text", "remedy"),
     [
         ("leg.xml", CALF.format(keyframe=""), r"Call set_dof_positions after play\(\)\.$"),
+        ("leg.xml", CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"), r"Call set_dof_positions after play\(\)\.$"),
         ("leg.xml", CALF.format(keyframe=HOME), r"by MujocoSimulation and call reset\(keyframe='home'\)\.$"),
         ("leg.urdf", CALF_URDF, r"Call set_dof_positions after play\(\)\.$"),
     ],

@@ -21,7 +21,7 @@ import numpy as np
 
 from ...errors import UnsupportedSceneError
 from ...specs.linear_actuators import NO_BOUNDS, Law
-from ...usd.physics.beginnings import warn_of_beginnings
+from ...usd.physics.beginnings import OFF, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
@@ -288,12 +288,16 @@ def _bounds(model: Any, joint: int, laws: Collection[Law]) -> tuple[float, float
 
 
 def _begin_elsewhere(model: Any) -> str:
-    """What to do about joints that begin outside their limits."""
-    if not model.nkey:
+    """What to do about joints that begin outside their limits: a keyframe that is within them is named."""
+    joints = [joint for joint in np.flatnonzero(model.jnt_limited) if _KINDS[model.jnt_type[joint]] == "axes"]
+    positions, (lower, upper) = model.key_qpos[:, model.jnt_qposadr[joints]], model.jnt_range[joints].T
+    within = np.flatnonzero(((positions >= lower - OFF) & (positions <= upper + OFF)).all(axis=1))
+    if not within.size:
         return "Call set_dof_positions after play()."
+    first = int(within[0])
     return (
         "Call set_dof_positions after play(), or open the model by MujocoSimulation and call "
-        f"reset(keyframe={model.key(0).name or 0!r})."
+        f"reset(keyframe={model.key(first).name or first!r})."
     )
 
 
