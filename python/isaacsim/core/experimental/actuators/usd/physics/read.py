@@ -23,7 +23,6 @@ from .frames import HERE, Frame, Places
 from .inertias import ROUNDING, SCREW, repaired, tell_of_inertias, warn_of_lost_inertias
 from .joints import Joint, axes_of, loop_of, pose_at_zero, position_in, read_joints, read_state, read_values, serial
 from .masses import NOTHING, Mass, mass_of, states_inertia
-from .mujoco_prims import read_actuators, read_tendons
 from .parsed import Parsed, parse
 from .robots import Robot, find_robots, separated, warn_of_strays
 from .scene import Articulation, Axis, Body, Scene, Tendon
@@ -198,6 +197,11 @@ def _read_states(
 def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:
     """Tendons, and the drives that MuJoCo's actuators are; what is neither is named."""
     of_joints, along = mjc_prims(stage)
+    if not of_joints and not along:
+        return []
+    # most stages have none
+    from .mujoco_prims import read_actuators, read_tendons
+
     actuators = read_actuators(of_joints, axes)
     tendons, others = read_tendons(along, axes, bodies, places)
     if actuators:
