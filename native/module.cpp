@@ -67,10 +67,11 @@ PYBIND11_MODULE(core, m) {
         .def(py::init<const std::vector<py::object>&, const py::object&, const py::object&,
                       const std::vector<py::object>&>(),
              py::arg("buffers"), py::arg("num_pushes"), py::arg("write_idx"), py::arg("laws"));
-    py::class_<Tape, std::shared_ptr<Tape>>(m, "Tape").def(
-        py::init<std::vector<int64_t>, std::vector<int32_t>, const std::vector<int>&, int64_t, int64_t, int64_t>(),
-        py::arg("robots"), py::arg("slots"), py::arg("arrays"), py::arg("capacity"), py::arg("all_robots"),
-        py::arg("all_slots"));
+    py::class_<Tape, std::shared_ptr<Tape>>(m, "Tape")
+        .def(py::init<std::vector<int64_t>, std::vector<int32_t>, const std::vector<int>&, int64_t, int64_t, int64_t>(),
+             py::arg("robots"), py::arg("slots"), py::arg("arrays"), py::arg("capacity"), py::arg("all_robots"),
+             py::arg("all_slots"))
+        .def("__len__", &Tape::count);
     py::class_<BoundPlan>(m, "Plan")
         .def(py::init<const std::string&, int64_t, int64_t, const std::vector<float>&, const BoundPlan::Members&,
                       const BoundPlan::Members&, const std::vector<int32_t>&, int64_t, const BoundPlan::Networks&>(),

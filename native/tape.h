@@ -122,6 +122,8 @@ class Tape {
     bool has(int which) const { return which == kDt || (which >= 0 && which < kDt && at_[which] >= 0); }
     int64_t robots() const { return static_cast<int64_t>(robots_.size()); }
     int64_t slots() const { return static_cast<int64_t>(slots_.size()); }
+    // Steps that were noted, those that a ring has forgotten among them.
+    int64_t count() const { return count_; }
     bool fits(int64_t robots, int64_t slots) const {
         return static_cast<int64_t>(row_of_.size()) == robots && static_cast<int64_t>(place_of_.size()) == slots;
     }

@@ -34,7 +34,7 @@ _told: set[str] = set()
 
 
 class Watcher(Protocol):
-    """Who is told about each step."""
+    """Who is told about steps and resets."""
 
     def before(self) -> None:
         """A step is about to be made."""
@@ -42,6 +42,10 @@ class Watcher(Protocol):
 
     def after(self, dt: float) -> None:
         """It was made, and nothing went wrong."""
+        ...
+
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
+        """Robots start over: indices or a mask, None for all."""
         ...
 
 
@@ -76,6 +80,8 @@ class Assembly:
         self.bound: Sequence[Columns] = ()
         """What each part is bound to."""
         self._watchers: list[Watcher] = []
+        # those of them who are told about each step
+        self._step_watchers: list[Watcher] = []
         # who wants to have efforts observed
         self._observers: set[Any] = set()
         self.custom_inputs: dict[str, Any] = {}
@@ -212,6 +218,8 @@ class Assembly:
             randomization.draw(drawn, again=True)
         for _, part in self._parts:
             part.reset(robots)
+        for watcher in self._watchers:
+            watcher.reset(robots)
 
     def randomize(
         self, given: Randomized, seed: int, each_reset: bool, first_robot: int, properties: JointProperties | None
@@ -241,6 +249,8 @@ class Assembly:
             ValueError: It is of another layout, or comes from other actuators; nothing is changed then.
         """
         restore(self._parts, saved)
+        for watcher in self._watchers:
+            watcher.reset(None)
 
     def observe(self, on: bool, observer: Any = None) -> None:
         """Keep from the next step on what `observed` returns, until no observer wants it any more."""
@@ -264,14 +274,17 @@ class Assembly:
             limited_by[:, joints] = np.array(["", *part.limit_names], object)[numbers]
         return computed, limited_by
 
-    def watch(self, watcher: Watcher) -> None:
-        """Tell about each step from now on."""
+    def watch(self, watcher: Watcher, *, steps: bool = True) -> None:
+        """Tell about resets, and each step where that is wanted, from now on."""
         self._watchers.append(watcher)
+        if steps:
+            self._step_watchers.append(watcher)
         self._choose_step()
 
     def unwatch(self, watcher: Watcher) -> None:
-        """Tell no more; one that was told nothing is let be."""
+        """Remove a watcher; no-op if absent."""
         self._watchers = [one for one in self._watchers if one is not watcher]
+        self._step_watchers = [one for one in self._step_watchers if one is not watcher]
         self._choose_step()
 
     def faults(self) -> list[Fault]:
@@ -285,13 +298,13 @@ class Assembly:
     def _choose_step(self) -> None:
         """With one part, which is nearly always, its step is ours."""
         self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
-        self.step = self._step_watched if self._watchers else self._step_alone
+        self.step = self._step_watched if self._step_watchers else self._step_alone
 
     def _step_watched(self, dt: float) -> None:
-        for watcher in self._watchers:
+        for watcher in self._step_watchers:
             watcher.before()
         self._step_alone(dt)
-        for watcher in self._watchers:
+        for watcher in self._step_watchers:
             watcher.after(dt)
 
     def _step_all(self, dt: float) -> None:

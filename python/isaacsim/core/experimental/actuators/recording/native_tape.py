@@ -40,15 +40,21 @@ class NativeTape:
         self._noted, self._clamps = [*noted, "dt"], clamps
         size = step.plan.num_robots, step.plan.num_slots
         arrays = [_NUMBERS[name] for name in noted]
-        self._tape = native.core.Tape(list(robots), list(slots), arrays, capacity or 0, *size)
+        self._tape: Any = native.core.Tape(list(robots), list(slots), arrays, capacity or 0, *size)
         self._done: dict[str, np.ndarray] = {}
+        self._count = 0
         self._core.record(self._tape)
 
     def stop(self) -> None:
         """Note no more, and keep what there is in plain arrays."""
         self._core.stop_recording(self._tape)
-        self._done = {name: self.read(name) for name in self._noted}
+        self._done, self._count = {name: self.read(name) for name in self._noted}, self.count
         self._core = self._tape = None
+
+    @property
+    def count(self) -> int:
+        """Number of steps noted, those no longer kept among them."""
+        return self._count if self._core is None else len(self._tape)
 
     def read(self, name: str) -> np.ndarray:
         """Return a copy of the rows that are kept, the oldest first."""

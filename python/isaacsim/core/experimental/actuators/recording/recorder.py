@@ -5,7 +5,7 @@ While nobody records, the actuators know of none of this.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,10 @@ from ..memory import numpy_view
 from ..pipeline.assembly import Assembly
 from ..pipeline.step.binding import SIGNALS as INPUTS
 from ..pipeline.step.native import NativeStep
+from ..pipeline.step.state import mask_of
 from ..specs.arguments import names_of, number_of
 from .native_tape import NativeTape
+from .power import Resets, mean_power
 from .recording import Recording, Subject
 from .signals import KINDS, SIGNALS
 from .tape import Tape
@@ -76,6 +78,8 @@ class Recorder(NotCopied):
         self._parts = [_Part(part, at, self) for at, (_, part) in enumerate(assembly.parts)]
         self._parts = [one for one in self._parts if len(one.slots)]
         self._tape: Tape | NativeTape | None = None
+        self._resets = Resets(self._robots, capacity)
+        self._reader: _Reader | None = None
 
     def __enter__(self) -> Recording:
         for part in self._parts:
@@ -83,7 +87,8 @@ class Recorder(NotCopied):
         if _OBSERVED & {*self._noted}:
             self._assembly.observe(True, self)
         (_, step), *others = self._assembly.parts
-        if isinstance(step, NativeStep) and not others:
+        notes_itself = isinstance(step, NativeStep) and not others
+        if notes_itself:
             # one step does it all, and notes it itself
             (part,) = self._parts
             self._tape = NativeTape(step, self._robots, part.slots, self._noted, self._capacity, part.clamps)
@@ -91,14 +96,16 @@ class Recorder(NotCopied):
             shape = len(self._robots), len(self._joints)
             rows = {name: (shape, KINDS[name]) for name in self._noted}
             self._tape = Tape({"dt": ((), np.dtype(np.float64)), **rows}, self._capacity)
-            self._assembly.watch(self)
-        return Recording(self._subject, self._signals, self._tape.read)
+        self._assembly.watch(self, steps=not notes_itself)
+        self._reader = _Reader(self._tape, self._resets, self._velocities)
+        return Recording(self._subject, self._signals, self._reader)
 
     def __exit__(self, *_: object) -> None:
+        if self._reader is not None:
+            self._reader.stop()
         if isinstance(self._tape, NativeTape):
             self._tape.stop()
-        else:
-            self._assembly.unwatch(self)
+        self._assembly.unwatch(self)
         self._assembly.observe(False, self)
 
     def before(self) -> None:
@@ -133,6 +140,20 @@ class Recorder(NotCopied):
         arrays["dt"][row] = dt
         tape.advance()
 
+    def reset(self, robots: Sequence[int] | wp.array | None) -> None:
+        """Note which robots start over: their next velocities do not follow from the last step."""
+        if self._tape is not None and "power" in self._signals:
+            mask = mask_of(robots, self._assembly.num_robots, self._assembly.device)
+            self._resets.note(self._tape.count, mask.numpy())
+
+    def _velocities(self) -> np.ndarray:
+        """Velocities as they are now, `(robots, joints)`: those after the last step, where physics writes in place."""
+        found = np.full((len(self._robots), len(self._joints)), np.nan, np.float32)
+        if self._assembly.bound and "power" in self._signals:
+            for part in self._parts:
+                part.read_velocities(found)
+        return found
+
     @property
     def noted(self) -> list[str]:
         """Signals that have memory."""
@@ -152,6 +173,35 @@ class Recorder(NotCopied):
     def subject(self) -> Subject:
         """What is recorded."""
         return self._subject
+
+
+class _Reader:
+    """Reads a recording's arrays: those of the tape, and power, which follows from them.
+
+    Args:
+        tape: Where steps are noted.
+        resets: When robots were reset.
+        velocities: Returns the velocities as they are now; it is asked until `stop`.
+    """
+
+    def __init__(self, tape: Tape | NativeTape, resets: Resets, velocities: Callable[[], np.ndarray]) -> None:
+        self._tape, self._resets = tape, resets
+        self._velocities: Callable[[], np.ndarray] | None = velocities
+        self._last: np.ndarray | None = None
+
+    def __call__(self, name: str) -> np.ndarray:
+        """Return an array by name."""
+        if name != "power":
+            return self._tape.read(name)
+        before = self._tape.read("velocities")
+        is_reset = self._resets.after_steps(self._tape.count, len(before))
+        last = self._last if self._velocities is None else self._velocities()
+        return mean_power(self._tape.read("applied_efforts"), before, last, is_reset)
+
+    def stop(self) -> None:
+        """Keep the velocities of now as those after the last step, and let go of the actuators."""
+        if self._velocities is not None:
+            self._last, self._velocities = self._velocities(), None
 
 
 class _Part:
@@ -188,11 +238,16 @@ class _Part:
                 used = limit.used[self.slots]
                 to[self._in] = np.where(used & np.isfinite(values), values, to[self._in])
 
+    def read_velocities(self, to: np.ndarray) -> None:
+        """Fetch the velocities that are noted, as they are now."""
+        self._follow()
+        for name, array, index in self._sources:
+            if name == "velocities":
+                to[self._in] = _host(array)[index]
+
     def before(self) -> None:
         """Look at the commands that the delay lets through in this step."""
-        binding = self._assembly.bound[self._number]
-        if binding is not self._binding:
-            self._look_at(binding)
+        self._follow()
         if self._wants_delayed and not hasattr(self._step, "inserts"):
             targets = [self._targets(number) for number in range(2)]
             self._delayed = self._delay(targets) if self._step.plan.num_delayed else targets
@@ -218,8 +273,11 @@ class _Part:
 
     # inside
 
-    def _look_at(self, binding: Any) -> None:
-        """Find what is read and written in place."""
+    def _follow(self) -> None:
+        """Find what is read and written in place, where that is bound anew."""
+        binding = self._assembly.bound[self._number]
+        if binding is self._binding:
+            return
         columns = np.asarray(binding.columns)
         given = {name: array for name, array in zip(INPUTS, binding.inputs, strict=True) if name in self._noted}
         if "applied_efforts" in self._noted:

@@ -167,7 +167,15 @@ class Recording:
 
     @property
     def power(self) -> np.ndarray:
-        """Mechanical power, applied effort times velocity [W]; negative where the motor brakes."""
+        """Mechanical power [W], applied effort times the mean velocity over the step; negative where the motor brakes.
+
+        The mean is that of the velocities at the start of the step and of the next one, so power times `dt`, summed up,
+        is the work done. The velocity after the last step is what stands in the array of velocities as the recording
+        ends. The velocity at the start of a step stands for the mean where none follows from it: before a reset or a
+        restored state of the robot, before a velocity that is not finite, and in the last step of a loop that gives new
+        arrays to each step. What a program writes into velocities between two steps counts as motion. A file keeps the
+        power that it was written with.
+        """
         return self._get("power")
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -267,8 +275,8 @@ class Recording:
 
     def __reduce__(self) -> Any:
         # what there is now, without who is still recording
-        noted = [name for name in self._signals if name != "power"]
-        return type(self)._of, (self._subject, self._signals, {name: self._read(name) for name in ("dt", *noted)})
+        arrays = {name: self._read(name) for name in ("dt", *self._signals)}
+        return type(self)._of, (self._subject, self._signals, arrays)
 
     def __repr__(self) -> str:
         return (
@@ -286,8 +294,6 @@ class Recording:
             raise AttributeError(
                 f"{name} was not recorded, only {', '.join(self._signals)}. Ask for it by record(signals=…)."
             )
-        if name == "power":
-            return self._read("applied_efforts") * self._read("velocities")
         array = self._read(name)
         return np.array(self._subject.clamps)[array] if name == "limited_by" and array.dtype.kind == "u" else array
 

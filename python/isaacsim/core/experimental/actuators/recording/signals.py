@@ -18,4 +18,4 @@ KINDS: dict[str, np.dtype] = {
 """What is noted of each joint, and its type; clamps are noted by their number."""
 
 SIGNALS = (*KINDS, "power")
-"""What one may ask for; power follows from applied efforts and velocities."""
+"""What one may ask for; power follows from applied efforts, velocities and resets."""

@@ -27,6 +27,11 @@ class Tape:
     def __len__(self) -> int:
         return self._count if self._capacity is None else min(self._count, self._capacity)
 
+    @property
+    def count(self) -> int:
+        """Number of steps noted, those no longer kept among them."""
+        return self._count
+
     def next_row(self) -> int:
         """Return the row for a step, which counts when `advance` is called."""
         if self._capacity is not None:
