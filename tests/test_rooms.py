@@ -46,7 +46,7 @@ OWNERS = {
     ],
     "omni": ["extension", "hosts.kit", "nodes", "tests"],
     "onnx": ["networks"],
-    "pyarrow": ["recording.files"],
+    "pyarrow": ["recording.tables"],
     "rerun": ["recording.rerun_stream"],
     "ovphysx": ["hosts.physx"],
     "ovstage": ["hosts.physx"],

@@ -13,16 +13,17 @@ import numpy as np
 from ..plots.style import save
 from ..saving import whole_file
 from ..specs.arguments import names_of, path_of, require_file, require_type, whole_of
-from .files import load_csv, load_npz, save_csv, save_npz, save_parquet
+from .files import load_npz, save_npz
 from .rerun_stream import save_rrd, send
 from .saturation import SaturationTable, saturation
 from .signals import SIGNALS
+from .tables import load_csv, load_parquet, save_csv, save_parquet
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
 
 _WRITERS = {".npz": save_npz, ".csv": save_csv, ".parquet": save_parquet, ".rrd": save_rrd}
-_READERS = {".npz": load_npz, ".csv": load_csv}
+_READERS = {".npz": load_npz, ".csv": load_csv, ".parquet": load_parquet}
 
 FORMATS = tuple(_WRITERS)
 """How files that `Recording.save` writes may end."""
@@ -262,11 +263,15 @@ class Recording:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a `.npz` or `.csv` file that `save` wrote.
+        """Read a `.npz`, `.csv` or `.parquet` file that `save` wrote.
+
+        Lines of a table may stand in another order, sorted by joint say: the recording is the same.
 
         Raises:
-            ValueError: The name ends with something else, or the file holds something else, or is none, as a pipe.
+            ValueError: The name ends with something else, or the file holds something else, or is none, as a pipe; or a
+                line of a table is missing or comes twice.
             OSError: There is no such file, or it cannot be read.
+            ModuleNotFoundError: `.parquet`, and pyarrow is missing.
         """
         read = _by_extension(path, _READERS)
         require_file(Path(path))
