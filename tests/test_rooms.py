@@ -56,6 +56,7 @@ OWNERS = {
     "tyro": ["commands"],
     "tomli_w": ["motor_files.formats"],
     "viser": ["viewing.web"],
+    "websockets": ["viewing.web"],
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),

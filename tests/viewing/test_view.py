@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,10 +26,15 @@ class Nobody:
     def __init__(self, live: Live, ask: Callable[..., None]) -> None:
         self.ask, self.is_open, self.is_watched = ask, True, True
         self.shown: list[bool] = []
+        self.told: list[str] = []
 
     def show(self, live: Live, paused: bool) -> None:
         """Count."""
         self.shown.append(paused)
+
+    def tell(self, message: str) -> None:
+        """Note it."""
+        self.told.append(message)
 
     def close(self) -> None:
         """Be closed."""
@@ -72,6 +78,58 @@ def test_requests_wait_for_sync(sim: Simulation, view: View) -> None:
     assert target() == 0.0
     view.sync()
     assert target() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (("set_target", 0, float("nan")), "target of shoulder = nan: must be finite in single precision"),
+        (("set_target", 0, 1e39), "target of shoulder = 1e+39: must be finite in single precision"),
+        (("set_target", 7, 0.0), "joint = 7: must be below 2"),
+        (("set_gain", 0, "kp", -1e30), "kp of shoulder = -1e+30: must be finite and >= 0"),
+        (("set_gain", 0, "kpp", 1.0), "kpp of shoulder: must be a gain of its actuator"),
+        (("select", 1, 0), "environment = 1: must be below 1"),
+        (("select", 0, 4), "robot = 4: must be below 1"),
+        (("select", 0, -1), "robot = -1: must be an integer >= 0"),
+        (("refresh",), "request = 'refresh': must be one of"),
+        (("__init__", None, None), "request = '__init__': must be one of"),
+    ],
+)
+def test_request_that_cannot_be_done_is_told(view: View, request_: tuple[Any, ...], told: str) -> None:
+    """And the next one is done."""
+    screen = screen_of(view)
+    screen.ask(*request_)
+    screen.ask("set_target", 0, 0.25)
+    view.sync()
+    (message,) = screen.told
+    assert message.startswith(told)
+    assert target() == 0.25 and view.is_running
+
+
+def test_error_of_the_simulation_is_told_and_logged(
+    sim: Simulation, view: View, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where a request meets one; the loop goes on."""
+    monkeypatch.setattr(sim, "reset", lambda envs: 1 / 0)
+    screen_of(view).ask("reset")
+    view.sync()
+    assert screen_of(view).told == ["reset: division by zero"]
+    assert "the live view could not do reset" in caplog.text and "ZeroDivisionError" in caplog.text
+
+
+def test_requests_without_end_do_not_hold_the_loop(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes meanwhile waits for the next time."""
+    ask, done = screen_of(view).ask, []
+
+    def reset() -> None:
+        done.append(True)
+        ask("reset")
+
+    monkeypatch.setattr(view._live, "reset", reset)
+    ask("reset")
+    view.sync()
+    view.sync()
+    assert len(done) == 2
 
 
 def test_it_shows_thirty_times_a_second_at_most(sim: Simulation, view: View) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import math
 import shutil
+import socket
 import sys
 import threading
 import time
@@ -12,11 +14,13 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from types import SimpleNamespace
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
+from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.viewing.view import View
 from places import ROBOTS
 from small_stages import two_robots
@@ -280,6 +284,202 @@ def test_what_somebody_gives_is_kept_until_it_is_heard() -> None:
                 assert handle.value == value
             assert (view._live.robot, view._live.env) == (1, 2)
             assert Articulation("/World/envs/env_.*/Right").get_dof_position_targets().numpy()[2, 0] == -0.5
+
+
+def settled(view: View | None, holds: Callable[[], Any]) -> bool:
+    """Wait until something holds, and sync a view meanwhile."""
+    begin = time.monotonic()
+    while not (is_so := holds()) and time.monotonic() - begin < 20:
+        if view is not None:
+            view.sync()
+        time.sleep(0.02)
+    return bool(is_so)
+
+
+class Visitor:
+    """A program that talks to the page's server as a browser does.
+
+    Args:
+        view: What serves the page.
+        origin: Whose page it says to be.
+        host: By which name it says to have come here.
+    """
+
+    def __init__(self, view: View, origin: str | None = None, host: str | None = None) -> None:
+        import viser
+        from websockets.sync.client import connect
+
+        self._decompress = importlib.import_module("zstandard").ZstdDecompressor().decompress
+        self._packing = importlib.import_module("msgspec").msgpack
+        assert view.url is not None
+        server, _, port = view.url.removeprefix("http://").partition(":")
+        said: dict[str, Any] = {"subprotocols": [f"viser-v{viser.__version__}"], "max_size": None, "origin": origin}
+        line = socket.create_connection((server, int(port)))
+        self.line = connect(f"ws://{host or f'{server}:{port}'}", sock=line, **said)
+        self.handles: dict[str, dict[str, Any]] = {}
+        self.told: list[str] = []
+        self.hear()
+        camera = {"position": (1.0, 0.0, 0.0), "look_at": (0.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0)}
+        self.say(
+            "ViewerCameraMessage",
+            **camera,
+            wxyz=(1.0, 0.0, 0.0, 0.0),
+            fov=1.0,
+            near=0.1,
+            far=9.0,
+            image_height=9,
+            image_width=9,
+        )
+        page: Any = view._screen
+        assert settled(None, lambda: page.is_watched)
+
+    def hear(self, until: str = "ReplayDoneMessage") -> None:
+        """Take in what the server says, up to a message of this kind."""
+        heard = ""
+        while heard != until:
+            data = self.line.recv(timeout=20)
+            assert isinstance(data, bytes)
+            size = int.from_bytes(data[8:16], "little")
+            for message in self._packing.decode(self._decompress(data[16 : 16 + size]))["messages"]:
+                heard = until if message["type"] == until else heard
+                if "label" in message.get("props", {}):
+                    self.handles[message["props"]["label"]] = message
+                if message["type"] == "NotificationShowMessage":
+                    self.told.append(message["props"]["body"])
+
+    def give(self, label: str, value: Any, what: str = "value") -> None:
+        """Change something of a handle on the page."""
+        self.say("GuiUpdateMessage", uuid=self.handles[label]["uuid"], updates={what: value})
+
+    def say(self, kind: str, **fields: Any) -> None:
+        """Send a message."""
+        self.line.send(self._packing.encode({"type": kind, **fields}))
+
+    def __enter__(self) -> Visitor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.line.close()
+
+
+@pytest.fixture
+def view(sim: Simulation) -> Iterator[View]:
+    """A page of the arm with its actuators."""
+    actuators = ArticulationActuators("/World/Arm")
+    with sim.view(native=False, open_browser=False) as made:
+        yield made
+    actuators.close()
+
+
+def target() -> float:
+    """Of the shoulder."""
+    return float(Articulation("/World/Arm").get_dof_position_targets().numpy()[0, 0])
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "http://127.0.0.1:1", "null"])
+def test_web_page_of_somebody_else_is_refused(view: View, origin: str) -> None:
+    """Before it hears or says anything."""
+    from websockets.exceptions import InvalidStatus
+
+    with pytest.raises(InvalidStatus) as caught:
+        Visitor(view, origin)
+    assert caught.value.response.status_code == 403
+    assert f"Origin = {origin!r}: must be the view's own page".encode() in caught.value.response.body
+
+
+def test_name_that_somebody_else_lets_point_here_is_refused(view: View) -> None:
+    """The page itself, too."""
+    from websockets.exceptions import InvalidStatus
+
+    assert view.url is not None
+    with pytest.raises(InvalidStatus, match="403"):
+        Visitor(view, "http://evil.example", "evil.example")
+    with pytest.raises(HTTPError, match="403") as caught:
+        urlopen(Request(view.url, headers={"Host": "evil.example"}), timeout=10)
+    assert b"Host = 'evil.example': must be an address, localhost or the name of an allowed host" in caught.value.read()
+
+
+@pytest.mark.parametrize("of", ["own page", "no browser", "localhost", "allowed host"])
+def test_own_page_moves_the_robot(sim: Simulation, of: str) -> None:
+    """As before; and one that is served by an allowed host."""
+    with sim.view(native=False, open_browser=False, allowed_hosts="Proxy.example") as view:
+        assert view.url is not None
+        port = view.url.rpartition(":")[2]
+        origins = {"own page": view.url, "no browser": None, "localhost": f"http://localhost:{port}"}
+        host = "proxy.example" if of == "allowed host" else None
+        with Visitor(view, origins.get(of, "https://proxy.example"), host) as visitor:
+            visitor.give("shoulder", -0.5)
+            assert settled(view, lambda: target() == -0.5)
+
+
+@pytest.mark.parametrize(
+    ("label", "value", "message"),
+    [
+        ("shoulder", math.nan, "target of shoulder = nan: must be finite in single precision"),
+        ("kp", math.nan, "kp of shoulder = nan: must be finite and >= 0"),
+        ("kp", math.inf, "kp of shoulder = inf: must be finite and >= 0"),
+        ("kp", -1e30, "kp of shoulder = -1e+30: must be finite and >= 0"),
+        ("kp", 1e39, "kp of shoulder = 1e+39: must be finite and >= 0 in single precision"),
+        ("kd", -1.0, "kd of shoulder = -1.0: must be finite and >= 0"),
+        (" ", "close", "request = 'close': must be one of ['pause', 'step'"),
+    ],
+)
+def test_value_out_of_range_is_told_on_the_page(
+    sim: Simulation, view: View, label: str, value: Any, message: str
+) -> None:
+    """Nothing is changed, nothing is raised, and the page shows again what is."""
+    before = [view._live.gain(0, name) for name in ("kp", "kd")]
+    with Visitor(view) as visitor:
+        visitor.give(label, value)
+        page: Any = view._screen
+        assert settled(None, lambda: not view._requests.empty())
+        view.sync()
+        visitor.hear("NotificationShowMessage")
+        assert visitor.told[0].startswith(message)
+        assert (target(), [view._live.gain(0, name) for name in ("kp", "kd")]) == (0.0, before)
+        sliders = {"shoulder": page._sliders[0], **page._gains}
+        if label in sliders:
+            assert settled(view, lambda: sliders[label].value in (0.0, *before))
+        sim.step()
+    assert view.is_running
+
+
+def test_ends_of_a_slider_are_not_what_a_page_says(view: View) -> None:
+    """It may write what it likes into them."""
+    with Visitor(view) as visitor:
+        visitor.give("shoulder", 1e6, "max")
+        visitor.give("shoulder", 100.0)
+        assert settled(view, lambda: target() == 2.5)
+
+
+def test_page_that_is_spoilt_is_closed_and_the_loop_goes_on(
+    sim: Simulation, view: View, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Viser lets a page write into what it holds of a handle."""
+    with Visitor(view) as visitor:
+        visitor.give("shoulder", 5, "gui_api")
+        assert settled(None, lambda: not view._requests.empty())
+        view.sync()
+        Articulation("/World/Arm").set_dof_position_targets(0.3)
+        assert settled(view, lambda: not view.is_running)
+    assert "the live view at http://127.0.0.1" in caplog.text and "is closed" in caplog.text
+    sim.step()
+    view.sync()
+
+
+def test_server_that_asks_nobody_is_not_opened(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A viser that serves in another way would answer everybody."""
+    from isaacsim.core.experimental.actuators.viewing import web
+
+    monkeypatch.setattr(web, "websockets", SimpleNamespace(asyncio=SimpleNamespace(server=SimpleNamespace(serve=None))))
+    with pytest.raises(HostError, match=r"viser .*: must serve by websockets.asyncio.server.serve. Install viser"):
+        sim.view(native=False, open_browser=False)
+
+
+def test_hosts_that_are_allowed_are_names(sim: Simulation) -> None:
+    """Before anything is served."""
+    with pytest.raises(ValueError, match="allowed_hosts: 'http://proxy': must be the name of a host"):
+        sim.view(native=False, open_browser=False, allowed_hosts=["http://proxy"])
 
 
 def test_missing_viser_is_told(sim: Simulation, monkeypatch: pytest.MonkeyPatch) -> None:

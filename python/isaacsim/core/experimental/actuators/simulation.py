@@ -12,7 +12,7 @@ from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
-from .specs.arguments import number_of, path_of, require_type, whole_of
+from .specs.arguments import names_of, number_of, path_of, require_type, whole_of
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -234,6 +234,7 @@ class Simulation(NotCopied):
         open_browser: bool | None = None,
         *,
         host: str = "127.0.0.1",
+        allowed_hosts: Sequence[str] = (),
     ) -> View:
         """Show the simulation while it runs: MuJoCo's own viewer where there is a display, else a web page.
 
@@ -246,7 +247,10 @@ class Simulation(NotCopied):
             port: Of the page; the next that is free is taken where it is in use.
             open_browser: Whether to open the page in a browser; None means where there is a display. Its address is
                 printed otherwise.
-            host: Address that the page is served at; whoever reaches it can move the robots.
+            host: Address that the page is served at; every program that reaches it can move the robots, without a
+                password. Browsers are refused on pages that are not the view's own.
+            allowed_hosts: Names of hosts by which browsers may reach it, besides addresses, `localhost` and `host`, or
+                whose pages may connect to it: that of a proxy, say.
 
         Raises:
             HostError: Called before `play`, the simulator is not MuJoCo, or there is no display for `native = True`.
@@ -264,7 +268,8 @@ class Simulation(NotCopied):
         simulator = self._mujoco("view")
         from .viewing.view import open_view
 
-        return open_view(self, simulator, native, (host, port), open_browser)
+        allowed = names_of("allowed_hosts", allowed_hosts, "the name of a host")
+        return open_view(self, simulator, native, (host, port, allowed), open_browser)
 
     def _mujoco(self, what: str) -> Any:
         """The host, where it is MuJoCo."""

@@ -11,14 +11,22 @@ import numpy as np
 
 from ..attachment import attached_to
 from ..pipeline.bounds import ClampBounds
-from ..pipeline.plan import has_law
+from ..pipeline.plan import description_of, has_law
 from ..recording.recording import Recording
+from ..specs.arguments import whole_of
+from ..specs.fields import Parameter, complaint
 
 # what of the past is kept for charts [s]
 HISTORY = 3.0
 _SIGNALS = ("positions", "velocities", "computed_efforts", "applied_efforts", "limited_by")
 # range of a slider for a joint without limits [rad or m]
 _OPEN = math.pi
+
+# rule of a number of which nothing else is known
+_ANY = Parameter("", "float", "", 0.0)
+
+REQUESTS = ("select", "set_target", "set_gain", "reset")
+"""Methods of `Live` that a page may ask for."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +111,20 @@ class Live:
 
         self.drawing = Drawing(self._host)
         self.envs = self._sim.num_envs
-        self.select(min(self.env, self.envs - 1), self.robot)
+        self._look(min(self.env, self.envs - 1), self.robot)
 
     def select(self, env: int, robot: int) -> None:
-        """Show another environment, and the joints of another robot."""
+        """Show another environment, and the joints of another robot.
+
+        Raises:
+            ValueError: There is none of that number.
+        """
+        for name, number, count in (("environment", env, self.envs), ("robot", robot, max(1, len(self.robots)))):
+            if whole_of(name, number) >= count:
+                raise ValueError(f"{name} = {number}: must be below {count}. Choose another.")
+        self._look(env, robot)
+
+    def _look(self, env: int, robot: int) -> None:
         self._records.close()
         wrappers = attached_to(self._sim.bus)
         self._found = self._host.generation, [id(wrapper) for wrapper in wrappers]
@@ -198,12 +216,28 @@ class Live:
     # what may be asked for
 
     def set_target(self, column: int, value: float) -> None:
-        """Set the position target of a joint [rad or m]."""
+        """Set the position target of a joint [rad or m].
+
+        Raises:
+            ValueError: It is not finite in single precision.
+        """
+        if problem := complaint(f"target of {self._joint(column).name}", value, _ANY):
+            raise ValueError(problem)
         self.articulation.set_dof_position_targets([[value]], dof_indices=[column])
 
     def set_gain(self, column: int, name: str, value: float) -> None:
-        """Set a gain of a joint, for this robot alone."""
+        """Set a gain of a joint, for this robot alone.
+
+        Raises:
+            ValueError: The joint has no such gain, or the value breaks the rule of the parameter.
+        """
+        joint = self._joint(column)
+        if name not in joint.gains:
+            raise ValueError(f"{name} of {joint.name}: must be a gain of its actuator. Choose another.")
         actuator, place = self._place(column)
+        described, subject = description_of(actuator.controller, name), f"{name} of {joint.name}"
+        if problem := complaint(subject, value, described or _ANY):
+            raise ValueError(problem)
         array = getattr(actuator.controller, name)
         values = array.numpy().copy()
         values[place] = value
@@ -228,6 +262,12 @@ class Live:
             known = [clamp for clamp in actuator.clamping if has_law(clamp) and not clamp.STATE]
             found.bounds.append((columns.tolist(), ClampBounds(known, rows)))
         return found
+
+    def _joint(self, column: int) -> Joint:
+        """A joint that may have gone since it was asked for."""
+        if not 0 <= column < len(self.joints):
+            raise ValueError(f"joint = {column}: must be below {len(self.joints)}. Choose another.")
+        return self.joints[column]
 
     def _place(self, column: int) -> tuple[Any, int]:
         return next(one.places[column] for one in self._watched if column in one.places)

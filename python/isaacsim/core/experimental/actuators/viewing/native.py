@@ -12,6 +12,8 @@ from .live import Live
 
 # numbers are written less often than robots are drawn, for the viewer is waited for then [s of wall clock]
 _TEXT_PERIOD = 1 / 10
+# how long something that was not done is told [s of wall clock]
+_TOLD = 5.0
 # as GLFW numbers them
 _KEYS = {32: "pause", 262: "step", 259: "reset"}
 
@@ -31,6 +33,7 @@ class Window:
         self._window: Any = DrawingWindow(live.drawing, self._on_key)
         self._written = -math.inf
         self._was_paused = False
+        self._told, self._told_at = "", -math.inf
 
     @property
     def is_open(self) -> bool:
@@ -53,8 +56,13 @@ class Window:
         now = time.monotonic()
         if now - self._written >= _TEXT_PERIOD or paused != self._was_paused:
             self._written, self._was_paused = now, paused
-            self._window.write(_lines(live, paused))
+            told = [("not done", self._told)] if now - self._told_at < _TOLD else []
+            self._window.write([*_lines(live, paused), *told])
         self._window.show()
+
+    def tell(self, message: str) -> None:
+        """Say that something asked for was not done."""
+        self._told, self._told_at = message.encode("ascii", "replace").decode(), time.monotonic()
 
     def close(self) -> None:
         """Close it."""

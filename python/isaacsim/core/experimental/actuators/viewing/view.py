@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import time
 from collections.abc import Callable
@@ -9,8 +10,9 @@ from typing import Any, Protocol, Self
 
 from ..errors import HostError, NotCopied
 from ..extras import needs
-from .live import Live
+from .live import REQUESTS, Live
 
+_log = logging.getLogger(__name__)
 # how often something new is shown [s of wall clock]
 _PERIOD = 1 / 30
 # what of a delay is made up for [s of wall clock]
@@ -40,6 +42,10 @@ class Screen(Protocol):
         """Show what is now."""
         ...
 
+    def tell(self, message: str) -> None:
+        """Say that something asked for was not done."""
+        ...
+
     def close(self) -> None:
         """Show no more."""
         ...
@@ -49,7 +55,8 @@ class View(NotCopied):
     """A live view of a simulation; `Simulation.view` makes one.
 
     What is asked for on the page or in the window happens in `sync`, in the thread of the loop, and nowhere else. A
-    page that is closed stops nothing, and a pause ends with it.
+    request that cannot be done is told on the page and raises nothing. A page that is closed stops nothing, and a pause
+    ends with it.
 
     Args:
         sim: The simulation, which plays.
@@ -152,18 +159,35 @@ class View(NotCopied):
             return False
         if not self._live.is_current:
             self._live.refresh()
-        while not self._requests.empty():
-            what, arguments = self._requests.get()
-            if what == "pause":
-                self.paused = not self.paused
-            elif what == "step":
-                self.paused = self._single = True
-            else:
-                getattr(self._live, what)(*arguments)
+        problem = None
+        # whoever asks without end must not hold the loop
+        for _ in range(self._requests.qsize()):
+            problem = self._do(*self._requests.get()) or problem
             self._shown = -float("inf")
+        if problem:
+            screen.tell(problem)
         if self.paused and not screen.is_watched:
             self.paused = False
         return True
+
+    def _do(self, what: str, arguments: tuple[Any, ...]) -> str | None:
+        """Do what was asked for, or return why it cannot be done."""
+        if what == "pause":
+            self.paused = not self.paused
+        elif what == "step":
+            self.paused = self._single = True
+        elif what in REQUESTS:
+            try:
+                getattr(self._live, what)(*arguments)
+            except ValueError as error:
+                return str(error)
+            except Exception as error:
+                # the loop is somebody else's and goes on
+                _log.exception("the live view could not do %s%s", what, arguments)
+                return f"{what}: {error}"
+        else:
+            return f"request = {what!r:.100}: must be one of {['pause', 'step', *REQUESTS]}. Ask for one of them."
+        return None
 
     def _show(self) -> None:
         screen, now = self._screen, time.monotonic()
@@ -173,8 +197,10 @@ class View(NotCopied):
             self._shown = time.monotonic()
 
 
-def open_view(sim: Any, host: Any, native: bool | None, address: tuple[str, int], open_browser: bool | None) -> View:
-    """See `Simulation.view`."""
+def open_view(
+    sim: Any, host: Any, native: bool | None, address: tuple[str, int, list[str]], open_browser: bool | None
+) -> View:
+    """See `Simulation.view`; the address is that of the page, its port, and names of hosts that it may have besides."""
     from ..hosts.mujoco.picture import has_display
 
     if not sim.playing:

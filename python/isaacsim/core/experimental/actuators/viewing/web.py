@@ -5,17 +5,24 @@ from __future__ import annotations
 import contextlib
 import html
 import io
+import logging
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import numpy as np
 import viser
+import websockets.asyncio.server
 from viser import uplot
 
+from ..errors import HostError
 from .live import HISTORY, Effort, Live
+from .visitors import host_names, refusal
 
+_log = logging.getLogger(__name__)
 Ask = Callable[..., None]
 
 # panels of numbers and charts are drawn less often than robots [s of wall clock]
@@ -27,6 +34,10 @@ _BLUE, _RED, _GRAY, _BAND = "#2b6cb0", "#d63031", "#8a95a1", "#dfe5ec"
 _POINTS = 200
 # what of a motor's limits a chart shows at least, so that noise looks like none
 _FLAT = 0.02
+# how long something that was not done is told [s]
+_TOLD = 10.0
+# one page is opened at a time
+_opening = threading.Lock()
 
 
 class Page:
@@ -37,13 +48,14 @@ class Page:
         ask: Takes what is asked for, from any thread.
         host: Address it is served at.
         port: Port; the next one that is free where it is taken.
+        allowed_hosts: Names of hosts by which it may be reached, or whose pages may reach it, besides this address.
     """
 
-    def __init__(self, live: Live, ask: Ask, host: str, port: int) -> None:
+    def __init__(self, live: Live, ask: Ask, host: str, port: int, allowed_hosts: Sequence[str] = ()) -> None:
         self._ask = ask
         with _quietly():
-            self._server = server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
-        self.url: str | None = f"http://{host}:{server.get_port()}"
+            self._server = server = _open_server(host, port, host_names(allowed_hosts))
+        self.url: str | None = f"http://{f'[{host}]' if ':' in host else host}:{server.get_port()}"
         """Address."""
         self.is_open = True
         """Whether it is served still."""
@@ -65,12 +77,14 @@ class Page:
         self._choices: Any = None
         self._subject: Any = None
         self._panel_shown = -math.inf
-        # of each handle: when somebody moved it, and the value that the program knows of
+        # of each handle: when somebody moved it, and the value that the program knows of; of sliders the ends and the
+        # step too, for a page can change what stands in the handle
         self._moved: dict[int, float] = {}
         self._known: dict[int, Any] = {}
+        self._ranges: dict[int, tuple[float, float, float]] = {}
         self._ghost_wanted = True
         self._chosen = 0
-        self.show(live, False)
+        self._show(live, False)
         server.on_client_connect(self._place_camera)
 
     @property
@@ -79,7 +93,20 @@ class Page:
         return bool(self._server.get_clients())
 
     def show(self, live: Live, paused: bool) -> None:
-        """Show what is now."""
+        """Show what is now; a page that cannot be shown is closed."""
+        try:
+            self._show(live, paused)
+        except Exception:
+            # a page can write into everything that viser holds of what is on it; the loop is somebody else's
+            _log.exception("the live view at %s is closed: it cannot be shown any more", self.url)
+            self.close()
+
+    def tell(self, message: str) -> None:
+        """Say that something asked for was not done."""
+        for client in self._server.get_clients().values():
+            client.add_notification("Not done", message, color="red", auto_close_seconds=_TOLD)
+
+    def _show(self, live: Live, paused: bool) -> None:
         if live.drawing is not self._drawing:
             self._draw(live)
         choices = live.drawing, live.envs, len(live.robots)
@@ -98,9 +125,10 @@ class Page:
 
     def close(self) -> None:
         """Serve no more."""
-        self.is_open = False
-        with _quietly():
-            self._server.stop()
+        if self.is_open:
+            self.is_open = False
+            with _quietly():
+                self._server.stop()
 
     # the scene
 
@@ -183,7 +211,7 @@ class Page:
                 self._listen(self._env, lambda env: self._ask("select", min(max(int(env), 0), last), live.robot))
             if len(live.robots) > 1:
                 self._robot = gui.add_dropdown("robot", live.robots, initial_value=live.robots[live.robot])
-                self._listen(self._robot, lambda path: self._ask("select", live.env, self._robot.options.index(path)))
+                self._listen(self._robot, lambda path: self._ask("select", live.env, _index(live.robots, path)))
             self._listen(gui.add_checkbox("show targets", self._ghost_wanted), self._want_ghost)
 
     def _build_panel(self, live: Live) -> None:
@@ -223,12 +251,13 @@ class Page:
         if upper - lower < step:
             upper = lower + step
         slider = self._server.gui.add_slider(joint.name, lower, upper, step, round(now, _digits(step)))
+        self._ranges[id(slider)] = lower, upper, step
 
         def ask(value: float) -> None:
             if joint.driven:
                 self._chosen = column
             # what is typed may be beyond it
-            self._ask("set_target", column, min(max(float(value), slider.min), slider.max))
+            self._ask("set_target", column, min(max(float(value), lower), upper))
 
         return self._listen(slider, ask)
 
@@ -258,6 +287,7 @@ class Page:
                 top = 4 * now if now > 0 else 1.0
                 step = _step(top)
                 slider = self._server.gui.add_slider(name, 0.0, round(top, 6), step, round(now, _digits(step)))
+                self._ranges[id(slider)] = 0.0, round(top, 6), step
 
                 def ask(value: float, name: str = name) -> None:
                     self._ask("set_gain", column, name, float(value))
@@ -333,14 +363,18 @@ class Page:
 
     def _follow(self, handle: Any, value: float) -> None:
         """Show a value that the program has set, unless somebody holds what shows it."""
-        value = min(max(value, handle.min), handle.max)
-        if abs(handle.value - value) > handle.step:
-            self._set(handle, round(value, _digits(handle.step)))
+        lower, upper, step = self._ranges[id(handle)]
+        value = min(max(value, lower), upper)
+        # NaN is not near anything
+        if not abs(handle.value - value) <= step:
+            self._set(handle, round(value, _digits(step)))
 
     def _set(self, handle: Any, value: Any) -> None:
         # a value that somebody has just given, of which `changed` will hear, must not be lost
         is_held = time.monotonic() - self._moved.get(id(handle), -math.inf) < _HANDS_OFF
-        if not is_held and handle.value == self._known[id(handle)] != value:
+        known = self._known[id(handle)]
+        is_heard = handle.value == known or (handle.value != handle.value and known != known)
+        if not is_held and is_heard and known != value:
             self._known[id(handle)] = value
             handle.value = value
 
@@ -348,7 +382,7 @@ class Page:
         self._ghost_wanted = wanted
 
     def _choose(self, live: Live, name: str) -> None:
-        self._chosen = next(at for at, joint in enumerate(live.joints) if joint.name == name)
+        self._chosen = next((at for at, joint in enumerate(live.joints) if joint.name == name), self._chosen)
 
 
 def _step(span: float) -> float:
@@ -358,6 +392,54 @@ def _step(span: float) -> float:
 
 def _digits(step: float) -> int:
     return max(0, -math.floor(math.log10(step)))
+
+
+def _index(options: Sequence[str], value: Any) -> int:
+    """Number of an option, that after the last one for what is none."""
+    return options.index(value) if value in options else len(options)
+
+
+def _open_server(host: str, port: int, allowed: set[str]) -> viser.ViserServer:
+    """Serve a page that answers nobody whom `refusal` refuses.
+
+    Raises:
+        HostError: viser serves in another way than known, and would answer everybody.
+    """
+    with _opening, _looking(host, allowed) as looked:
+        server = viser.ViserServer(host=host, port=port, label="live view", verbose=False)
+    if not looked:
+        server.stop()
+        raise HostError(f"viser {viser.__version__}: must serve by websockets.asyncio.server.serve. Install viser 1.1.")
+    return server
+
+
+@contextlib.contextmanager
+def _looking(own: str, allowed: set[str]) -> Iterator[list[Any]]:
+    """Let servers that viser opens meanwhile look at each request first: viser takes nothing that does so.
+
+    Gives a list, with an entry for each of them.
+    """
+    module: Any = websockets.asyncio.server
+    serve, looked = module.serve, []
+
+    def checked(handler: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
+        def look(connection: Any, request: Any) -> Any:
+            hosts, origins = (request.headers.get_all(name) for name in ("Host", "Origin"))
+            told = refusal(hosts, origins, own, allowed)
+            if told is not None:
+                return connection.respond(HTTPStatus.FORBIDDEN, f"{told}\n")
+            return process_request and process_request(connection, request)
+
+        if not handler.__module__.startswith("viser."):
+            return serve(handler, *arguments, process_request=process_request, **options)
+        looked.append(handler)
+        return serve(handler, *arguments, process_request=look, **options)
+
+    module.serve = checked
+    try:
+        yield looked
+    finally:
+        module.serve = serve
 
 
 def _quietly() -> contextlib.redirect_stdout[io.StringIO]:
