@@ -54,16 +54,19 @@ TESTED = {
         "`delaySteps` not authored; 0": (DISCOVER, "falls_back_to_the_schema"),
         "order of clamps": ("components/test_conformance_of_laws.py", "canonical_order"),
         "values over time beside a default value": (DISCOVER, "values_over_time_beside_a_default_value_are_named"),
-        "schemas that differ from a known one by letters, case or invisible signs": (
+        "schemas that differ from a known one by letters, case, separators, invisible signs or what stands": (
             "usd/test_alike.py",
-            "name_in_look_alike_letters_is_known",
+            "name_in_look_alike_letters_is_known name_without_its_family_is_known",
         ),
         "values over time, wrong types, NaN": (DISCOVER, "problem_names_prim_attribute_layer_and_value"),
-        "applied `Newton…API` schemas it does not know": (
+        "other applied schemas named `Newton…`, `Articulation…API` or `Actuator…API`": (
             DISCOVER,
             "unknown_schema_leaves_the_actuator_usable unknown_controller_leaves_the_joint_to_its_drive",
         ),
-        "attributes that no applied schema has": (DISCOVER, "property_without_effect_is_named"),
+        "attributes that no applied schema has": (
+            DISCOVER,
+            "property_without_effect_is_named unknown_schema_leaves_the_actuator_usable",
+        ),
         "components from `register_actuator_component`": (
             "pipeline/test_parse.py",
             "registered_component_is_parsed_and_driven_from_usd",

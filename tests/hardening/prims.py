@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import time
@@ -56,6 +57,15 @@ def misspelt(rng: np.random.Generator, schema: str) -> str:
                 schema[:place] + str(rng.choice(INVISIBLE)) + schema[place:],
                 schema[:place] + " " + schema[place:],
                 f"{schema}\t",
+                schema.removeprefix("Newton"),
+                f"Newton:{schema.removeprefix('Newton')}",
+                f"newton:{schema}",
+                f"{schema}:{schema}",
+                schema[:place] + str(rng.choice(list(":_-.:"))) + schema[place:],
+                "_".join(re.findall("[A-Z]+(?![a-z])|[A-Z][a-z]+", schema)).lower(),
+                f"{schema}{rng.integers(10)}",
+                schema.replace("Newton", "Actuator", 1),
+                schema.removeprefix("Newton").replace("API", ""),
             ]
         )
     )
@@ -87,7 +97,6 @@ def said_of(prim: hostile.Prim, meant: dict[str, str]) -> list[tuple[str, ...]]:
     """What has to be in some line of the warnings, of a prim that is accepted."""
     applied = [schema for schema in prim.schemas if schema not in prim.deleted]
     wanted: list[tuple[str, ...]] = []
-    later = False
     for schema in applied:
         if schema in meant:
             text = schema.encode("unicode_escape").decode("ascii").replace(" ", r"\x20")
@@ -95,15 +104,12 @@ def said_of(prim: hostile.Prim, meant: dict[str, str]) -> list[tuple[str, ...]]:
             wanted.append((f"applies {text}, which has no effect", *(f"Did you mean {one}?" for one in either)))
         elif schema in hostile.UNKNOWN:
             wanted.append((f"applies {schema}, which has no effect",))
-        else:
-            continue
-        later |= schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
     read = {name for schema in applied if schema in hostile.SCHEMAS for name in hostile.SCHEMAS[schema][1]}
     for name, opinions in prim.properties.items():
         stack = [opinion for opinion in opinions if opinion]
         first = next((one for one in stack if one.samples or one.spline or one.default is not hostile.NOTHING), None)
         if name not in read:
-            wanted += [] if later else [(f".newton:{name} (", "no schema applied here has it")]
+            wanted.append((f".newton:{name} (", "no schema applied here has it"))
         elif first is not None and (first.samples or first.spline):
             # accepted, so that there is a default value
             wanted.append((f".newton:{name} (", "beside its default value"))

@@ -17,6 +17,14 @@ def test_nearest_of_several_is_meant(name: str) -> None:
         assert nearest(near, KNOWN) == name
 
 
+@pytest.mark.parametrize("name", KNOWN)
+def test_name_without_its_family_is_known(name: str) -> None:
+    """Or with a separator, or with the family of others of ours."""
+    rest = name.removeprefix("Newton")
+    for near in (rest, f"Newton:{rest}", f"newton_{rest}", f"Articulation{rest}", rest.removesuffix("API")):
+        assert nearest(near, KNOWN) == name
+
+
 def test_name_in_look_alike_letters_is_known() -> None:
     """All that can be, of two scripts."""
     cyrillic = str.maketrans("eoPCAIacpty", "\u0435\u043e\u0420\u0421\u0410\u0406\u0430\u0441\u0440\u0442\u0443")
@@ -25,7 +33,9 @@ def test_name_in_look_alike_letters_is_known() -> None:
         assert nearest(name.translate(cyrillic), KNOWN) == nearest(name.translate(greek), KNOWN) == name
 
 
-@pytest.mark.parametrize("name", ["", "API", "NewtonAPI", "ControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000])
+@pytest.mark.parametrize(
+    "name", ["", "API", "NewtonAPI", "ControlAPI", "MyControlAPI", "PhysicsDriveAPI", "\u0436" * 22, "x" * 10_000]
+)
 def test_far_name_means_none(name: str) -> None:
     """Nor does one of another language."""
     assert nearest(name, KNOWN) is None

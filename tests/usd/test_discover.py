@@ -6,7 +6,6 @@ import ast
 import math
 import os
 import pickle
-import re
 import subprocess
 import sys
 import warnings
@@ -677,7 +676,7 @@ def test_cut_connection_falls_back():
     "schema",
     [
         *("PhysxJointAPI", "AcmeControlAPI", "AcmeClampingAPI:left", "CollectionAPI:parts"),
-        *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PDControlAPI", "NewtonThing"),
+        *("AcmePDControlAPI", "AcmeNewtonPDControlAPI", "PhysicsArticulationRootAPI", "PhysxArticulationAPI"),
         *("\u0430\u043a\u0442\u0443\u0430\u0442\u043e\u0440" * 2, "N" * 10_000),
     ],
 )
@@ -787,6 +786,15 @@ def test_property_without_effect_is_named(row, hint):
     assert warning.startswith(f"<{ACT}>.{name} (layer robot.usda): ") and warning.endswith(hint)
 
 
+@pytest.mark.parametrize("row", ["float Newton:kp = 5", "float NEWTON:kp = 5", "float n\u0435wton:kp = 5"])
+def test_namespace_that_looks_like_ours_is_named(row):
+    """Warn of a property whose namespace differs by case or by a letter of another script."""
+    with pytest.warns(UserWarning, match=r"no schema applied here has it, .* Did you mean newton:kp\?") as caught:
+        specs(stage_of(actuator(row)))
+    (warning,) = (str(each.message) for each in caught)
+    assert warning.isascii()
+
+
 def test_hint_names_the_schemas_that_have_the_property():
     """Name both controllers where either would do."""
     stage = stage_of(actuator("float newton:kp = 5", schemas=(CLAMP,)))
@@ -826,16 +834,21 @@ UNKNOWN = {
     "misspelled": ("NewtonMaxEfortClampingAPI", f"this version knows {KNOWN}. Did you mean {CLAMP}?"),
     "with an instance name": (f"{CLAMP}:left", f"Did you mean {CLAMP}?"),
     "of a later version": ("NewtonZigzagAPI", f"this version knows {KNOWN}. Use one of these or remove it."),
+    "of a later version of ours": ("ActuatorZigzagAPI", f"this version knows {KNOWN}. Use one of these or remove it."),
+    "no API": ("NewtonThing", f"this version knows {KNOWN}. Use one of these or remove it."),
 }
 
 
 @pytest.mark.parametrize(("schema_name", "says"), UNKNOWN.values(), ids=UNKNOWN)
 def test_unknown_schema_leaves_the_actuator_usable(schema_name, says):
-    """Warn of the unknown schema alone, for what properties it has cannot be known, and read the others."""
+    """Warn of the unknown schema, and of the properties that may be its, and read the others."""
     stage = stage_of(actuator("float newton:magic = 5", schemas=(PD, schema_name)))
-    with pytest.warns(UserWarning, match=re.escape(f"<{ACT}> applies {schema_name}, which has no effect: ")) as warned:
+    with pytest.warns(UserWarning) as warned:
         found = spec(stage)
-    assert says in str(warned[0].message) and "own drives" not in str(warned[0].message) and len(warned) == 1
+    of_schema, of_property = (str(each.message) for each in warned)
+    assert of_schema.startswith(f"<{ACT}> applies {schema_name}, which has no effect: ")
+    assert says in of_schema and "own drives" not in of_schema
+    assert of_property.startswith(f"<{ACT}>.newton:magic (layer robot.usda): no schema applied here has it")
     assert isinstance(found.controller, PDControlConfig) and not found.clamping
 
 
@@ -855,6 +868,12 @@ ALIKE = {
     "NewtonPIDControl\u200bAPI": (r"NewtonPIDControl\u200bAPI", "NewtonPIDControlAPI"),
     "\ufeffNewtonPIDControlAPI": (r"\ufeffNewtonPIDControlAPI", "NewtonPIDControlAPI"),
     "NewtonPIDControlAPI ": (r"NewtonPIDControlAPI\x20", "NewtonPIDControlAPI"),
+    "Newton:PIDControlAPI": ("Newton:PIDControlAPI", "NewtonPIDControlAPI"),
+    "newton_pid_control_api": ("newton_pid_control_api", "NewtonPIDControlAPI"),
+    "PIDControlAPI": ("PIDControlAPI", "NewtonPIDControlAPI"),
+    "ActuatorDelayAPI": ("ActuatorDelayAPI", DELAY),
+    "MaxEfortClampingAPI": ("MaxEfortClampingAPI", CLAMP),
+    "ArticulationMaxEffortClampingAPI": ("ArticulationMaxEffortClampingAPI", CLAMP),
     "NewtonPIDControlAPI" + 500 * "\u200b": ("NewtonPIDControlAPI" + 181 * r"\u200b" + "…", "NewtonPIDControlAPI"),
 }
 

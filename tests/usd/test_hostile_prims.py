@@ -89,8 +89,8 @@ CLAMPS = {
 }
 DELAY = {"NewtonActuatorDelayAPI": (DelayConfig, ["delaySteps"])}
 SCHEMAS = CONTROLLERS | CLAMPS | DELAY
-HARMLESS = ["PhysxJointAPI", "CollectionAPI:links", "AcmeControlAPI", "NewtonActuatorControlBaseAPI", "NewtonThing"]
-UNKNOWN = ["NewtonPDControllAPI", "NewtonPDControlAPI:left", "NewtonMagicClampingAPI", "NewtonMimicAPI"]
+HARMLESS = ["PhysxJointAPI", "CollectionAPI:links", "AcmeControlAPI", "NewtonActuatorControlBaseAPI"]
+UNKNOWN = ["NewtonPDControllAPI", "NewtonPDControlAPI:left", "NewtonMagicClampingAPI", "NewtonMimicAPI", "NewtonThing"]
 MISSPELLED = ["Kp", "max_effort", "gain", "kp:gain", "delaysteps"]
 
 # USD's own types

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import math
+import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 # so many letters may differ; the ending `API` may be missing besides
 _MOST = 2.5
+# and what the family puts in front; then one in so many letters may differ, for others have what is left too
+_FAMILIES, _PER_LETTER = re.compile("^(newton|articulation|actuator)+"), 1 / 8
 # Cyrillic and Greek letters, and what they are taken for
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u0501\u051d\u04bb\u043a\u043c\u0442\u043d\u0432\u0475"
@@ -36,29 +40,42 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         >>> nearest("newtonPDControl", ["NewtonPDControlAPI", "NewtonPIDControlAPI"])
         'NewtonPDControlAPI'
     """
-    plain = _plain(name)
-    return _nearest(plain, tuple(known)) if len(plain) <= _LONGEST else None
+    bare = plain(name)
+    return _nearest(bare, tuple(known)) if len(bare) <= _LONGEST else None
 
 
 # the same few names come again on every prim of a robot
 @functools.lru_cache(maxsize=1024)
-def _nearest(plain: str, known: tuple[str, ...]) -> str | None:
-    distance, found = min(
-        (_distance(plain, meant), one) for one in known for meant in (_plain(one), _plain(one).removesuffix("api"))
+def _nearest(bare: str, known: tuple[str, ...]) -> str | None:
+    share, found = min(
+        (_distance(form, meant) / most, one)
+        for one in known
+        for meant, most in _forms(one)
+        for form in {bare, _FAMILIES.sub("", bare)}
     )
-    return found if distance <= _MOST else None
+    return found if share <= 1.0 else None
 
 
-def _plain(name: str) -> str:
-    """Without case, accents, other widths, invisible signs and letters that look like Latin ones."""
+def _forms(known: str) -> Iterator[tuple[str, float]]:
+    """What may stand for a known name, and how many letters may differ from it."""
+    whole = plain(known)
+    for form in (whole, whole.removesuffix("api")):
+        yield form, _MOST
+        rest = _FAMILIES.sub("", form)
+        yield rest, min(_MOST, len(rest) * _PER_LETTER)
+
+
+def plain(name: str) -> str:
+    """The name without case, accents, other widths, separators, invisible signs, and in Latin where it looks so."""
     signs = unicodedata.normalize("NFKD", name)
-    return (
-        "".join(sign for sign in signs if unicodedata.category(sign)[0] not in "CMZ").casefold().translate(_LOOK_ALIKES)
-    )
+    kept = (sign for sign in signs if unicodedata.category(sign)[0] not in "CMPSZ")
+    return "".join(kept).casefold().translate(_LOOK_ALIKES)
 
 
 def _distance(name: str, known: str) -> float:
     """Letters to add, drop or replace; one of another script may be a look-alike and counts little."""
+    if name.isascii() and abs(len(name) - len(known)) > _MOST:
+        return math.inf
     row = [float(column) for column in range(len(known) + 1)]
     for sign in name:
         cost = 1.0 if sign.isascii() else 0.25

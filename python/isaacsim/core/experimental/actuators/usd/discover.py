@@ -28,7 +28,7 @@ from .schema import (
     applied_schemas,
     foreign_config,
     is_actuator,
-    of_newton,
+    may_be_later,
     opinion_of_other_kind,
     properties_without_effect,
     read_config,
@@ -238,7 +238,7 @@ def _parse(
     for schema in applied_schemas(prim):
         if problem := schema_problem(prim, schema):
             unknown.append(problem)
-            of_later_version |= of_newton(schema)
+            of_later_version |= may_be_later(schema)
         elif foreign := foreign_config(prim, schema):
             configs[foreign.KIND].append(foreign)
         elif schema in CONFIG_BY_SCHEMA:
@@ -250,9 +250,7 @@ def _parse(
     if len(configs["delay"]) > 1:
         has = [config.SCHEMA for config in configs["delay"]]
         issues.append(f"<{path}> has delay schemas {has}: must have at most one. Apply one of them.")
-    # a schema of a later version may have any property
-    idle = [] if of_later_version else properties_without_effect(prim)
-    if idle := [*idle, *values_without_effect(prim)]:
+    if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
         warnings.warn("\n".join(idle), stacklevel=3)
     if len(configs["controller"]) != 1:
         if configs["controller"] or not of_later_version:

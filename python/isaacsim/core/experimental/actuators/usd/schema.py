@@ -17,7 +17,7 @@ from pxr import Sdf, Usd
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig, Kind
 from ..specs.fields import Parameter, parameters_of
-from .alike import nearest, visible
+from .alike import nearest, plain, visible
 
 TARGETS = "newton:targets"
 # markers that the plugin applies along with a control or clamping schema; they carry nothing
@@ -84,11 +84,10 @@ def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     if schema in CONFIG_BY_SCHEMA or schema in _MARKERS or schema in _foreign:
         return None
     known = sorted(CONFIG_BY_SCHEMA)
-    meant = nearest(schema.partition(":")[0], known)
-    if meant is None:
-        if not of_newton(schema):
-            return None
-        meant = next(iter(difflib.get_close_matches(schema[:200], known, n=1)), None)
+    # what stands behind a colon may be an instance, or part of a name that was written with one
+    meant = nearest(schema.partition(":")[0], known) or nearest(schema, known)
+    if meant is None and not (plain(schema).startswith("newton") or may_be_later(schema)):
+        return None
     hint = f" Did you mean {meant}?" if meant else ""
     return (
         f"<{prim.GetPath()}> applies {visible(schema)}, which has no effect: this version knows {', '.join(known)}."
@@ -96,9 +95,9 @@ def schema_problem(prim: Usd.Prim, schema: str) -> str | None:
     )
 
 
-def of_newton(schema: str) -> bool:
-    """Whether a schema is named as newton's are, so that a version to come may know it."""
-    return schema.startswith("Newton") and schema.partition(":")[0].endswith("API")
+def may_be_later(schema: str) -> bool:
+    """Whether a schema is named as newton's are, or as our own, so that a version to come may know it."""
+    return schema.startswith(("Newton", "Articulation", "Actuator")) and schema.partition(":")[0].endswith("API")
 
 
 def values_without_effect(prim: Usd.Prim) -> list[str]:
@@ -121,23 +120,37 @@ def _source(attribute: Usd.Attribute, time: Usd.TimeCode) -> Usd.ResolveInfoSour
 
 
 def properties_without_effect(prim: Usd.Prim) -> list[str]:
-    """One message per authored `newton:*` property that none of the schemas applied to `prim` has."""
+    """One message per authored `newton:*` property that none of the known schemas applied to `prim` has."""
     schemas = applied_schemas(prim)
     # what a schema of the host program has is not known here
     if any(schema in _foreign for schema in schemas):
         return []
     known = [name for name, owners in _SCHEMAS_OF.items() if name == TARGETS or set(owners).intersection(schemas)]
+    unknown = [one for one in schemas if may_be_later(one) and one not in (*CONFIG_BY_SCHEMA, *_MARKERS)]
     return [
-        f"<{prim.GetPath()}>.{found.GetName()} ({_layer_of(found)}): no schema applied here has it, so it has no "
-        f"effect. {_meant(found.GetName(), known)}"
-        for found in prim.GetAuthoredPropertiesInNamespace("newton")
-        if found.GetName() not in known
+        f"<{prim.GetPath()}>.{visible(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
+        f"no effect. {_meant(found.GetName(), known, unknown)}"
+        for found in prim.GetAuthoredProperties()
+        if found.GetName() not in known and _looks_ours(found)
     ]
 
 
-def _meant(name: str, known: list[str]) -> str:
-    """What the author of an unknown property should do; `known` are the properties the prim may have."""
+def _looks_ours(found: Usd.Property) -> bool:
+    namespace = found.GetNamespace().partition(":")[0]
+    return namespace == "newton" or plain(namespace) == "newton"
+
+
+def _meant(name: str, known: list[str], unknown: list[str]) -> str:
+    """What the author of an unknown property should do.
+
+    Args:
+        name: Of the property.
+        known: Properties that the prim may have.
+        unknown: Applied schemas that this version does not know, which may have others.
+    """
     best = _most_like(name)
+    if unknown and best not in known:
+        return f"It may be of {visible(unknown[0])}. Remove both, or replace that schema by one that is known."
     if best is None:
         return f"Known are {', '.join(known)}. Use one of these or remove it."
     owners = _SCHEMAS_OF[best]
@@ -153,7 +166,7 @@ def _most_like(name: str) -> str | None:
     """The attribute of a schema with the most of the letters of an unknown property, None when that are few."""
 
     def likeness(candidate: str) -> float:
-        authored, meant = (each.removeprefix("newton:").replace("_", "").lower() for each in (name, candidate))
+        authored, meant = (plain(each).removeprefix("newton") for each in (name, candidate))
         return difflib.SequenceMatcher(None, authored, meant).ratio()
 
     best = max(_SCHEMAS_OF, key=likeness)
