@@ -63,6 +63,10 @@ TESTED = {
             DISCOVER,
             "unknown_schema_leaves_the_actuator_usable unknown_controller_leaves_the_joint_to_its_drive",
         ),
+        "drives of revolute and prismatic joints named": (
+            "usd/test_instances.py",
+            "drive_of_a_letter_is_that_of_the_axis drive_of_a_slide a_file_is_opened_with_its_drive",
+        ),
         "attributes that no applied schema has": (
             DISCOVER,
             "property_without_effect_is_named unknown_schema_leaves_the_actuator_usable",

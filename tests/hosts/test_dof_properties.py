@@ -86,6 +86,8 @@ def test_stopped_setter_authors_the_attribute_in_its_unit(
 
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
+# MuJoCo has none
+@pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_what_is_set_while_stopped_holds_after_play(
     engine: str, name: str, part: int | None, attribute: str, unit: float
@@ -98,6 +100,7 @@ def test_what_is_set_while_stopped_holds_after_play(
 
 
 @pytest.mark.filterwarnings("ignore:joints begin outside their limits")
+@pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
 @pytest.mark.parametrize(("name", "part", "attribute", "unit"), PROPERTIES, ids=IDS)
 def test_authored_value_is_read_the_same_before_and_after_play(
     engine: str, name: str, part: int | None, attribute: str, unit: float

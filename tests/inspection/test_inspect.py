@@ -6,10 +6,11 @@ import math
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import InspectedRobot, Simulation, inspect_robots
+from isaacsim.core.experimental.actuators import InspectedRobot, Simulation, inspect_robots, lint
 from places import ROBOTS
 from pxr import Sdf, Usd
 from robot_files import ARM, OF_EXTENSION, OF_SHOULDER, SHOULDER, Edit, edited, number, schema, without
+from small_stages import pendulum
 
 URDF = """<robot name="arm"><link name="base"/><link name="boom"><inertial><mass value="1"/>
 <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -174,3 +175,20 @@ def test_a_file_that_is_not_there() -> None:
     """Is said so."""
     with pytest.raises(FileNotFoundError, match="no such file"):
         inspect_robots("nothing.usda")
+
+
+def test_drives_of_another_name_and_envelopes_are_remarks(tmp_path: Path) -> None:
+    """With the joint; the drive is read."""
+    made = pendulum()
+    made.drive("/World/Robot/hinge", "rotZ", stiffness=1.0)
+    made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
+    made.attribute("/World/Robot/hinge", "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
+    made.stage.Export(str(tmp_path / "robot.usda"))
+    (robot,) = inspect_robots(tmp_path / "robot.usda")
+    assert robot.joints[0].driven_by == "USD drive"
+    assert [line.split()[:2] for line in robot.remarks] == [
+        ["</World/Robot/hinge>", "applies"],
+        ["</World/Robot/hinge>:", "the"],
+    ]
+    found = lint(tmp_path / "robot.usda")
+    assert [(one.rule, one.where) for one in found] == [("without-effect", "/World/Robot/hinge")] * 2

@@ -12,6 +12,7 @@ from isaacsim.core.experimental.actuators.usd.joint_properties import (
     PROPERTIES,
     authored,
     axis_of,
+    envelopes,
     read_property,
     write_properties,
 )
@@ -205,3 +206,35 @@ def test_hidden_by_a_stronger_layer_is_undone(made: SmallStage) -> None:
     with Usd.EditContext(made.stage, weak), pytest.raises(HostError, match="a stronger layer authors it"):
         write_properties(made.stage, {"stiffnesses": np.array([1.0]), "armatures": np.array([0.7])}, AXIS)
     assert (weak.ExportToString(), read_property(made.stage, "stiffnesses", AXIS)) == (empty, [0.0])
+
+
+# envelopes of drives
+
+
+def with_envelope(made: SmallStage, **values: float) -> SmallStage:
+    made.stage.GetPrimAtPath(HINGE).AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
+    for name, value in values.items():
+        made.attribute(HINGE, f"physxDrivePerformanceEnvelope:angular:{name}", value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("maxActuatorVelocity", 180.0, "maxActuatorVelocity = 3.14159"),
+        ("speedEffortGradient", 180.0, "speedEffortGradient = 3.14159"),
+        ("velocityDependentResistance", math.pi / 180, "velocityDependentResistance = 1"),
+    ],
+)
+def test_an_envelope_is_told_with_its_joint(made: SmallStage, name: str, value: float, said: str) -> None:
+    """And its numbers in SI, for a motor may be made of them."""
+    (line,) = envelopes(with_envelope(made, **{name: value}).stage, AXIS)
+    assert line.startswith(f"<{HINGE}>: the performance envelope of its angular drive, {said} (SI), is not carried")
+
+
+def test_an_envelope_that_bounds_nothing_is_not_told(made: SmallStage) -> None:
+    """Zero and infinite, or the largest number there is."""
+    none = {"maxActuatorVelocity": 3.4028235e38, "speedEffortGradient": 0.0, "velocityDependentResistance": 0.0}
+    assert envelopes(with_envelope(made, **none).stage, AXIS) == []
+    assert envelopes(with_envelope(made, maxActuatorVelocity=math.inf).stage, AXIS) == []
+    assert envelopes(pendulum().stage, AXIS) == []

@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
+    Simulation,
     add_actuator,
     add_motors,
     motors_of,
@@ -26,7 +27,7 @@ from isaacsim.core.experimental.actuators.usd import author
 from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd
-from small_stages import SmallStage, two_robots
+from small_stages import SmallStage, pendulum, two_robots
 
 LEG = "/World/Leg"
 PD = PDControlConfig(20.0, 2.0)
@@ -219,3 +220,14 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path: Path) -
     stage.GetAttributeAtPath(f"{LEG}/Actuators/joints.newton:modelPath").Set("../outside.safetensors")
     with pytest.raises(ActuatorParseError, match="must lie in the folder of the layer"):
         motors_of(stage)
+
+
+@pytest.mark.filterwarnings("ignore:.*performance envelope:UserWarning")
+def test_the_envelope_of_a_drive_is_no_motors() -> None:
+    """Said again where the drive becomes one, for not every simulator says so before."""
+    made = pendulum()
+    made.drive("/World/Robot/hinge", stiffness=1.0)
+    made.stage.GetPrimAtPath("/World/Robot/hinge").AddAppliedSchema("PhysxDrivePerformanceEnvelopeAPI:angular")
+    made.attribute("/World/Robot/hinge", "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
+    with Simulation(made.stage) as sim, pytest.warns(UserWarning, match="</World/Robot/hinge>: the performance envel"):
+        assert list(motors_of(sim)) == ["hinge"]

@@ -279,3 +279,17 @@ def test_axes_of_one_joint_have_their_own() -> None:
         [array.numpy()[0] for array in robot.get_dof_limits()], [[-math.pi / 3, -0.25], [math.pi / 3, 0.5]], rtol=1e-6
     )
     assert robot.get_dof_armatures().numpy().tolist() == [[0.0, 0.5]]
+
+
+def test_a_drive_of_another_name_is_run() -> None:
+    """PhysX itself passes it over: it is given a stage on which the drive has its own name."""
+    made = pendulum()
+    made.drive(HINGE, "X", stiffness=2.0, maxForce=20.0)
+    with pytest.warns(UserWarning, match=f"<{HINGE}> applies PhysicsDriveAPI:X: read as PhysicsDriveAPI:angular"):
+        sim, robot = running(weightless(made))
+    with sim:
+        assert value(robot.get_dof_gains()[0]) == pytest.approx(2.0 / DEGREE)
+        assert value(robot.get_dof_max_efforts()) == 20.0
+        robot.set_dof_position_targets(0.3)
+        sim.step()
+        assert value(robot.get_dof_velocities()) > 0.1

@@ -39,7 +39,9 @@ def robots_of_stage(stage: Any) -> list[InspectedRobot]:
 
 def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
     from ..usd.discover import discover
+    from ..usd.instances import misnamed
     from ..usd.joint_order import dof_names
+    from ..usd.joint_properties import axis_of, envelopes
 
     names = dof_names(stage, paths)
     problems: list[str] = []
@@ -47,6 +49,11 @@ def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
         warnings.simplefilter("always")
         specs = discover(stage, root, paths, names, si=True, files=True, issues=problems)
     remarks = [line for warning in caught for line in str(warning.message).splitlines()]
+    axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
+    try:
+        remarks += [*misnamed(stage, paths), *envelopes(stage, axes)]
+    except ValueError as error:
+        problems.append(str(error))
     actuators = [_actuator(stage, spec) for spec in specs]
     actuators += _unusable(stage, set(zip(paths, names, strict=True)), {spec.path for spec in specs})
     joints = [_joint(stage, path, name, actuators, problems) for path, name in zip(paths, names, strict=True)]

@@ -19,6 +19,7 @@ from ..errors import HostError, UnsupportedSceneError
 from .articulation import axes_of
 from .authored import authored_number
 from .axes import MANY, axis_in, is_angular
+from .instances import instance_for
 from .readable import readable
 from .units import StageUnits, units_of
 
@@ -118,6 +119,11 @@ PROPERTIES = {
 }
 
 
+_ENVELOPES = ("max_actuator_velocities", "speed_effort_gradients", "velocity_dependent_resistances")
+# PhysX writes the largest number of single precision where there is none
+_NO_LIMIT = 1e36
+
+
 def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     """The axis of a joint that the DOF of this name is; one of several is named `joint:axis`."""
     free = axes_of(stage.GetPrimAtPath(joint))
@@ -126,6 +132,27 @@ def axis_of(stage: Usd.Stage, joint: str, name: str) -> str:
     # PhysX locks the linear axes of joints in robots
     first = min(free, key=lambda one: not is_angular(one), default="rotX")
     return axis if (axis := axis_in(name)) in MANY else first
+
+
+@readable
+def envelopes(stage: Usd.Stage, axes: Sequence[Axis]) -> list[str]:
+    """One message per drive with a performance envelope, which is left out wherever PhysX does not run the drive."""
+    limits = {name: read_property(stage, name, axes) for name in _ENVELOPES}
+    found = []
+    for at, (joint, axis) in enumerate(axes):
+        values = {name: column[at] for name, column in limits.items()}
+        said = [
+            f"{known.attributes[0].rpartition(':')[2]} = {values[name]:g}"
+            for name in _ENVELOPES
+            if (known := PROPERTIES[name]) and values[name] != known.fallback and values[name] < _NO_LIMIT
+        ]
+        if said:
+            found.append(
+                f"<{joint}>: the performance envelope of its {axis} drive, {', '.join(said)} (SI), is not carried: "
+                "neither drives of MuJoCo nor actuators have one. Give its actuator the limit that comes nearest, that "
+                "of a DC motor for one."
+            )
+    return found
 
 
 @readable
@@ -204,7 +231,7 @@ def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) ->
 def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None:
     if not axis:
         return None
-    names, schema = known.on(axis)
+    names, schema = _on(joint, known, axis)
     for name in names:
         attribute = joint.GetAttribute(name)
         # without its schema, a drive or an axis has no attributes
@@ -218,6 +245,14 @@ def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None
             if not (name in known.positive and value <= 0):
                 return attribute
     return None
+
+
+def _on(joint: Usd.Prim, known: Property, axis: str) -> tuple[tuple[str, ...], str | None]:
+    """Attributes and schema of a property on one axis, by the name that the joint has for it."""
+    names, schema = known.on(axis)
+    if schema is None or _has(joint, schema):
+        return names, schema
+    return known.on(instance_for(joint, schema.partition(":")[0], axis))
 
 
 def _has(joint: Usd.Prim, schema: str) -> bool:
@@ -245,7 +280,7 @@ def _spec_path(stage: Usd.Stage, joint: str) -> Sdf.Path:
 
 def _write(joint: Usd.Prim, path: Sdf.Path, known: Property, axis: str, value: float) -> None:
     """Author one value of the stage, in the first attribute and in those that hold it already."""
-    names, schema = known.on(axis)
+    names, schema = _on(joint, known, axis)
     # what others hold is of all axes of the joint
     also = [name for name in names[1:] if axis in ("angular", "linear") and joint.GetAttribute(name).HasAuthoredValue()]
     layer = joint.GetStage().GetEditTarget().GetLayer()

@@ -18,7 +18,7 @@ from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .discover import discover
 from .joint_order import dof_names, joint_orders
-from .joint_properties import authored, axis_of
+from .joint_properties import authored, axis_of, envelopes
 from .mjc_actuators import armature_of, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
@@ -64,6 +64,8 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     driven = {path for spec in discover(stage, root, joints, names) for path in spec.dof_names}
     free = {name: joint for joint, name in zip(joints, names, strict=True) if name not in driven}
     drives = gains_of_drives(stage, list(free.values()), list(free))
+    if lost := envelopes(stage, [(free[name], axis_of(stage, free[name], name)) for name in drives]):
+        warnings.warn("\n".join(lost), stacklevel=3)
     motors = {}
     for name, (stiffness, damping, most) in drives.items():
         control = PDControlConfig(stiffness, damping)

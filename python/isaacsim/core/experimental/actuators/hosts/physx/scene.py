@@ -24,6 +24,7 @@ from ovphysx.types import GlobalConfigKey, LogLevel, SimObjectType, TensorType
 
 from ...errors import UnsupportedSceneError
 from ...usd.articulation import articulation_roots, every_prim
+from ...usd.instances import misnamed, rename_misnamed
 from ...usd.physics.robots import warn_of_strays
 from .links import LinkGraph
 
@@ -130,6 +131,8 @@ class PhysxScene:
             }
             self.robots = self._read_robots(stage)
         self._find_places()
+        if said := misnamed(stage, self.joints):
+            warnings.warn("\n".join(said), stacklevel=2)
         self._initial = list(self._read_state(stage))
 
     def step(self, dt: float) -> None:
@@ -344,6 +347,7 @@ def _as_text(stage: Any) -> str:
             prim.instanceable = False
 
     layer.Traverse(layer.pseudoRoot.path, expand)
+    rename_misnamed(layer)
     return layer.ExportToString()
 
 

@@ -15,7 +15,8 @@ from .. import articulation
 from ..authored import authored as authored_value
 from ..authored import authored_number, authored_numbers, other_type
 from ..axes import is_angular
-from ..joint_properties import authored
+from ..instances import misnamed
+from ..joint_properties import authored, envelopes
 from ..mjc_actuators import joint_bounds
 from ..schema import applied_schemas
 from .frames import Frame, frame
@@ -156,6 +157,9 @@ def read_values(stage: Usd.Stage, axes: Sequence[Axis], degrees: bool) -> None:
         return
     places = [(axis.joint, axis.usd_name) for axis in axes]
     found = {name: authored(stage, name, places) for name in FIELDS}
+    for said in (misnamed(stage, [axis.joint for axis in axes]), envelopes(stage, places)):
+        if said:
+            warnings.warn("\n".join(said), stacklevel=4)
     _warn_of_frictions(axes, found["static_frictions"], found["dynamic_frictions"])
     for name, field in FIELDS.items():
         for axis, value in zip(axes, found[name].tolist(), strict=True):

@@ -12,6 +12,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom
 
 from ..authored import authored, authored_number
+from ..instances import instance_for
 from ..mjc_actuators import mjc_prims
 from ..readable import readable
 from ..units import StageUnits, units_of
@@ -126,7 +127,9 @@ def _in_degrees(stage: Usd.Stage, parsed: Parsed) -> bool:
 
 def _warn_of_accelerations(stage: Usd.Stage, axes: Sequence[Axis]) -> None:
     driven = [axis for axis in axes if axis.drive_stiffness or axis.drive_damping]
-    types = [stage.GetAttributeAtPath(f"{axis.joint}.drive:{axis.usd_name}:physics:type").Get() for axis in driven]
+    prims = [stage.GetPrimAtPath(axis.joint) for axis in driven]
+    names = [instance_for(prim, "PhysicsDriveAPI", axis.usd_name) for prim, axis in zip(prims, driven, strict=True)]
+    types = [authored(prim, f"drive:{name}:physics:type") for prim, name in zip(prims, names, strict=True)]
     accelerated = [axis.joint for axis, kind in zip(driven, types, strict=True) if kind == "acceleration"]
     if accelerated:
         warnings.warn(
