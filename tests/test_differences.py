@@ -83,6 +83,10 @@ TESTED = {
             "drives_of_usd_are_named_with_their_gains_in_si actuators_of_mujoco_are_named",
         ),
         "`device`": (WRAPPER, "another_device_is_passed_over"),
+        "a motor of `from_configs` without an effort limit, at a joint with one": (
+            "pipeline/test_motors.py",
+            "a_motor_without_limit_at_a_joint_with_one_is_told the_word_for_the_limit_of_the_joint_is_its_number",
+        ),
         "parameter arrays of `from_actuators`": (WRAPPER, "bad_construction_leaves_nothing_behind"),
         "one component in several configs, or driven by another open wrapper": (
             "pipeline/test_given.py",

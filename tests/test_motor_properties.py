@@ -9,6 +9,7 @@ import pytest
 from isaacsim.core.experimental.actuators import (
     Articulation,
     ArticulationActuators,
+    MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
     Simulation,
@@ -33,7 +34,8 @@ def frictions(robot: Any) -> list[np.ndarray]:
 
 
 def wrap(**properties: Any) -> ArticulationActuators:
-    return ArticulationActuators.from_configs(PANDA, {"panda_joint.*": MotorConfig(PD, **properties)})
+    motor = MotorConfig(PD, [MaxEffortClampingConfig("joint")], **properties)
+    return ArticulationActuators.from_configs(PANDA, {"panda_joint.*": motor})
 
 
 @pytest.mark.parametrize("early", [True, False])

@@ -71,3 +71,11 @@ def test_variants_that_are_none(variant: str, words: str, capsys: pytest.Capture
     """Are refused."""
     assert main(["inspect", str(ROBOTS / "arm_2dof.usda"), "--variant", variant]) == 1
     assert words in capsys.readouterr().err
+
+
+def test_an_actuator_without_limit_is_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where its joint has one; that is no reason for another exit code."""
+    file = edited(tmp_path, lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveProperty("newton:maxEffort"))
+    assert main(["inspect", str(file), "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert note.startswith(f"<{OF_SHOULDER}> has no effort limit, and that of its joint shoulder, 60 N·m")

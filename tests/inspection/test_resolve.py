@@ -49,7 +49,7 @@ def test_a_configuration_takes_the_place_of_actuators() -> None:
     assert (kp.file, kp.config, kp.applied, kp.unit) == (200.0, 80.0, 80.0, "N·m/rad")
     assert kp.rule == "motor of the configuration, and the drive is off"
     assert (limit.file, limit.config, limit.applied) == (60.0, 70.0, 70.0)
-    assert limit.rule.endswith("the simulator cuts at the joint's 60")
+    assert limit.rule.endswith("the joint's 60 bounds its drive only")
     armature = found["shoulder", "armature"]
     assert (armature.file, armature.config, armature.rule) == (None, 0.01, "configuration")
     assert armature.applied == pytest.approx(0.01)
@@ -85,3 +85,14 @@ def test_broken_actuators_are_an_error(tmp_path: Path) -> None:
     """For nothing would be applied."""
     with pytest.raises(ActuatorParseError, match="newton:kp"):
         resolve(edited(tmp_path, number(OF_SHOULDER, "newton:kp", -1.0)))
+
+
+def test_the_limit_of_the_joint_is_a_number_there() -> None:
+    """Of each joint its own; a motor without a limit is told to have none."""
+    taken = MotorConfig(PDControlConfig(80.0, 4.0), [MaxEffortClampingConfig("joint")])
+    found = table(resolve(ARM, {".*": taken}))
+    limits = [found[joint, "actuator_limit"] for joint in ("shoulder", "extension")]
+    assert [(row.config, row.applied) for row in limits] == [(60.0, 60.0), (100.0, 100.0)]
+    assert limits[0].rule == "motor of the configuration, and the drive is off"
+    free = table(resolve(ARM, {".*": MotorConfig(PDControlConfig(80.0, 4.0))}))["shoulder", "actuator_limit"]
+    assert (free.applied, free.rule.endswith("the joint's 60 bounds its drive only")) == (math.inf, True)

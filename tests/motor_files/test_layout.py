@@ -154,3 +154,18 @@ def test_what_a_file_cannot_hold_is_not_written() -> None:
         "'c'.armature",
     ]
     assert "set what differs in Python" in str(caught.value)
+
+
+def test_a_limit_may_be_left_to_the_joint() -> None:
+    """By its word, in both directions; no other number may."""
+    clamp = {"law": "max_effort", "max_effort": {"hip": "joint", "knee": 5.0}}
+    plain: Any = {".*": {"controller": {"law": "pd", "kp": 1.0, "kd": 2.0}, "clamping": [clamp]}}
+    motors = motors_of(plain, "/")
+    (limit,) = motors[".*"].clamping
+    assert vars(limit) == {"max_effort": {"hip": "joint", "knee": 5.0}}
+    assert plain_of(motors, "/") == plain
+    word = MotorConfig(PDControlConfig(1.0, 2.0), [MaxEffortClampingConfig("joint")])
+    assert plain_of({".*": word}, "/")[".*"]["clamping"] == [{"law": "max_effort", "max_effort": "joint"}]
+    plain[".*"]["controller"]["kp"] = "joint"
+    with pytest.raises(ValueError, match=r"controller\.kp = 'joint': must be finite and >= 0"):
+        motors_of(plain, "/")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import warp as wp
 from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
     ActuatorConfig,
     Articulation,
     ArticulationActuators,
@@ -27,11 +28,13 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PositionBasedClampingConfig,
     Simulation,
+    add_actuator,
     add_motors,
     motors_of,
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.pipeline.motors import resolve_motors
 from neural_twin import random_network, write_network
 from places import ROBOTS as FILES
 from stages import stage_of
@@ -326,3 +329,93 @@ def test_a_robot_with_motors_is_no_warning(host: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ArticulationActuators.from_configs(ALL, {".*": [PDControlConfig(1.0, 0.0)]}).close()
+
+
+# limits of joints
+
+ARM = FILES / "arm_2dof.usda"
+FREE = PDControlConfig(1.0, 0.5)
+
+
+def of_joint(motors: Any, limits: Any, robots: int = 1) -> Any:
+    """The limit of the first motor, on joints a and b of robots with these limits."""
+    (motor,) = resolve_motors(motors, ["a", "b"], ["/a", "/b"], robots, limits=lambda: limits)
+    assert motor.spec is not None
+    return motor.spec.clamping[0]
+
+
+def test_a_motor_without_limit_at_a_joint_with_one_is_told() -> None:
+    """One warning for all joints, with their limits; those whose motor has a limit of any kind are not in it."""
+    motors = {"shoulder": [FREE], "extension": [FREE, MaxEffortClampingConfig(1e6)]}
+    with Simulation(ARM):
+        with pytest.warns(UserWarning, match=r"</World/Arm>: motors of joints shoulder \(60\) have no") as caught:
+            ArticulationActuators.from_configs("/World/Arm", motors).close()
+        assert len(caught) == 1 and caught[0].filename == __file__
+        with pytest.warns(UserWarning, match=r"motors of joints shoulder \(60\), extension \(100\) have no"):
+            ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, MaxEffortClampingConfig(np.inf)]})
+
+
+@pytest.mark.parametrize(
+    "clamp",
+    [
+        MaxEffortClampingConfig({"shoulder": 5.0, "extension": "joint"}),  # pyright: ignore[reportArgumentType]
+        DCMotorClampingConfig(5.0, 5.0, np.inf),
+        PositionBasedClampingConfig([0.0], [5.0]),
+    ],
+)
+def test_any_finite_limit_is_one(clamp: Any) -> None:
+    """Of the motor, whether above that of the joint or not."""
+    with Simulation(ARM), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, clamp]})
+
+
+def test_the_word_for_the_limit_of_the_joint_is_its_number() -> None:
+    """For all joints of a motor, for some by pattern, and for the peak of a DC motor."""
+    clamps = [MaxEffortClampingConfig("joint"), DCMotorClampingConfig(500.0, 5.0, "joint")]
+    with Simulation(ARM), ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, *clamps]}) as made:
+        dc_motor, plain = made.actuators[0].clamping
+        assert plain.max_effort.numpy().tolist() == dc_motor.max_motor_effort.numpy().tolist() == [60.0, 100.0]
+    by_pattern: Any = MaxEffortClampingConfig({"shoulder": 7.0, "extension": "joint"})  # pyright: ignore
+    with Simulation(ARM), ArticulationActuators.from_configs("/World/Arm", {".*": [FREE, by_pattern]}) as made:
+        assert made.actuators[0].clamping[0].max_effort.numpy().tolist() == [7.0, 100.0]
+
+
+def test_robots_that_differ_keep_their_own_limits() -> None:
+    """A row each; one row where they are alike."""
+    motors: Any = {".*": [FREE, MaxEffortClampingConfig({"a": "joint", "b": 2.0})]}  # pyright: ignore
+    assert of_joint(motors, np.array([[3.0, 9.0], [4.0, 9.0]]), 2).max_effort.tolist() == [[3.0, 2.0], [4.0, 2.0]]
+    assert of_joint(motors, np.array([[3.0, 9.0], [3.0, 8.0]]), 2).max_effort.tolist() == [3.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "says"),
+    [
+        ("joint", np.array([[np.inf, 5.0]]), "'joint': joints a have no effort limit: must have a finite one"),
+        ({"a": 1.0, "b": "joint"}, np.array([[5.0, np.inf]]), "'joint': joints b have no effort limit"),
+        ("joint", None, "'joint': the effort limit of its joint is not known here"),
+        ("joints", np.array([[5.0, 5.0]]), "'joints': must be a number and >= 0 .*, or 'joint' for that of the joint"),
+    ],
+)
+def test_a_limit_that_no_joint_has_is_refused(value: Any, limits: Any, says: str) -> None:
+    """With the motor and its joint."""
+    with pytest.raises(ValueError, match=rf"motors\['\.\*'\].*max_effort = {says}"):
+        of_joint({".*": [FREE, MaxEffortClampingConfig(value)]}, limits)
+
+
+@pytest.mark.parametrize("field", ["kp", "armature"])
+def test_only_efforts_may_be_left_to_the_joint(field: str) -> None:
+    """A gain of that word is a mistake."""
+    word: Any = "joint"
+    motor = MotorConfig(PDControlConfig(word, 1.0)) if field == "kp" else MotorConfig(FREE, armature=word)
+    with pytest.raises(ValueError, match=f"{field} = 'joint': must be finite and >= 0 in single precision. Give a"):
+        resolve_motors({".*": motor}, ["a"], ["/a"], 1, limits=lambda: np.array([[5.0]]))
+
+
+def test_where_no_joint_is_known_the_word_is_refused() -> None:
+    """In a loop of one's own, and by a prim that is authored by hand."""
+    limit = MaxEffortClampingConfig("joint")
+    with pytest.raises(ValueError, match="max_effort = 'joint': the effort limit of its joint is not known here"):
+        ActuatedArrays(["hip"], {"hip": [FREE, limit]})
+    with pytest.raises(ValueError, match="max_effort = 'joint': the effort limit of its joint is not known here"):
+        add_actuator("/World/Arm", "shoulder", "other", FREE, clamping=[limit], stage=stage_of(ARM))

@@ -38,6 +38,7 @@ from places import ROBOTS
 NAMES = ["hip", "knee", "ankle"]
 N = 4000
 PANDA = "/World/Panda"
+PD, LIMIT = PDControlConfig(100.0, 10.0), MaxEffortClampingConfig("joint")
 
 
 def motors() -> dict[str, Any]:
@@ -343,9 +344,7 @@ def test_armature_and_friction_are_drawn_in_the_simulator_and_given_back(early: 
         if not early:
             sim.play()
         robot: Any = Articulation(PANDA)
-        actuators = ArticulationActuators.from_configs(
-            PANDA, {"panda_joint.*": MotorConfig(PDControlConfig(100.0, 10.0), armature=0.2)}
-        )
+        actuators = ArticulationActuators.from_configs(PANDA, {"panda_joint.*": MotorConfig(PD, [LIMIT], armature=0.2)})
         actuators.randomize(given, seed=0)
         sim.play()
         for _ in range(2):
@@ -374,7 +373,7 @@ def test_properties_that_somebody_set_since_stay_at_close() -> None:
     with Simulation(ROBOTS / "franka_panda.usda", num_envs=2) as sim:
         sim.play()
         robot: Any = Articulation(PANDA)
-        actuators = ArticulationActuators.from_configs(PANDA, {"panda_joint.*": [PDControlConfig(100.0, 10.0)]})
+        actuators = ArticulationActuators.from_configs(PANDA, {"panda_joint.*": MotorConfig(PD, [LIMIT])})
         actuators.randomize({"armature": Uniform(0.3, 0.5)}, seed=0)
         robot.set_dof_armatures(0.7, indices=[1], dof_indices=[2])
         actuators.close()
@@ -387,7 +386,7 @@ def test_none_ends_armature_too() -> None:
     with Simulation(ROBOTS / "franka_panda.usda", num_envs=2) as sim:
         sim.play()
         robot: Any = Articulation(PANDA)
-        actuators = ArticulationActuators.from_configs(PANDA, {"panda_joint.*": [PDControlConfig(100.0, 10.0)]})
+        actuators = ArticulationActuators.from_configs(PANDA, {"panda_joint.*": MotorConfig(PD, [LIMIT])})
         actuators.randomize({"armature": Uniform(0.3, 0.5)}, seed=0)
         actuators.randomize({"armature": None}, seed=0)
         np.testing.assert_allclose(robot.get_dof_armatures().numpy(), 0.1, rtol=1e-6)

@@ -27,6 +27,9 @@ from physics_engines import ENGINES, installed, set_iterations
 from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
 
+# with limits, what grows would become a buzz
+pytestmark = pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
+
 STEPS = [1 / 60, 1 / 120, 1 / 240, 1 / 500, 1 / 1000]
 # shares of stiffness; from a half on, PhysX swings up at any gains
 STIFF, DELAYS = {"mujoco": [0.01, 0.3, 0.8], "physx": [0.01, 0.25, 0.4]}, [0, 3]
@@ -227,7 +230,7 @@ def test_warning_gives_the_numbers_once(panda: Any) -> None:
     """Where physics runs already, when the wrapper is made; it names the joints and what would help."""
     with pytest.warns(UserWarning, match="will vibrate") as told:
         actuators = panda(1 / 240, 0.0)
-    (one,) = told
+    (one,) = (each for each in told if "will vibrate" in str(each.message))
     words = ("/World/Panda> will vibrate at dt = 0.00417 s", "panda_joint7 has kp = 400, kd = 40, inertia 0.0047")
     assert all(word in str(one.message) for word in (*words, "dt <= 0.000233 s", "needs an armature of 0.12"))
     assert Path(one.filename) == Path(__file__)

@@ -26,7 +26,7 @@ from isaacsim.core.experimental.actuators.errors import ActuatorParseError, Host
 from isaacsim.core.experimental.actuators.usd import author
 from neural_twin import random_network, write_network
 from places import ROBOTS
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
 
 LEG = "/World/Leg"
@@ -231,3 +231,16 @@ def test_the_envelope_of_a_drive_is_no_motors() -> None:
     made.attribute("/World/Robot/hinge", "physxDrivePerformanceEnvelope:angular:maxActuatorVelocity", 90.0)
     with Simulation(made.stage) as sim, pytest.warns(UserWarning, match="</World/Robot/hinge>: the performance envel"):
         assert list(motors_of(sim)) == ["hinge"]
+
+
+def test_the_limit_of_the_joint_is_authored_as_a_number(stage: Any) -> None:
+    """A prim for each number; MuJoCo's range of a joint is one too, and a joint without is refused."""
+    UsdPhysics.DriveAPI.Apply(stage.GetPrimAtPath(f"{LEG}/L_HAA"), "angular").CreateMaxForceAttr(40.0)
+    knee = stage.GetPrimAtPath(f"{LEG}/L_KFE")
+    for side, value in (("min", -20.0), ("max", 20.0)):
+        knee.CreateAttribute(f"mjc:actuatorfrcrange:{side}", Sdf.ValueTypeNames.Double).Set(value)
+    limit = MaxEffortClampingConfig("joint")
+    prims = add_motors(LEG, {"L_.*": [PD, limit]}, stage=stage)
+    assert [prim.GetAttribute("newton:maxEffort").Get() for prim in prims] == [40.0, 20.0]
+    with pytest.raises(ValueError, match="max_effort = 'joint': joints R_HAA, R_KFE have no effort limit"):
+        add_motors(LEG, {"R_.*": [PD, limit]}, stage=stage)

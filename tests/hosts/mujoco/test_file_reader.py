@@ -275,7 +275,9 @@ def test_actuators_take_drives_over_and_give_them_back(tmp_path: Path) -> None:
         sim.play()
         robot = Articulation("leg")
         before = [gains.numpy() for gains in robot.get_dof_gains()]
-        actuators = ArticulationActuators.from_configs("leg", {".*": [PDControlConfig(5.0, 1.0)]})
+        actuators = ArticulationActuators.from_configs(
+            "leg", {".*": [PDControlConfig(5.0, 1.0), MaxEffortClampingConfig(9.0)]}
+        )
         assert not np.any([gains.numpy() for gains in robot.get_dof_gains()])
         actuators.close()
         robot.switch_dof_control_mode("effort")
@@ -288,7 +290,9 @@ def test_default_gains_are_those_of_the_file_whoever_took_them_before(tmp_path: 
     """An articulation that was first asked while drives are silent knows the file's gains."""
     with Simulation(leg(tmp_path)) as sim:
         sim.play()
-        actuators = ArticulationActuators.from_configs("leg", {".*": [PDControlConfig(5.0, 1.0)]})
+        actuators = ArticulationActuators.from_configs(
+            "leg", {".*": [PDControlConfig(5.0, 1.0), MaxEffortClampingConfig(9.0)]}
+        )
         robot = Articulation("leg")
         robot.switch_dof_control_mode("velocity")
         np.testing.assert_allclose(robot.get_dof_gains()[1].numpy(), [[32, 9, 12, 0]])

@@ -107,6 +107,7 @@ def test_arm_moves_as_in_simulation(loop: str) -> None:
     np.testing.assert_allclose(seen, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*have no effort limit:UserWarning")
 def test_a_model_that_is_bit_for_bit_that_of_simulation_moves_bit_for_bit_alike() -> None:
     """Both give the same float32 efforts to the same equations."""
     names = [f"panda_joint{number}" for number in range(1, 8)]

@@ -23,6 +23,11 @@ BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
     "without-effect": ((number(OF_SHOULDER, "newton:kpp", 5.0),), "newton:kpp"),
     "undriven-joint": ((without(OF_EXTENSION),), "extension has no actuator"),
     "drive-and-actuator": ((number(SHOULDER, "drive:angular:physics:stiffness", 4.0),), "stiffness 229.183"),
+    "no-effort-limit": (
+        (lambda stage: stage.GetPrimAtPath(OF_SHOULDER).RemoveAppliedSchema("NewtonMaxEffortClampingAPI"),)
+        + (without(f"{OF_SHOULDER}.newton:maxEffort"),),
+        "no effort limit, and that of its joint shoulder, 60 N·m",
+    ),
     "limit-above-joint": ((number(SHOULDER, "drive:angular:physics:maxForce", 40.0),), "limit of 60 N·m"),
     "limits-in-radians": (
         (number(SHOULDER, "physics:lowerLimit", -1.57), number(SHOULDER, "physics:upperLimit", 1.57)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import logging
 import warnings
 import weakref
@@ -19,11 +20,11 @@ from .components.quiet_warp import quiet_warp
 from .hosts.binding import Binding
 from .hosts.current import current_host
 from .hosts.port import ArticulationPort, Host
-from .motor_properties import JointValues
+from .motor_properties import JointValues, effort_limits
 from .pipeline.assembly import Assembly
 from .pipeline.entry import ActuatorEntry, entry_from_spec
 from .pipeline.given import entries_from_configs, in_joint_order
-from .pipeline.motors import resolve_motors, without_motor
+from .pipeline.motors import resolve_motors, without_limit, without_motor
 from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
@@ -139,6 +140,9 @@ class ArticulationActuators(ActuatorSet):
         of its motor, `(robots, joints)`. Clamps act in the same order as from USD, the plain limit last. Joints without
         a motor keep their own drives, and a warning names them.
 
+        The effort limit of a joint bounds its drive, and no motor: a warning names the joints that have one and whose
+        motor has none. `MaxEffortClampingConfig("joint")` takes the limit that the joint has now.
+
         Armature and friction of motors are set whenever physics becomes ready; `close` restores what the joints had.
         Where the articulation of the simulator has no such setters, a warning says so.
 
@@ -170,11 +174,22 @@ class ArticulationActuators(ActuatorSet):
         host = current_host()
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
-        motors_found = resolve_motors(motors, names, joints, robots.num_robots, networks=True, trusted=trusted)
+        limits = functools.cache(lambda: effort_limits(robots.articulation))
+        motors_found = resolve_motors(
+            motors, names, joints, robots.num_robots, limits=limits, networks=True, trusted=trusted
+        )
         if bare := without_motor(motors_found, names):
             warnings.warn(
                 f"<{robots.articulation.paths[0]}>: joints {', '.join(bare)} have no motor and keep their own drives. "
                 "Give them one, if they are to be driven.",
+                stacklevel=2,
+            )
+        if free := without_limit(motors_found, names, limits):
+            said = ", ".join(f"{name} ({limit:g})" for name, limit in free.items())
+            warnings.warn(
+                f"<{robots.articulation.paths[0]}>: motors of joints {said} have no effort limit, and that of a joint, "
+                "in brackets in N·m or N, bounds its drive only. Add MaxEffortClampingConfig('joint') to take it, or "
+                "the limit of the motor.",
                 stacklevel=2,
             )
         specs = [motor.spec for motor in motors_found if motor.spec is not None]

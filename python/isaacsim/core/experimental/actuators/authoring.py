@@ -91,7 +91,8 @@ def add_motors(
     Args:
         articulation_root: Path of the robot's prim.
         motors: By pattern, which matches names of the robot's joints in full, a `MotorConfig` or a list of configs
-            that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot.
+            that stands for one; see `ArticulationActuators.from_configs`. A stage holds no values per robot, and of
+            `MaxEffortClampingConfig("joint")` the number that its joint has.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
         overwrite_existing: Replace prims of the same names, and others that drive these joints.
 
@@ -113,12 +114,13 @@ def add_motors(
     with needs("add_motors", "usd"):
         from .usd.articulation import unloaded_at
         from .usd.author import author_actuators, joints_to_drive
+        from .usd.motors import effort_limits
         from .usd.roots import said_of_unloaded
 
     where = current_stage() if stage is None else stage
     names, paths = joints_to_drive(where, articulation_root)
     try:
-        found = resolve_motors(motors, names, paths, 1)
+        found = resolve_motors(motors, names, paths, 1, limits=lambda: effort_limits(where, paths, names)[None])
     except ValueError as error:
         raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
     actuators: dict[str, ActuatorSpec] = {}

@@ -104,6 +104,14 @@ def read_property(articulation: Any, name: str) -> np.ndarray | None:
     return access.read(articulation)[0] if hasattr(articulation, access.getter) else None
 
 
+def effort_limits(articulation: Any) -> np.ndarray | None:
+    """Effort limits of joints [N·m or N], `(robots, DOFs)`, inf for none; None where they are not told."""
+    found = read_property(articulation, "effort_limit_sim")
+    # PhysX tells the largest number of single precision
+    return None if found is None else np.where(found > _NO_LIMIT, np.inf, found)
+
+
+_NO_LIMIT = 1e36
 _taken: weakref.WeakKeyDictionary[Any, dict[tuple[str, str], _Note]] = weakref.WeakKeyDictionary()
 
 

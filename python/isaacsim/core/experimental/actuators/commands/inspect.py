@@ -11,6 +11,8 @@ import tyro
 
 from ..inspection.described import JOINT_UNITS, InspectedJoint, InspectedRobot, InspectedValue
 from ..inspection.inspect import inspect_robots
+from ..inspection.rules.drives import no_effort_limit
+from ..inspection.rules.rule import Checked
 from ..inspection.words import pipeline_of
 from ..specs.configs import PDControlConfig
 from .command import Answer, Command, Table
@@ -69,6 +71,8 @@ class Inspect(Command):
         if problems:
             tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
         notes = [line for robot in robots for line in robot.remarks]
+        unlimited = (finding for robot in robots for finding in no_effort_limit(Checked(robot)))
+        notes += [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
         if not robots:
             notes.append(f"{self.file}: no robot found, that is no prim with PhysicsArticulationRootAPI.")
         return Answer(tables, notes, bool(problems) or not robots)

@@ -30,7 +30,8 @@ _GROUPS = {"group": "group"} | {key: heading for key, heading in _COLUMNS.items(
 class Resolve(Command):
     """Show which values hold after play: what the file says, what a configuration says, what is applied, and why.
 
-    `actuator_limit` is the largest effort that the actuator gives, `effort_limit` where the simulator cuts it.
+    `actuator_limit` is the largest effort that the actuator gives, `effort_limit` that of the joint, which bounds its
+    drive only.
     """
 
     file: tyro.conf.Positional[Path]

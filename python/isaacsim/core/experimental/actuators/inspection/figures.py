@@ -39,9 +39,9 @@ def largest_effort(actuator: InspectedActuator) -> float:
 
 def _most(clamp: Any) -> float:
     if isinstance(clamp, MaxEffortClampingConfig):
-        return clamp.max_effort
+        return float(clamp.max_effort)
     if isinstance(clamp, DC_MOTORS):
-        return min(clamp.saturation_effort, clamp.max_motor_effort)
+        return min(clamp.saturation_effort, float(clamp.max_motor_effort))
     if isinstance(clamp, PositionBasedClampingConfig):
         return max(clamp.lookup_efforts)
     return math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import warnings
@@ -14,7 +15,7 @@ import numpy as np
 
 from ..articulation_actuators import ArticulationActuators
 from ..authoring import motors_of
-from ..motor_properties import read_property
+from ..motor_properties import effort_limits, read_property
 from ..pipeline.feedback import feedback_gains
 from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
@@ -102,8 +103,9 @@ class _Rows:
     def __init__(self, robot: InspectedRobot, wrapper: ArticulationActuators, config: Motors | None) -> None:
         self._robot, self._wrapper, self._with_config = robot, wrapper, config is not None
         articulation: Any = wrapper.articulation
+        limits = functools.partial(effort_limits, articulation)
         names = list(articulation.dof_names)
-        motors = [] if config is None else resolve_motors(config, names, names, 1)
+        motors = [] if config is None else resolve_motors(config, names, names, 1, limits=limits)
         self._motors = {names[column]: (motor, at) for motor in motors for at, column in enumerate(motor.columns)}
         found = {name: read_property(articulation, name) for name in (*_APPLIED.values(), "stiffness", "damping")}
         self._applied = {
@@ -144,9 +146,9 @@ class _Rows:
         said = [None if one is None else largest_effort(one) for one in (actuator, motor)]
         applied = self._actuated[joint.name][2] if joint.name in self._actuated else None
         rule = "no actuator" if applied is None else self._whose(joint)
-        cut = self._applied["effort_limit_sim"].get(joint.name, math.inf)
-        if applied is not None and cut < applied * (1 - _SAME):
-            rule += f"; the simulator cuts at the joint's {cut:g}"
+        of_joint = self._applied["effort_limit_sim"].get(joint.name, math.inf)
+        if applied is not None and of_joint < applied * (1 - _SAME):
+            rule += f"; the joint's {of_joint:g} bounds its drive only"
         return Resolved(self._robot.path, joint.name, "actuator_limit", unit, said[0], said[1], applied, rule)
 
     def _property(self, joint: InspectedJoint, name: str) -> Resolved:

@@ -199,9 +199,11 @@ def _value(given: Any, described: Parameter, place: str, folder: str, problems: 
 
 def _single(given: Any, described: Parameter, place: str, folder: str, problems: Problems) -> Any:
     value: Any = math.inf if given == "inf" and described.infinite else given
-    if why := complaint(place, value, described):
+    if why := complaint(place, value, described, of_motor=True):
         problems.say(why)
         return None
+    if described.means_joint(value):
+        return value
     if described.type == "asset":
         return os.path.normpath(os.path.join(folder, value))
     return float(value) if described.type == "float" else value
@@ -241,6 +243,8 @@ def _plain_value(value: Any, rule: Parameter, place: str, folder: str, problems:
         return [float(one) for one in value]
     if isinstance(value, Mapping):
         return {pattern: _plain_value(one, rule, place, folder, problems) for pattern, one in value.items()}
+    if rule.means_joint(value):
+        return value
     if not rule.accepts(value):
         # numbers out of range were told already
         if isinstance(value, list | tuple) or hasattr(value, "shape"):

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import NeuralControlConfig
-from ..specs.fields import Parameter, parameters_of
+from ..specs.configs import ForeignConfig, NeuralControlConfig
+from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
 
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
+
+Limits = Callable[[], np.ndarray | None]
+"""Returns the effort limits of joints [N·m or N], `(robots, joints)`, or None where nobody knows them."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ def resolve_motors(
     paths: Sequence[str],
     num_robots: int,
     *,
+    limits: Limits | None = None,
     networks: bool = False,
     trusted: bool = False,
 ) -> list[Motor]:
@@ -58,6 +62,7 @@ def resolve_motors(
         names: Names of the joints.
         paths: Paths of the joints.
         num_robots: Number of robots.
+        limits: Those of all joints, asked for where a motor takes them; None means that they are not known.
         networks: Whether to read the files of networks.
         trusted: Whether Torch may run those that are not recognised.
 
@@ -78,7 +83,7 @@ def resolve_motors(
             continue
         own = problems_of(motor, subject) + _misfits(motor, subject)
         problems += own
-        fit = Fit([names[at] for at in columns], num_robots, subject, problems)
+        fit = Fit([names[at] for at in columns], num_robots, subject, problems, limits and _some(limits, columns))
         checkpoint = fit.network(motor.controller, trusted) if networks else None
         if own or not columns:
             continue
@@ -105,6 +110,48 @@ def without_motor(motors: Sequence[Motor], names: Sequence[str]) -> list[str]:
     return [name for column, name in enumerate(names) if column not in covered]
 
 
+def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits) -> dict[str, float]:
+    """Joints that have an effort limit, and whose motor has none: by name, the joint's limit [N·m or N].
+
+    Args:
+        motors: Resolved.
+        names: Names of all joints.
+        limits: Those of all joints, asked for where a motor has none.
+    """
+    bare = sorted(column for motor in motors if motor.spec is not None for column in _unbounded(motor))
+    found = limits() if bare else None
+    if found is None:
+        return {}
+    least = found.min(axis=0)
+    return {names[column]: float(least[column]) for column in bare if np.isfinite(least[column])}
+
+
+def _unbounded(motor: Motor) -> list[int]:
+    """The columns of a motor at which no clamp bounds the effort."""
+    bounded = np.zeros(len(motor.columns), bool)
+    for clamp in motor.spec.clamping if motor.spec is not None else ():
+        # of one of the host program nothing is known
+        if isinstance(clamp, ForeignConfig):
+            return []
+        for name, described in parameters_of(clamp).items():
+            if described.dimension != (1, 0):
+                continue
+            value = getattr(clamp, name)
+            finite = True if described.type == "float[]" else np.isfinite(np.atleast_2d(value)).all(axis=0)
+            bounded |= finite
+    return [column for column, is_bounded in zip(motor.columns, bounded, strict=True) if not is_bounded]
+
+
+def _some(limits: Limits, columns: Sequence[int]) -> Limits:
+    """Limits of some of the joints."""
+
+    def of_columns() -> np.ndarray | None:
+        found = limits()
+        return None if found is None else found[:, list(columns)]
+
+    return of_columns
+
+
 @dataclass(frozen=True)
 class Fit:
     """Fits the values of a motor to its joints.
@@ -114,12 +161,14 @@ class Fit:
         num_robots: Number of robots.
         subject: What errors call the motor.
         problems: Where problems go.
+        limits: Effort limits of the joints; None where they are not known.
     """
 
     names: Sequence[str]
     num_robots: int
     subject: str
     problems: list[str]
+    limits: Limits | None = None
 
     def config(self, config: Any) -> Any:
         """A copy of a config whose numbers fit."""
@@ -147,9 +196,11 @@ class Fit:
 
     def _number(self, described: Parameter, value: Any, subject: str) -> Any:
         dtype = np.int32 if described.type == "int" else np.float32
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) or described.means_joint(value):
             try:
-                return np.array(by_joint(value, self.names, subject), dtype)
+                found = by_joint(value, self.names, subject)
+                taken = [at for at, one in enumerate(found) if described.means_joint(one)]
+                return self._with_limits(found, taken, subject) if taken else np.array(found, dtype)
             except ValueError as error:
                 self.problems.extend(str(error).splitlines())
                 return value
@@ -165,6 +216,20 @@ class Fit:
             return value
         table = np.broadcast_to(array.astype(dtype).reshape(self.num_robots, -1), shapes[1])
         return table[0] if self.num_robots == 1 else table
+
+    def _with_limits(self, values: list[Any], taken: list[int], subject: str) -> Any:
+        """Numbers of the joints, those of some taken from the joints themselves."""
+        limits = self.limits() if self.limits is not None else None
+        if limits is None:
+            raise ValueError(f"{subject} = {JOINT!r}: {UNKNOWN_JOINT}")
+        if without := [self.names[at] for at in taken if not np.isfinite(limits[:, at]).all()]:
+            raise ValueError(
+                f"{subject} = {JOINT!r}: joints {', '.join(without)} have no effort limit: must have a finite one. "
+                "Author it, maxForce of the drive in USD, or give a number."
+            )
+        columns = [limits[:, at] if at in taken else np.full(len(limits), one) for at, one in enumerate(values)]
+        table = np.stack(columns, axis=1).astype(np.float32)
+        return table[0] if (table == table[0]).all() else table
 
 
 def _matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:

@@ -80,6 +80,7 @@ _PEAK: dict[str, Any] = {
     "fallback": math.inf,
     "lower": 0.0,
     "infinite": True,
+    "or_joint": True,
 }
 
 
@@ -199,10 +200,8 @@ class MaxEffortClampingConfig(ClampingConfig):
 
     SCHEMA: ClassVar[str] = "NewtonMaxEffortClampingAPI"
 
-    max_effort: float = parameter(
-        attribute="newton:maxEffort", type="float", unit="N·m or N", fallback=math.inf, lower=0.0, infinite=True
-    )
-    """Largest effort in either direction [N·m or N]; inf means no limit."""
+    max_effort: float | Literal["joint"] = parameter(**{**_PEAK, "attribute": "newton:maxEffort"})
+    """Largest effort in either direction [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
 
 @dataclass
@@ -219,10 +218,8 @@ class DCMotorClampingConfig(ClampingConfig):
         **_NO_LOAD,
     )
     """No-load speed [rad/s or m/s]; inf switches the speed curve off."""
-    max_motor_effort: float = parameter(
-        **_PEAK,
-    )
-    """Largest effort at any speed [N·m or N]; inf means no limit."""
+    max_motor_effort: float | Literal["joint"] = parameter(**_PEAK)
+    """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
 
 @dataclass
@@ -243,10 +240,8 @@ class DCMotorCutoffClampingConfig(ClampingConfig):
         **_NO_LOAD,
     )
     """No-load speed [rad/s or m/s]; inf switches the speed dependence off."""
-    max_motor_effort: float = parameter(
-        **_PEAK,
-    )
-    """Largest effort at any speed [N·m or N]; inf means no limit."""
+    max_motor_effort: float | Literal["joint"] = parameter(**_PEAK)
+    """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
 
 @dataclass

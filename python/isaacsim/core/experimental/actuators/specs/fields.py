@@ -12,8 +12,13 @@ import struct
 import unicodedata
 from collections.abc import Iterable, Mapping, Sized
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+JOINT: Final = "joint"
+"""Stands for the effort limit of the joint itself, in the place of a number."""
+UNKNOWN_JOINT: Final = (
+    "the effort limit of its joint is not known here. Give a number, or pass the motor to from_configs or add_motors."
+)
 FLOAT32_MAX = 3.4028234663852886e38
 _NO_TABLES = (str, bytes, bytearray, Mapping)
 
@@ -40,6 +45,8 @@ class Parameter:
     """Whether +inf is allowed; it switches the parameter's effect off."""
     most: int | None = None
     """Largest number of elements; None means any."""
+    or_joint: bool = False
+    """Whether `JOINT` may stand in its place, until the joint is known."""
 
     @property
     def dimension(self) -> tuple[int, int]:
@@ -82,6 +89,10 @@ class Parameter:
             return all(self._accepts_number(number) for number in numbers_given)
         return self._accepts_number(value)
 
+    def means_joint(self, value: Any) -> bool:
+        """Whether `value` asks for the limit of the joint itself."""
+        return self.or_joint and isinstance(value, str) and value == JOINT
+
     def _accepts_number(self, value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.type == "int" else numbers.Real):
             return False
@@ -119,11 +130,14 @@ def violations(config: Any, subject: str) -> list[str]:
     return [found for found in checked if found] or conflicts(config, subject)
 
 
-def complaint(subject: str, value: Any, described: Parameter) -> str | None:
-    """What is wrong with a value, or None."""
+def complaint(subject: str, value: Any, described: Parameter, *, of_motor: bool = False) -> str | None:
+    """What is wrong with a value, or None; that of a motor meets its joint later, and may be left to it."""
     if described.accepts(value):
         return None
-    return f"{subject} = {shown(value)}: {described.rule}. Give a value in that range."
+    if described.means_joint(value):
+        return None if of_motor else f"{subject} = {value!r}: {UNKNOWN_JOINT}"
+    either = f", or {JOINT!r} for that of the joint" if of_motor and described.or_joint else ""
+    return f"{subject} = {shown(value)}: {described.rule}{either}. Give a value in that range."
 
 
 def shown(value: Any) -> str:

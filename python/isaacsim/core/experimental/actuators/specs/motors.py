@@ -267,7 +267,7 @@ def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]
         found = [(f"{subject}[{shown(one)}]", value[one]) for one in patterns]
     else:
         found = list(_entries(subject, value))
-    yield from filter(None, (complaint(place, one, described) for place, one in found))
+    yield from filter(None, (complaint(place, one, described, of_motor=True) for place, one in found))
 
 
 def _entries(subject: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -18,7 +18,7 @@ from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
 from .discover import discover
 from .joint_order import dof_names, joint_orders
-from .joint_properties import authored, axis_of, envelopes
+from .joint_properties import authored, axis_of, envelopes, read_property
 from .mjc_actuators import armature_of, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
@@ -76,6 +76,20 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
             *(_short([name], _property(stage, [(free[name], name)], which)) for which in ("armature", "friction")),
         )
     return motors
+
+
+def effort_limits(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    """Effort limits of joints as a stage says them, of drives or for MuJoCo [N·m or N]; inf for none.
+
+    Args:
+        stage: Where they are.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
+    """
+    axes = [(joint, axis_of(stage, joint, name)) for joint, name in zip(joints, names, strict=True)]
+    bounds = [joint_bounds(stage.GetPrimAtPath(joint)) or (-np.inf, np.inf) for joint in joints]
+    found = read_property(stage, "max_efforts", axes)
+    return np.where(np.isinf(found), np.max(np.abs(bounds), axis=1), found)
 
 
 def _of_mujoco(stage: Usd.Stage, free: dict[str, str]) -> dict[str, MotorConfig]:

@@ -8,7 +8,7 @@
     dynamic and viscous friction, not said    no row                        a row
 
 `documentation` is what Isaac Lab's pages say, `code` what version 2.3 does. By both, an explicit model has
-`effort_limit_sim` 1e9 where the cfg says nothing, so that the solver does not clip twice; its `effort_limit` falls back
+`effort_limit_sim` 1e9 where the cfg says nothing, which leaves the limit to the model; its `effort_limit` falls back
 to the robot's value, and its `velocity_limit` to `velocity_limit_sim`. Of an implicit one, both names of a limit are
 the same value. The gear ratio γ of an explicit one turns what the cfg says of the motor into what holds at the joint:
 efforts times γ, speed by γ. Values of the robot and of the solver (`_sim`) are those of the joint.

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
-from ...specs.configs import MaxEffortClampingConfig
+from ...specs.configs import ForeignConfig, MaxEffortClampingConfig
 from ...usd.edits import Edit, ParameterEdit, PropertyEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..figures import DC_MOTORS, gains, largest_effort
@@ -57,24 +57,49 @@ def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
         )
 
 
+def no_effort_limit(checked: Checked) -> Iterator[Finding]:
+    """An actuator without a limit, at a joint that has one: that bounds the drive, and nothing cuts the actuator."""
+    for actuator, joint, limit, edits in _beyond(checked):
+        if math.isinf(largest_effort(actuator)):
+            yield Finding(
+                "no-effort-limit",
+                "warning",
+                actuator.path,
+                f"has no effort limit, and that of its joint {joint.name}, {limit}, bounds the drive only.",
+                f"Apply {MaxEffortClampingConfig.SCHEMA} with the limit of the motor, or that of the joint.",
+                edits,
+            )
+
+
 def limit_above_joint(checked: Checked) -> Iterator[Finding]:
-    """An actuator that may give more than its joint or drive: MuJoCo cuts it there, and no record says so."""
-    for actuator, joints in checked.usable:
+    """An actuator that may give more than its joint is made for: no simulator cuts it there."""
+    for actuator, joint, limit, edits in _beyond(checked):
         most = largest_effort(actuator)
-        below = [joint for joint in joints if most > joint.value("effort_limit") * (1 + _SAME)]
-        for joint in below:
-            limit, unit = joint.value("effort_limit"), joint.values["effort_limit"].unit
-            has = f"a limit of {most:g} {unit}" if math.isfinite(most) else "no effort limit"
-            # what is right for one joint is not for the others
-            alike = {one.value("effort_limit") for one in joints} == {limit}
+        if math.isfinite(most):
             yield Finding(
                 "limit-above-joint",
                 "warning",
                 actuator.path,
-                f"has {has}, and its joint {joint.name} one of {limit:g} {unit} (maxForce of the drive).",
-                f"Lower it to {limit:g}, or raise that of the joint.",
-                tuple(_lowered(actuator, joint)) if alike else (),
+                f"has a limit of {most:g} {joint.values['effort_limit'].unit}, and its joint {joint.name} one of "
+                f"{limit}, which bounds the drive only.",
+                f"Lower it to {joint.value('effort_limit'):g}, or raise that of the joint.",
+                edits,
             )
+
+
+def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoint, str, tuple[Edit, ...]]]:
+    """Actuators that may give more than the limit of a joint: with the joint, its limit, and what lowers theirs."""
+    for actuator, joints in checked.usable:
+        # of clamps of the host program nothing is known
+        if any(isinstance(clamp, ForeignConfig) for clamp in actuator.clamping):
+            continue
+        limits = {joint.value("effort_limit") for joint in joints}
+        for joint in joints:
+            limit = joint.value("effort_limit")
+            if largest_effort(actuator) > limit * (1 + _SAME):
+                # what is right for one joint is not for the others
+                edits = tuple(_lowered(actuator, joint)) if limits == {limit} else ()
+                yield actuator, joint, f"{limit:g} {joint.values['effort_limit'].unit} (maxForce of the drive)", edits
 
 
 def _lowered(actuator: InspectedActuator, joint: InspectedJoint) -> Iterator[Edit]:

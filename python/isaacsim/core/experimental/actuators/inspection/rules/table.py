@@ -10,6 +10,7 @@ _FUNCTIONS: tuple[Rule, ...] = (
     prims.without_effect,
     drives.undriven_joint,
     drives.drive_and_actuator,
+    drives.no_effort_limit,
     drives.limit_above_joint,
     units.limits_in_radians,
     units.speed_in_degrees,

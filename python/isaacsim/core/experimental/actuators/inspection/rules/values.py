@@ -37,14 +37,14 @@ def stall_below_peak(checked: Checked) -> Iterator[Finding]:
     """A motor gives most at stall: a peak above that is never reached, and one of the two is wrong."""
     for actuator, _ in checked.usable:
         for clamp in actuator.clamping:
-            if isinstance(clamp, DC_MOTORS) and clamp.saturation_effort < clamp.max_motor_effort < math.inf:
+            if isinstance(clamp, DC_MOTORS) and clamp.saturation_effort < float(clamp.max_motor_effort) < math.inf:
                 peak = dataclasses.replace(clamp, max_motor_effort=clamp.saturation_effort)
                 yield Finding(
                     "stall-below-peak",
                     "warning",
                     actuator.path,
                     f"saturation_effort = {clamp.saturation_effort:g} is below max_motor_effort = "
-                    f"{clamp.max_motor_effort:g}, which is never reached.",
+                    f"{float(clamp.max_motor_effort):g}, which is never reached.",
                     "Raise the stall effort to that of the data sheet, or lower the peak to it.",
                     # what the motor gives stays the same
                     (ParameterEdit(actuator.path, peak, "max_motor_effort"),),
