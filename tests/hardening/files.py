@@ -1,12 +1,13 @@
-"""Broken files: robots and graphs with bits, bytes, words and chunks turned, cut or doubled, opened.
+"""Broken files: robots, graphs and networks with bits, bytes, words, fields and chunks turned, cut or doubled, opened.
 
     ./python.sh tests/hardening/files.py --count 2000 --seed 1
 
-Of each kind, .usda, .usdc, .usdz and action graphs, `--count` variants are opened, a process each, by `inspect_robots`,
-`lint` and `Simulation` with its actuators or graphs. Counted is how each ends: read *fine*, or refused with one error
-of a documented kind that names the file or a prim; *foreign* is an error of another kind or library, or one that names
-neither; *hung* takes more than 10 s of processor time, *memory* more than 1 GB beyond 100 times its size. Exits with 1
-when there is any of these, or one that *crashed*. `--only KIND:NUMBER` shows one again.
+Of each kind, .usda, .usdc, .usdz, action graphs and networks in .onnx, `--count` variants are opened, a process each,
+by `inspect_robots`, `lint` and `Simulation` with its actuators or graphs; networks by actuators that step with them.
+Counted is how each ends: read *fine*, or refused with one error of a documented kind that names the file or a prim;
+*foreign* is an error of another kind or library, or one that names neither; *hung* takes more than 10 s of processor
+time, *memory* more than 1 GB beyond 100 times its size. Exits with 1 when there is any of these, or one that *crashed*.
+`--only KIND:NUMBER` shows one again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import re
 import resource
@@ -27,11 +29,13 @@ import traceback
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("support", "networks")]
 DATA = Path(__file__).parents[2] / "data"
 # limits of a task: processor time [s], time at all [s], memory [bytes] beyond what the size of a file justifies
 PROCESSOR, WALL, MEMORY = 10, 60.0, 1 << 30
@@ -39,7 +43,7 @@ PROCESSOR, WALL, MEMORY = 10, 60.0, 1 << 30
 PER_BYTE = 100
 # processes at a time, and files shown of each kind of failure
 AT_ONCE, SHOWN = 2, 8
-KINDS = ("usda", "usdc", "usdz", "graph")
+KINDS = ("usda", "usdc", "usdz", "graph", "onnx")
 # numbers that stand for counts and offsets
 COUNTS = (0, 1, 2**31 - 1, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
 BAD = ("foreign", "crashed", "hung", "memory")
@@ -68,8 +72,65 @@ TYPES = (
 ).split(b" ")
 
 
+# what a field of a network may be instead, by the Python type that protobuf takes; words besides those in the file
+FIELDS: dict[type, list[Any]] = {
+    int: [*range(-3, 12), 16, 64, 100, 1000, 2**31 - 1, -(2**31), 2**32, 2**40, 2**63 - 1, -(2**63)],
+    float: [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, 1e-45, 3e38, math.inf, -math.inf, math.nan],
+    bool: [False, True],
+    str: [
+        "",
+        "\0",
+        "x" * 2000,
+        "../../etc/passwd",
+        "/dev/zero",
+        "ai.onnx",
+        "com.microsoft",
+        "é",
+        "[1, 2]",
+        "nan",
+        "-1",
+    ],
+    bytes: [b"", b"\xff", b"\0" * 4, b"\0\0\x80\x7f", b"\0\0\xc0\x7f" * 9, b"x" * 1000, b"forward", b"bidirectional"],
+}
+
+# operators of a graph that are read, and some that are not
+OPERATORS = (
+    "Abs Elu Erf Exp LeakyRelu Log Neg Reciprocal Relu Sigmoid Softplus Sqrt Softsign Tanh Add Sub Mul Div Pow Min Max "
+    "Constant Clip HardSigmoid HardSwish Gelu Mish Greater Where Swish Selu MatMul Gemm Identity Dropout Cast Concat "
+    "Slice Split Gather Shape Squeeze Unsqueeze Reshape Flatten Transpose LSTM GRU RNN Loop If Expand Tile Conv"
+).split()
+ATTRIBUTES = (
+    "axis axes perm to alpha beta gamma transA transB starts ends split num_outputs value value_float value_ints min "
+    "max approximate saturate keepdims start end allowzero hidden_size direction activations layout linear_before_reset"
+).split()
+
+
+def networks(folder: Path) -> list[Path]:
+    """Small networks in ONNX files: every operation that is written, and every operator that is read."""
+    from isaacsim.core.experimental.actuators.networks import onnx
+    from small_networks import NETWORKS
+    from test_onnx import FITS, recurrent
+
+    folder.mkdir(parents=True)
+    made = {name: onnx.write(one, _about(one.inputs, one.kind)) for name, one in NETWORKS.items()}
+    for kind, name, make in [*(("mlp", *one) for one in FITS.items()), *((k, k, recurrent) for k in ("LSTM", "GRU"))]:
+        model = make() if kind == "mlp" else make(kind)
+        model.metadata_props.add(key="metadata", value=json.dumps(_about(6, kind)))
+        made[f"{name} of nodes"] = model.SerializeToString()
+    for name, data in made.items():
+        (folder / f"{name.replace(' ', '_')}.onnx").write_bytes(data)
+    return sorted(folder.iterdir())
+
+
+def _about(inputs: int, kind: str) -> dict[str, Any]:
+    """Metadata of a network of so many inputs."""
+    return {"input_idx": list(range(inputs // 2)), "pos_scale": 0.5} if kind == "mlp" else {"effort_scale": 2.0}
+
+
 def originals(kind: str, folder: Path) -> list[Path]:
     """Files to break, each with what it refers to beside it, in a folder as that of this repository's data."""
+    if kind == "onnx":
+        return networks(folder)
     from pxr import Sdf, UsdUtils
 
     shutil.copytree(DATA, folder, dirs_exist_ok=True)
@@ -93,11 +154,181 @@ def originals(kind: str, folder: Path) -> list[Path]:
 
 def broken(rng: np.random.Generator, data: bytes, kind: str) -> bytes:
     """The bytes with one or a few things turned."""
-    is_text = kind in ("usda", "graph")
+    text = ((0.6, _turn_meaning), (0.85, _turn_text))
+    ways = {"usda": text, "graph": text, "onnx": ((0.5, _turn_network), (0.85, _turn_fields))}.get(kind, ())
     for _ in range(int(rng.choice([1, 1, 1, 1, 2, 2, 4, 16]))):
-        how = rng.random() if is_text else 1.0
-        data = (_turn_meaning if how < 0.6 else _turn_text if how < 0.85 else _turn_bytes)(rng, data)
+        how = rng.random() if ways else 1.0
+        data = next((turn for share, turn in ways if how < share), _turn_bytes)(rng, data)
     return data
+
+
+def _turn_network(rng: np.random.Generator, data: bytes) -> bytes:
+    """The model with something in its graph that ONNX can say, and nobody expects."""
+    import onnx
+
+    model = _parsed(data)
+    if model is None or not model.graph.node:
+        return data
+
+    def any_of(choices: Sequence[Any]) -> Any:
+        return choices[int(rng.integers(len(choices)))]
+
+    nodes, graph = model.graph.node, model.graph
+    place = int(rng.integers(len(nodes)))
+    node = nodes[place]
+    known = {one.name for one in (*graph.initializer, *graph.input)} | {name for one in nodes for name in one.output}
+    # of names that are no text protobuf gives the bytes
+    names = ["", *sorted(known, key=str)]
+    try:
+        match int(rng.integers(7)):
+            case 0:
+                node.op_type = any_of(OPERATORS)
+            case 1:
+                # of a name that is known, instead of one that is there
+                made = onnx.helper.make_attribute(any_of(ATTRIBUTES), any_of(FIELDS[any_of([int, float, str])]))
+                kept = [one for one in node.attribute if one.name != made.name]
+                del node.attribute[:]
+                node.attribute.extend([*kept, made])
+            case 2 if node.input:
+                node.input[int(rng.integers(len(node.input)))] = any_of(names)
+            case 2 | 3:
+                # between two others
+                count = int(rng.integers(1, 4))
+                before = (
+                    [any_of(names) for _ in range(count)] if rng.random() < 0.5 else [*node.input[:1], any_of(names)]
+                )
+                new = onnx.helper.make_node(any_of(OPERATORS), before, ["between"])
+                if node.input:
+                    node.input[int(rng.integers(len(node.input)))] = "between"
+                nodes.insert(place, new)
+            case 4 | 5 if inside := [one for one in graph.initializer if not (one.data_location or one.external_data)]:
+                tensor, helper = any_of(inside), onnx.numpy_helper
+                tensor.CopyFrom(helper.from_array(_array(rng, helper.to_array(tensor)), tensor.name))
+            case _:
+                axes = any_of(graph.input).type.tensor_type.shape.dim
+                any_of(axes).dim_value = any_of(FIELDS[int])
+    # what cannot be said, of a model that was turned before
+    except Exception:
+        return data
+    return model.SerializeToString()
+
+
+def _array(rng: np.random.Generator, array: np.ndarray) -> np.ndarray:
+    """Numbers of another shape, type or size."""
+    numbers = FIELDS[int if array.dtype.kind == "i" else float]
+    match int(rng.integers(6)):
+        case 0:
+            return array.reshape(-1)[: max(array.size - 1, 0)]
+        case 1:
+            return np.concatenate([array.reshape(-1)] * int(rng.integers(2, 40)))
+        case 2:
+            return np.expand_dims(array, int(rng.integers(array.ndim + 1)))
+        case 3:
+            return array.T.copy()
+        case 4:
+            return array.astype([np.float16, np.float32, np.float64, np.int32, np.int64][int(rng.integers(5))])
+    changed = array.copy().reshape(-1)
+    changed[int(rng.integers(max(array.size, 1))) :][:1] = numbers[int(rng.integers(len(numbers)))]
+    return changed.reshape(array.shape)
+
+
+def _parsed(data: bytes) -> Any:
+    """The model in these bytes, None for no model."""
+    import onnx
+
+    try:
+        return onnx.ModelProto.FromString(data)
+    # of protobuf, which has its own
+    except Exception:
+        return None
+
+
+def _turn_fields(rng: np.random.Generator, data: bytes) -> bytes:
+    """The model with a field of its graph changed, taken away, given, or taken from elsewhere in it."""
+    if (model := _parsed(data)) is None:
+        return _turn_bytes(rng, data)
+    messages = list(_messages(model))
+    # those that there are few of as often as others
+    kinds = sorted({one.DESCRIPTOR.name for one in messages})
+    kind = kinds[int(rng.integers(len(kinds)))]
+    alike = [one for one in messages if kind == one.DESCRIPTOR.name]
+    one = alike[int(rng.integers(len(alike)))]
+    there = [field for field, _ in one.ListFields()]
+    if not (fields := [field for field in one.DESCRIPTOR.fields if rng.random() < 0.2 or field in there]):
+        return data
+    field = fields[int(rng.integers(len(fields)))]
+    same = [other for other in messages if other.DESCRIPTOR is field.message_type]
+    words = [node.op_type for node in model.graph.node] + [name for node in model.graph.node for name in node.input]
+    try:
+        _turn_field(rng, one, field, same, words)
+    # what the field cannot hold
+    except (TypeError, ValueError):
+        return data
+    return model.SerializeToString()
+
+
+def _messages(message: Any) -> Iterator[Any]:
+    """A message of protobuf and all those in it."""
+    yield message
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for part in value if _is_list(value) else [value]:
+                yield from _messages(part)
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "extend")
+
+
+def _zero(field: Any) -> Any:
+    """Something of the type of a field."""
+    known = {field.TYPE_STRING: "", field.TYPE_BYTES: b"", field.TYPE_FLOAT: 0.0, field.TYPE_DOUBLE: 0.0}
+    return known.get(field.type, 0)
+
+
+def _turn_field(rng: np.random.Generator, one: Any, field: Any, same: list[Any], words: list[str]) -> None:
+    """Change a field of a message; `same` are the messages of its type in the model, and `words` names in it."""
+    values = getattr(one, field.name)
+
+    def other(before: Any) -> Any:
+        choices = FIELDS.get(type(before), [])
+        if isinstance(before, str) and rng.random() < 0.6:
+            choices = [*words, *OPERATORS]
+        if isinstance(before, bytes) and before and rng.random() < 0.5:
+            return _turn_bytes(rng, before)
+        return choices[int(rng.integers(len(choices)))]
+
+    def fill(part: Any) -> None:
+        if same and rng.random() < 0.8:
+            # one within the other must not be copied in place
+            part.ParseFromString(same[int(rng.integers(len(same)))].SerializeToString())
+
+    how = rng.random()
+    if not _is_list(values):
+        if how < 0.2:
+            one.ClearField(field.name)
+        elif field.message_type is not None:
+            values.SetInParent()
+            fill(values)
+        else:
+            setattr(one, field.name, other(values))
+        return
+    at = int(rng.integers(len(values))) if len(values) else 0
+    if len(values) and how < 0.3:
+        del values[at]
+    elif field.message_type is not None:
+        if how < 0.6 and len(values) > 1:
+            # in another order
+            parts = [type(part).FromString(part.SerializeToString()) for part in values]
+            parts.insert(int(rng.integers(len(parts))), parts.pop(at))
+            del values[:]
+            values.extend(parts)
+        else:
+            fill(values.add())
+    elif len(values) and how < 0.7:
+        values[at] = other(values[at])
+    else:
+        values.append(other(values[at] if len(values) else _zero(field)))
 
 
 def _turn_bytes(rng: np.random.Generator, data: bytes) -> bytes:
@@ -173,7 +404,14 @@ def _turn_meaning(rng: np.random.Generator, data: bytes) -> bytes:
 
 def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
     """What is done with a file, by name."""
-    from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, inspect_robots, lint
+    from isaacsim.core.experimental.actuators import (
+        ActuatedArrays,
+        ArticulationActuators,
+        NeuralControlConfig,
+        Simulation,
+        inspect_robots,
+        lint,
+    )
     from isaacsim.core.experimental.actuators.graphs import GraphRunner
 
     def simulated() -> None:
@@ -187,8 +425,18 @@ def tasks(file: Path, kind: str) -> Iterator[tuple[str, Callable[[], object]]]:
             runner.run(6)
             assert all(error.startswith("</") for error in runner.errors), runner.errors
 
+    def evaluate() -> None:
+        with ActuatedArrays(["hip"], {"hip": [NeuralControlConfig(file)]}, 3) as actuated:
+            q, qd, target = np.random.default_rng(0).normal(size=(3, 3, 1)).astype(np.float32)
+            for _ in range(3):
+                efforts = actuated.step(q, qd, target, 0.005)
+                assert np.isfinite(efforts).all(), efforts
+
     if kind == "graph":
         yield "run", run
+        return
+    if kind == "onnx":
+        yield "evaluate", evaluate
         return
     yield "inspect", lambda: inspect_robots(file)
     yield "lint", lambda: lint(file, dt=1 / 240)
@@ -204,6 +452,9 @@ def is_ours(error: BaseException, file: Path) -> bool:
         return False
     last = traceback.extract_tb(error.__traceback__)[-1].filename
     text = str(error)
+    # what nobody thought of, in words of ours
+    if "cannot be read. Save the network again" in text:
+        return False
     return "/actuators/" in last and (file.name in text or bool(re.search(r"(?:[<'(]|diverged: )/", text)))
 
 
@@ -343,7 +594,7 @@ def main() -> int:
     parser.add_argument("--only", help="this variant alone, KIND:NUMBER; it is kept in the folder of temporary files")
     args = parser.parse_args()
     # what every child needs, once; nothing is opened here
-    for module in ("hosts.mujoco.host", "stability.table"):
+    for module in ("hosts.mujoco.host", "stability.table", "networks.onnx", "loops.arrays"):
         importlib.import_module(f"isaacsim.core.experimental.actuators.{module}")
     for _ in tasks(Path(), "usda"):
         pass

@@ -195,6 +195,15 @@ FITS: dict[str, Callable[[], Any]] = {
         {"w": W, **V, "i": ints(0), "m": ints(-1)},
         {"x": ("rows", 1, 6)},
     ),
+    "whole quotient": lambda: model(
+        [node("Div", "p q", "n"), node("Slice", "x z n o", "h"), HEAD],
+        {"p": ints(-7), "q": ints(-2), "z": ints(0), "o": ints(1), **V},
+    ),
+    "quotient of cast numbers": lambda: model(
+        [node("Cast", "p", "f", to=FLOAT), node("Cast", "q", "g", to=FLOAT), node("Div", "f g", "n")]
+        + [node("Mul", "x n", "a"), node("MatMul", "a w", "h"), HEAD],
+        {"p": ints(7), "q": ints(2), "w": W, **V},
+    ),
     "shape copied": lambda: model(
         [node("Reshape", "x t", "f"), node("MatMul", "f w", "h"), HEAD],
         {"w": W, **V, "t": ints(0, -1)},
@@ -389,6 +398,46 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "no influence|output",
     ),
     "metadata": (lambda: model([], {}, metadata="[1]"), "expected a JSON object"),
+    # what tests/hardening/files.py found
+    "no axis": (lambda: model([node("Concat", "x x", "y")], {}), "operator Concat: axis is missing"),
+    "attribute of another type": (
+        lambda: model([*LAYER, node("Elu", "a", "h", alpha="[1]"), HEAD], {**WB, **V}),
+        "attribute alpha is of type 3: must be a number",
+    ),
+    "list of another type": (
+        lambda: recurrent(attributes={"activations": 3}),
+        "activations is of type 2: must be texts",
+    ),
+    "end of another type": (lambda: model([node("Shape", "x", "s", end=1.0)], {}), "end is of type 1: must be a whole"),
+    "rows as a size": (
+        lambda: model([node("Shape", "x", "s"), node("Split", "x s", "p q", axis=-1), node("Mul", "p q", "y")], {}),
+        "split depends on the number of rows",
+    ),
+    "rows twice": (
+        lambda: model(
+            [node("Shape", "x", "s", end=1), node("Concat", "s s", "t", axis=0), node("Reshape", "x t", "y")], {}
+        ),
+        "rows are one axis",
+    ),
+    "bound that is no whole number": (
+        lambda: model(
+            [node("Mul", "a b", "c"), node("Slice", "x z c o", "y")], {"a": B[:1], **dict.fromkeys("bzo", ints(1))}
+        ),
+        "ends is no list of constant whole numbers",
+    ),
+    "rows as a bound": (
+        lambda: model([node("Shape", "x", "s", end=1), node("Slice", "x z s", "y")], {"z": ints(0)}),
+        "ends depends on the number of rows",
+    ),
+    "rows as a number": (
+        lambda: model([node("Shape", "x", "s", end=1), node("Cast", "s", "n", to=FLOAT), node("Mul", "x n", "y")], {}),
+        "computes with the number of rows",
+    ),
+    "comparison as a number": (
+        lambda: model([node("Greater", "x t", "c"), node("Identity", "c", "d"), node("Mul", "x d", "y")], {"t": B[:1]}),
+        "operator Identity: computes with a comparison",
+    ),
+    "division by zero": (lambda: model([node("Div", "a b", "y")], {"a": ints(7), "b": ints(0)}), "number by zero"),
 }
 
 
@@ -397,6 +446,13 @@ def test_what_cannot_be_said_is_refused_by_name(name: str) -> None:
     make, says = REFUSED[name]
     with pytest.raises(NetworkError, match=says):
         read(make())
+
+
+def test_text_that_is_none_is_refused() -> None:
+    """Protobuf would give its bytes."""
+    data = FITS["clip of old"]().SerializeToString()
+    with pytest.raises(NetworkError, match=r"AttributeProto.name = b'm\\xffn': must be UTF-8"):
+        reader.read(data.replace(b"min", b"m\xffn"))
 
 
 def test_damaged_files_are_one_error() -> None:

@@ -17,7 +17,7 @@ from ..errors import NetworkError
 from ..extras import needs
 from .metadata import read_properties, write_json
 from .network import Binary, Concatenate, Constant, GRUCell, Linear, LSTMCell, Network, Slice, Unary
-from .tracer import ROWS, State, Tensor, Tracer, Value
+from .tracer import ROWS, State, Tensor, Tracer, Value, folded
 
 # since this one, shapes fit each other as in NumPy; attributes unknown here are refused, whatever the version
 OLDEST = 9
@@ -35,6 +35,18 @@ UNARY = {
 BINARY = {
     **{"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow", "Min": "minimum", "Max": "maximum"},
 }
+# the type that each attribute has, whatever the operator, as numbers of AttributeProto
+ATTRIBUTES = {
+    **dict.fromkeys(("alpha", "beta", "gamma", "min", "max", "value_float"), 1),
+    **dict.fromkeys(("axis", "to", "saturate", "num_outputs", "start", "end", "allowzero", "transA", "transB"), 2),
+    **dict.fromkeys(("hidden_size", "layout", "input_forget", "linear_before_reset", "value_int"), 2),
+    **dict.fromkeys(("approximate", "direction"), 3),
+    "value": 4,
+    "value_floats": 6,
+    **dict.fromkeys(("axes", "starts", "ends", "steps", "split", "perm", "value_ints"), 7),
+    "activations": 8,
+}
+TYPES = {1: "a number", 2: "a whole number", 3: "a text", 4: "a tensor", 6: "numbers", 7: "whole numbers", 8: "texts"}
 REMEDY = "Export the network without it, or convert it to safetensors where it was made."
 
 
@@ -140,6 +152,8 @@ def _check_fields(data: bytes, kind: Any) -> None:
                     size, at = _varint(data, at)
                     if field.message_type is not None and at + size <= end:
                         waiting.append((at, at + size, field.message_type))
+                    elif field.type == field.TYPE_STRING:
+                        _check_text(data[at : at + size], f"{kind.name}.{field.name}")
                     # of whole numbers a byte is one
                     elif field.type in (field.TYPE_INT32, field.TYPE_INT64, field.TYPE_UINT64, field.TYPE_ENUM):
                         left -= size
@@ -150,6 +164,14 @@ def _check_fields(data: bytes, kind: Any) -> None:
                 raise NetworkError(f"more than {MOST_FIELDS} fields: must be fewer. Use a smaller network.")
         if at > end:
             raise NetworkError("fields end beyond the file: must be a whole ONNX file. Copy the file again.")
+
+
+def _check_text(data: bytes, what: str) -> None:
+    """Refuse a text of which the parser would give the bytes."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise NetworkError(f"{what} = {data!r:.100}: must be UTF-8. Copy the file again.") from None
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -291,14 +313,19 @@ class _Reader:
         for one in node.attribute:
             if one.name in said or one.ref_attr_name:
                 raise NetworkError(f"attribute {one.name!r:.100} comes twice.")
+            kind = ATTRIBUTES.get(one.name)
+            if kind is not None and kind != one.type:
+                raise NetworkError(f"attribute {one.name} is of type {one.type}: must be {TYPES[kind]}.")
             said[one.name] = _attribute(one)
         if node.op_type in ("LSTM", "GRU"):
             for name, what in zip(node.input[1:4], ("weights", "weights", "biases"), strict=False):
                 if name and not isinstance(self.tensors.get(name), np.ndarray):
                     raise NetworkError(f"must embed {node.op_type} {what}: {name!r:.100} is no constant in the file.")
         given = [self._get(name) if name else None for name in node.input]
+        if any(isinstance(one, Above) for one in given[node.op_type == "Where" :]):
+            raise NetworkError("computes with a comparison.")
         self.to.count(given)
-        results = self._results(node.op_type, given, said, len(node.output))
+        results = [_settled(one) for one in self._results(node.op_type, given, said, len(node.output))]
         self.to.count(results)
         if said:
             raise NetworkError(f"attributes {', '.join(said)[:200]} are unknown.")
@@ -320,10 +347,13 @@ class _Reader:
                 value = value if isinstance(value, list) else [value]
             elif place < 0 or place >= len(given) or (tensor := given[place]) is None:
                 return None
-            elif not isinstance(tensor, np.ndarray) or tensor.dtype == np.float32:
+            elif not isinstance(tensor, np.ndarray) or tensor.dtype.kind not in "iO":
                 raise NetworkError(f"{name} is no list of constant whole numbers.")
             else:
                 value = tensor.reshape(-1)[: most + 1].tolist()
+                # the number of rows is nowhere known; a shape may have it
+                if name != "shape" and ROWS in value:
+                    raise NetworkError(f"{name} depends on the number of rows.")
             if len(value) > most:
                 raise NetworkError(f"{name} is longer than {most}.")
             return value
@@ -333,7 +363,7 @@ class _Reader:
                 return float(said.pop(name))
             if place >= len(given) or (tensor := given[place]) is None:
                 return None
-            if not isinstance(tensor, np.ndarray) or tensor.size != 1:
+            if not isinstance(tensor, np.ndarray) or tensor.size != 1 or tensor.item() is ROWS:
                 raise NetworkError(f"{name} is no constant number.")
             return float(tensor.reshape(-1)[0])
 
@@ -401,6 +431,8 @@ class _Reader:
                 for place in range(1, len(given)):
                     x = to.binary(BINARY[kind], x, at(place))
                 return [x]
+            case "Div" if all(isinstance(one, np.ndarray) and one.dtype.kind == "i" for one in given):
+                return [folded(_divided, at(0), at(1))]
             case _ if kind in BINARY:
                 return [to.binary(BINARY[kind], at(0), at(1))]
             case "MatMul":
@@ -417,8 +449,15 @@ class _Reader:
                 if (dtype := said.pop("to", None)) not in FLOATS and not _is_whole(at(0), dtype):
                     raise NetworkError(f"to type {dtype}: must be float32.")
                 said.pop("saturate", None)
-                return [at(0)]
+                x = at(0)
+                if dtype not in FLOATS or not isinstance(x, np.ndarray):
+                    return [x]
+                if x.dtype == object:
+                    raise NetworkError("computes with the number of rows.")
+                return [x.astype(np.float32)]
             case "Concat":
+                if "axis" not in said:
+                    raise NetworkError("axis is missing.")
                 return [to.concatenate([at(place) for place in range(len(given))], said.pop("axis"))]
             case "Slice":
                 return [
@@ -440,7 +479,7 @@ class _Reader:
                 return to.split(at(0), axis, sizes)
             case "Gather":
                 indices = at(1)
-                if not isinstance(indices, np.ndarray) or indices.dtype == np.float32 or indices.ndim > 1:
+                if not isinstance(indices, np.ndarray) or indices.dtype.kind not in "iO" or indices.ndim > 1:
                     raise NetworkError("indices are no list of constant whole numbers.")
                 axis = said.pop("axis", 0)
                 if indices.ndim:
@@ -559,9 +598,24 @@ class _Reader:
         return [self.to.unsqueeze(results[0], [1]), *results[1:]]
 
 
+def _settled(tensor: Tensor) -> Tensor:
+    """The tensor, and of a part of a shape without the number of rows the numbers."""
+    if isinstance(tensor, np.ndarray) and tensor.dtype == object and ROWS not in tensor.reshape(-1).tolist():
+        return tensor.astype(np.int64)
+    return tensor
+
+
+def _divided(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Quotients of whole numbers, which are rounded towards zero."""
+    if not second.all():
+        raise NetworkError("divides a whole number by zero.")
+    quotients = np.abs(first) // np.abs(second)
+    return np.where((first < 0) == (second < 0), quotients, -quotients)
+
+
 def _is_whole(tensor: Tensor, dtype: Any) -> bool:
     """Whether a shape or index stays a whole number."""
-    return isinstance(tensor, np.ndarray) and tensor.dtype != np.float32 and dtype in (6, 7)
+    return isinstance(tensor, np.ndarray) and tensor.dtype.kind in "iO" and dtype in (6, 7)
 
 
 def _attribute(one: Any) -> Any:

@@ -153,6 +153,8 @@ class Tracer:
                 raise NetworkError(f"gives a state of {len(x.layers)} layers the shape {_text(target)}.")
             return replace(x, flat=len(target) == 2)
         fixed = [place for place, size in enumerate(target) if size is ROWS]
+        if len(fixed) > 1:
+            raise NetworkError(f"makes {_text(target)} of {_text(x.shape)}: rows are one axis.")
         places = fixed or [place for place, size in enumerate(target) if size in (-1, self.rows)]
         # where the axis of rows may be said to stand, it stays
         places.sort(key=lambda place: place != x.shape.index(ROWS))
@@ -270,7 +272,7 @@ class Tracer:
         if all(isinstance(part, np.ndarray) for part in parts):
             if sum(part.size for part in parts if isinstance(part, np.ndarray)) > MOST_NUMBERS:
                 raise NetworkError("makes a constant of too many numbers.")
-            return _folded(np.concatenate, list(parts), axis)
+            return folded(np.concatenate, list(parts), axis)
         if len(parts) == 1:
             return parts[0]
         if axis in (0, -3) and (states := [self.state_after(part) for part in parts]) and all(states):
@@ -298,7 +300,7 @@ class Tracer:
                 **{"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide, "pow": np.power},
                 **{"minimum": np.minimum, "maximum": np.maximum},
             }
-            return _folded(folds[function], first, second)
+            return folded(folds[function], first, second)
         first = first if isinstance(first, np.ndarray) else self.value(first)
         second = second if isinstance(second, np.ndarray) else self.value(second)
         size = max(len(first.shape), len(second.shape))
@@ -478,7 +480,7 @@ def _float32(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values, np.float32)
 
 
-def _folded(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
+def folded(function: Callable[..., np.ndarray], *arguments: Any) -> np.ndarray:
     """What becomes of constants, if it is not too large."""
     try:
         arrays = [one for one in arguments if isinstance(one, np.ndarray)]
