@@ -230,6 +230,10 @@ TESTED = {
         ),
         "the cfg": ("compat/isaac_lab/test_models.py", "a_gear_turns_motor_limits_into_those_of_the_joint"),
         "efforts that are not finite": (ASSEMBLY, "bad_input_stops_one_joint_for_one_step"),
+        "`_joint_vel` after the limits of a `DCMotor`": (
+            "compat/isaac_lab/test_models.py",
+            "limits_of_a_model_leave_the_speed_as_it_is",
+        ),
     },
 }
 

@@ -15,22 +15,6 @@ isaac_lab_wheel.load()
 
 from isaacsim.core.experimental.actuators.compat import isaac_lab as ours  # noqa: E402
 
-torch: Any = sys.modules["torch"]
-
-
-class _DCMotor(ours.DCMotor):
-    """What the tests look at besides: the speed that limits follow, and the limits alone."""
-
-    @functools.cached_property
-    def _joint_vel(self) -> Any:
-        return torch.zeros_like(self.effort_limit)
-
-    def _clip_effort(self, effort: Any) -> Any:
-        still = torch.zeros_like(effort)
-        self.stiffness, self.damping = 0.0, 0.0
-        action = ours.ArticulationActions(still, still, effort)
-        return self.compute(action, still, self._joint_vel).joint_efforts
-
 
 def _made(name: str, model: Any, **given: Any) -> Any:
     cfg = getattr(ours, name)(**{"stiffness": None, "damping": None} | given)
@@ -48,10 +32,12 @@ class _AppLauncher:
         self.app = None
 
 
-_models = {"ImplicitActuatorCfg": ours.ImplicitActuator, "IdealPDActuatorCfg": ours.IdealPDActuator}
-_actuators = {
-    name: functools.partial(_made, name, model) for name, model in (_models | {"DCMotorCfg": _DCMotor}).items()
+_models = {
+    "ImplicitActuatorCfg": ours.ImplicitActuator,
+    "IdealPDActuatorCfg": ours.IdealPDActuator,
+    "DCMotorCfg": ours.DCMotor,
 }
+_actuators = {name: functools.partial(_made, name, model) for name, model in _models.items()}
 for _name, _members in {
     "actuators": _actuators,
     "app": {"AppLauncher": _AppLauncher},

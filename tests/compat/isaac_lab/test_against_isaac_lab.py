@@ -72,10 +72,10 @@ def network_file(torch: Any, kind: str, folder: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("real_cfg", [False, True], ids=["our cfg", "its cfg"])
+@pytest.mark.parametrize("variant", ["our cfg", "its cfg", "subclass"])
 @pytest.mark.parametrize("case", CFGS)
-def test_efforts_are_those_of_isaac_lab(case: str, real_cfg: bool, tmp_path: Path) -> None:
-    """Random commands and motion, resets of some robots, parameters written between; with either's cfg objects."""
+def test_efforts_are_those_of_isaac_lab(case: str, variant: str, tmp_path: Path) -> None:
+    """Random commands and motion, resets, parameters written between; with either's cfg, with limits of a subclass."""
     lab = isaac_lab_wheel.load()
     torch: Any = pytest.importorskip("torch")
     name, fields = CFGS[case]
@@ -89,9 +89,12 @@ def test_efforts_are_those_of_isaac_lab(case: str, real_cfg: bool, tmp_path: Pat
         "friction": torch.full((ENVS, 3), 0.1),
     }
     given = JOINTS, torch.arange(3), ENVS, "cpu"
-    reference = getattr(lab, name.removesuffix("Cfg"))(getattr(lab, name)(**fields), *given, **usd)
-    cfg = getattr(lab if real_cfg else ours, name)(**fields)
-    model = getattr(ours, name.removesuffix("Cfg"))(cfg, *given, **usd, rules="code")
+    kinds = [getattr(one, name.removesuffix("Cfg")) for one in (lab, ours)]
+    if variant == "subclass":
+        kinds = [_with_own_limits(torch, one) for one in kinds]
+    reference = kinds[0](getattr(lab, name)(**fields), *given, **usd)
+    cfg = getattr(lab if variant == "its cfg" else ours, name)(**fields)
+    model = kinds[1](cfg, *given, **usd, rules="code")
     properties = ("stiffness", "damping", "armature", "friction", "dynamic_friction", "viscous_friction")
     for one in (*properties, "effort_limit", "velocity_limit", "effort_limit_sim", "velocity_limit_sim"):
         torch.testing.assert_close(getattr(model, one), getattr(reference, one), msg=one)
@@ -125,6 +128,19 @@ def test_efforts_are_those_of_isaac_lab(case: str, real_cfg: bool, tmp_path: Pat
         torch.testing.assert_close(model.applied_effort, reference.applied_effort, rtol=2e-5, atol=2e-5)
         clipped += int((model.applied_effort != model.computed_effort).sum())
     assert clipped > 50
+
+
+def _with_own_limits(torch: Any, kind: Any) -> Any:
+    """A model that has less effort backwards, and less at speed."""
+
+    class Own(kind):
+        def _clip_effort(self, effort: Any) -> Any:
+            # Isaac Lab's own limits change it
+            speed = self._joint_vel.abs() if hasattr(self, "_saturation_effort") else 0.0
+            limited = torch.clip(super()._clip_effort(effort), min=-0.7 * self.effort_limit.clip(max=30.0))
+            return limited / (1.0 + speed)
+
+    return Own
 
 
 def test_groups_of_its_own_cfgs() -> None:

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     DCMotorCfg,
     DelayedPDActuatorCfg,
+    IdealPDActuator,
     IdealPDActuatorCfg,
     ImplicitActuatorCfg,
 )
@@ -193,6 +194,15 @@ def test_every_problem_of_groups_is_told_at_once(host: ArraysHost) -> None:
         ArticulationActuators.from_groups("/Robot_.*", {"one": groups["two"]}, rules="other")  # type: ignore
     with pytest.warns(UserWarning, match="joints hip, ankle are in no group"):
         ArticulationActuators.from_groups("/Robot_.*", {"two": groups["two"]}).close()
+
+
+def test_a_subclass_of_the_same_name_is_refused(host: ArraysHost) -> None:
+    """Its code would not be run."""
+    own = type("IdealPDActuator", (IdealPDActuator,), {"__module__": "robot.motors"})
+    cfg = IdealPDActuatorCfg(class_type=own, joint_names_expr=[".*"], stiffness=1.0, damping=0.1)
+    assert host.arrays() is not None
+    with pytest.raises(ValueError, match=r"class_type = robot.motors.IdealPDActuator: must be IdealPDActuator, for"):
+        ArticulationActuators.from_groups("/Robot_.*", {"all": cfg})
 
 
 def test_what_the_simulator_has_not_is_told(host: ArraysHost) -> None:

@@ -229,6 +229,119 @@ def test_tensors_go_in_and_out_without_a_copy() -> None:
     torch.testing.assert_close(made.joint_efforts[:, 1], torch.tensor([0.7, 20.0, 0.7]))
 
 
+MOTOR: dict[str, Any] = {"effort_limit": 60.0, "saturation_effort": 100.0, "velocity_limit": 50.0}
+OF_CFG: dict[str, Any] = {
+    "ImplicitActuator": lab.ImplicitActuatorCfg(**PD, effort_limit_sim=300.0),
+    "IdealPDActuator": lab.IdealPDActuatorCfg(**PD, effort_limit=300.0),
+    "DCMotor": lab.DCMotorCfg(**PD, **MOTOR),
+    "DelayedPDActuator": lab.DelayedPDActuatorCfg(**PD, effort_limit=300.0, max_delay=2),
+    "RemotizedPDActuator": lab.RemotizedPDActuatorCfg(**PD, joint_parameter_lookup=TABLE),
+}
+
+
+def of_ones_own(name: str, clip: Any) -> Any:
+    """A model of a subclass with limits of its own."""
+    kind = type("Own", (getattr(lab, name),), {"_clip_effort": clip})
+    return kind(OF_CFG[name], JOINTS, [0, 1], ENVS, "cpu")
+
+
+@pytest.mark.parametrize("name", OF_CFG)
+def test_a_subclass_limits_efforts_by_itself(name: str) -> None:
+    """It is given what the law computes, once a step, and what it returns is applied."""
+    given: list[np.ndarray] = []
+
+    def clip(_: Any, effort: Any) -> Any:
+        given.append(np.array(effort))
+        return effort.clip(-7.0, 7.0)
+
+    model = of_ones_own(name, clip)
+    found = applied(model, 0.5)
+    np.testing.assert_array_equal(given, [full(100.0)])
+    np.testing.assert_array_equal(np.asarray(model.applied_effort), full(7.0))
+    np.testing.assert_array_equal(np.asarray(model.computed_effort), full(100.0))
+    assert found.tolist() == full(0.0 if name == "ImplicitActuator" else 7.0).tolist()
+
+
+def test_a_position_table_holds_behind_the_limits_of_a_subclass() -> None:
+    """As in Isaac Lab: the table limits what the subclass returns."""
+    model = of_ones_own("RemotizedPDActuator", lambda _, effort: 0.0 * effort + 25.0)
+    for at, expected in ((-1.0, 25.0), (0.0, 10.0), (1.0, 20.0)):
+        np.testing.assert_allclose(applied(model, at=at), full(expected), rtol=1e-6)
+
+
+def test_limits_written_as_those_of_isaac_lab_are_those_of_the_model() -> None:
+    """The speed of the step and the limits of the motor are there, and act when written."""
+
+    def clip(self: Any, effort: Any) -> Any:
+        names = ("_vel_at_effort_lim", "velocity_limit", "_saturation_effort", "effort_limit")
+        corner, fastest, saturation, most = (np.asarray(getattr(self, name)) for name in names)
+        self._joint_vel[:] = self._joint_vel.clip(-corner, corner)
+        part = self._joint_vel / fastest
+        top, bottom = np.minimum(saturation * (1.0 - part), most), np.maximum(saturation * (-1.0 - part), -most)
+        return effort.clip(bottom, top)
+
+    model, plain = of_ones_own("DCMotor", clip), built(OF_CFG["DCMotor"])
+    for one in (model, plain):
+        one._saturation_effort[:, 1] = 80.0
+    speeds = np.random.default_rng(2).uniform(-120.0, 120.0, (40, ENVS, 2)).astype(np.float32)
+    for speed in speeds:
+        before = speed.copy()
+        np.testing.assert_allclose(applied(model, 0.4, speed), applied(plain, 0.4, speed), rtol=1e-5, atol=1e-4)
+        np.testing.assert_array_equal(speed, before)
+
+
+@pytest.mark.parametrize("name", OF_CFG)
+def test_the_limits_of_a_model_can_be_called(name: str) -> None:
+    """By a subclass that adds to them, or alone, at the position and speed of the last step."""
+    model = of_ones_own(name, lambda self, effort: getattr(lab, name)._clip_effort(self, effort))
+    plain = built(OF_CFG[name])
+    for target, speed in ((9.0, 40.0), (-9.0, 40.0), (0.01, 0.0)):
+        for one in (model, plain):
+            applied(one, target, speed, at=1.0)
+        np.testing.assert_array_equal(np.asarray(model.applied_effort), np.asarray(plain.applied_effort))
+
+
+def test_a_subclass_that_computes_has_the_speeds() -> None:
+    """Its code may call the limits after `compute`."""
+
+    class Halved(lab.DCMotor):
+        def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
+            made = super().compute(control_action, joint_pos, joint_vel)
+            made.joint_efforts = self._clip_effort(0.5 * self.computed_effort)
+            return made
+
+    model = Halved(OF_CFG["DCMotor"], JOINTS, [0, 1], ENVS, "cpu")
+    np.testing.assert_allclose(applied(model, 9.0, 40.0), full(20.0), rtol=1e-5)
+
+
+def test_limits_of_a_model_leave_the_speed_as_it_is() -> None:
+    """Beyond the speed at which it brakes with its full effort too."""
+    model = of_ones_own("DCMotor", lambda self, effort: lab.DCMotor._clip_effort(self, effort))
+    applied(model, 9.0, 200.0)
+    np.testing.assert_array_equal(np.asarray(model._joint_vel), full(200.0))
+
+
+def test_a_motor_without_a_step_is_limited_as_at_rest() -> None:
+    """Before the first step, and at a speed that is written."""
+    model = built(OF_CFG["DCMotor"])
+    assert (np.asarray(model._clip_effort(full(90.0))) == 60.0).all()
+    model._joint_vel[:] = 40.0
+    np.testing.assert_allclose(np.asarray(model._clip_effort(full(90.0))), full(20.0), rtol=1e-5)
+
+
+def test_limits_of_ones_own_that_cannot_be_used() -> None:
+    """The shape of what they return is looked at, and what they are given cannot be switched off."""
+    with pytest.raises(
+        ValueError, match=r"Own\._clip_effort returns None: must be efforts \(robots, joints\) = \(3, 2\)"
+    ):
+        applied(of_ones_own("DCMotor", lambda _, effort: None), 1.0)
+    with pytest.raises(ValueError, match=r"_clip_effort returns shape \(2,\): must be"):
+        applied(of_ones_own("DCMotor", lambda _, effort: effort[0]), 1.0)
+    model = of_ones_own("DCMotor", lambda _, effort: effort)
+    with pytest.raises(ValueError, match="on = False: must be True for Own, whose _clip_effort takes computed efforts"):
+        model.observe_efforts(False)
+
+
 def test_what_a_cfg_may_not_say() -> None:
     """Every problem of a cfg is told at once, and a model refuses the cfg of another."""
     with pytest.raises(ValueError, match="saturation_effort") as told:

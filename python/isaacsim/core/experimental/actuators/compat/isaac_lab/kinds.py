@@ -45,8 +45,10 @@ def require_known_model(cfg: Any) -> None:
     found, asked = model_of(cfg), getattr(cfg, "class_type", None)
     # newer versions name it: "package.module:DCMotor"
     name = asked.rpartition(":")[2] if isinstance(asked, str) else getattr(asked, "__name__", found)
-    if name != found:
+    # a subclass may have the name of what it extends
+    extended = isinstance(asked, type) and [one.__name__ for one in asked.__mro__].count(found) > 1
+    if name != found or extended:
         raise ValueError(
-            f"{type(cfg).__name__}.class_type = {name}: must be {found}, for the code of other models is not run. "
-            "Leave it out, or step that model yourself."
+            f"{type(cfg).__name__}.class_type = {asked.__module__ + '.' if extended else ''}{name}: must be {found}, "
+            "for the code of other models is not run. Leave it out, or step that model yourself."
         )

@@ -4,6 +4,9 @@ Arrays go in and out as they lie, see `ActuatedArrays`. Attributes such as `stif
 num_joints)` of Torch where the program has imported it, or else of the library of the values that were given; those
 that the law reads are the plan's own, so that writing to them acts at the next step. Otherwise than in Isaac Lab, the
 speed at which a DC motor brakes with its full effort follows its limits whenever they change.
+
+A subclass may override `_clip_effort`, with what Isaac Lab's models have for it: `_joint_vel`, and of a DC motor
+`_saturation_effort` and `_vel_at_effort_lim`. The plan computes the efforts, its own limits are not applied then.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import warp as wp
@@ -19,7 +22,8 @@ import warp as wp
 from ...components.device import device_of
 from ...errors import NotCopied
 from ...loops.arrays import ActuatedArrays
-from ...loops.foreign import aligned, given_back, is_immutable
+from ...loops.foreign import aligned, given_back, is_immutable, taken
+from ...memory import warp_view
 from ...pipeline.random_numbers import Draw, Draws, key_of
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
@@ -41,11 +45,7 @@ class _Parameter:
         return self if model is None else model._parameter(self._name)
 
     def __set__(self, model: ActuatorBase, values: Any) -> None:
-        array = model._parameter(self._name)
-        if isinstance(array, wp.array):
-            array.assign(values)
-        else:
-            array[...] = values
+        _write(model._parameter(self._name), values)
 
 
 class ActuatorBase(NotCopied):
@@ -121,8 +121,8 @@ class ActuatorBase(NotCopied):
     ) -> None:
         self._joint_names, self._joint_indices = names_of("joint_names", joint_names), joint_ids
         count = len(self._joint_names)
-        self._shape = whole_of("num_envs", num_envs, 1), count
-        self._device: Any = device_of(device)
+        self._num_envs, self._device = whole_of("num_envs", num_envs, 1), device
+        self._shape, self._where = (self._num_envs, count), cast(Any, device_of(device))
         robot = {
             "velocity_limit_sim": velocity_limit,
             "effort_limit_sim": effort_limit,
@@ -143,8 +143,8 @@ class ActuatorBase(NotCopied):
         self.cfg = copy.copy(cfg)
         """A copy of the cfg, whose limits are as they were taken."""
         vars(self.cfg).update(self._resolved.limits)
-        actuators = actuators_of(cfg, self._resolved, num_envs, self._device)
-        self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._device)
+        actuators = actuators_of(cfg, self._resolved, num_envs, self._where)
+        self._arrays = ActuatedArrays(self._joint_names, actuators, num_envs, device=self._where)
         self._arrays.observe_efforts()
         self._like = _example(robot.values())
         self._parameters: dict[str, Any] = {}
@@ -154,6 +154,10 @@ class ActuatorBase(NotCopied):
         """Efforts of the last `compute` after the limits [N·m or N]."""
         # what the last efforts were made like; None before the first
         self._made: Any = None
+        # whether a user's subclass has limits of its own
+        self._clips = next(one for one in type(self).__mro__ if "_clip_effort" in vars(one)).__module__ != __name__
+        # velocities of the last `compute`, for the code of subclasses
+        self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
         self._draws = self._lag_draws(seed)
 
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
@@ -192,7 +196,16 @@ class ActuatorBase(NotCopied):
         self._arrays.reset(indices=rows)
 
     def observe_efforts(self, on: bool = True) -> None:
-        """Keep `computed_effort` from the next step on, as is the default, or stop it, which saves most of the time."""
+        """Keep `computed_effort` from the next step on, as is the default, or stop it, which saves most of the time.
+
+        Raises:
+            ValueError: A subclass has a `_clip_effort`, which takes them, and it is to be stopped.
+        """
+        if not on and self._clips:
+            raise ValueError(
+                f"on = {on}: must be True for {type(self).__name__}, whose _clip_effort takes computed efforts. "
+                "Leave it on."
+            )
         self._arrays.observe_efforts(on)
 
     # what it consists of
@@ -207,8 +220,8 @@ class ActuatorBase(NotCopied):
         if self._made is None:
             return self._tensor(np.zeros(self._shape, np.float32))
         computed: Any = np.ascontiguousarray(self._arrays.computed_efforts, np.float32)
-        if not self._device.is_cpu:
-            computed = wp.array(computed, dtype=wp.float32, device=self._device)
+        if not self._where.is_cpu:
+            computed = wp.array(computed, dtype=wp.float32, device=self._where)
         return given_back(computed, self._made)
 
     @property
@@ -251,14 +264,54 @@ class ActuatorBase(NotCopied):
         """Name of the model, of a user's subclass too."""
         return next(one.__name__ for one in cls.__mro__ if one.__module__ == __name__)
 
+    def _clip_effort(self, effort: Any) -> Any:
+        """Return efforts within the limits of the model, at the speeds `_joint_vel`; to be overridden."""
+        return self._limited(effort)
+
+    def _applied(self) -> Any:
+        """Efforts of the last step within the limits of a subclass.
+
+        Raises:
+            ValueError: It returns something else than efforts.
+        """
+        efforts = self._clip_effort(self.computed_effort)
+        shape = getattr(efforts, "shape", None)
+        if shape is None or tuple(shape) != self._shape:
+            found = f"{efforts!r:.80}" if shape is None else f"shape {tuple(shape)}"
+            raise ValueError(
+                f"{type(self).__name__}._clip_effort returns {found}: must be efforts (robots, joints) = "
+                f"{self._shape}. Return them."
+            )
+        return efforts
+
+    def _limited(self, efforts: Any) -> Any:
+        """Efforts within the limits of the plan, at the last positions and the speeds `_joint_vel`."""
+        limited = self._empty()
+        arrays = efforts, limited, self._empty() if self._made is None else self._made, self._joint_vel
+        there: list[Any] = [warp_view(taken(one, "efforts")) for one in arrays]
+        robots = wp.array(np.arange(self._num_envs, dtype=np.uint32), device=self._where)
+        for at, actuator in enumerate(self._arrays.actuators):
+            source, target, positions, speeds = (one[:, at] for one in there)
+            actuator.clamping[0].modify_forces(source, target, positions, speeds, robots, robots, self._where)
+        return given_back(limited, efforts)
+
+    def _empty(self) -> Any:
+        """A new array for efforts."""
+        return (
+            aligned(self._shape) if self._where.is_cpu else wp.zeros(self._shape, dtype=wp.float32, device=self._where)
+        )
+
+    def _copied(self, array: Any) -> Any:
+        """A copy of an array of the step."""
+        if is_immutable(array):
+            return array
+        copied = given_back(self._empty(), array)
+        _write(copied, array)
+        return copied
+
     def _step(self, action: Any, joint_pos: Any, joint_vel: Any) -> None:
-        out = None
-        if not is_immutable(joint_pos):
-            # an array of its own for each step, for users keep them
-            own: Any = aligned(self._shape)
-            if not self._device.is_cpu:
-                own = wp.zeros(self._shape, dtype=wp.float32, device=self._device)
-            out = given_back(own, joint_pos)
+        # an array of its own for each step, for users keep them
+        out = None if is_immutable(joint_pos) else given_back(self._empty(), joint_pos)
         self.applied_effort = self._arrays.step(
             joint_pos,
             joint_vel,
@@ -269,6 +322,11 @@ class ActuatorBase(NotCopied):
             out=out,
         )
         self._made = joint_pos
+        if type(self).__module__ != __name__:
+            # code that is written as Isaac Lab's own writes into it
+            self._joint_vel = self._copied(joint_vel)
+        if self._clips:
+            self.applied_effort = self._applied()
 
     def _lag_draws(self, seed: int) -> Draws | None:
         self._lags, self._counts = np.zeros(self._shape[0], np.int32), np.zeros(self._shape[0], np.int64)
@@ -298,9 +356,9 @@ class ActuatorBase(NotCopied):
 
     def _tensor(self, array: Any) -> Any:
         """An array as one of the library that attributes are of, on the device."""
-        if isinstance(array, np.ndarray) and not self._device.is_cpu:
-            array = wp.array(array, dtype=wp.float32, device=self._device)
-        if isinstance(array, wp.array) and self._device.is_cpu:
+        if isinstance(array, np.ndarray) and not self._where.is_cpu:
+            array = wp.array(array, dtype=wp.float32, device=self._where)
+        if isinstance(array, wp.array) and self._where.is_cpu:
             array = array.numpy()
         return array if self._like is None else given_back(array, self._like)
 
@@ -334,7 +392,16 @@ class DCMotor(IdealPDActuator):
         "damping": ("controller", "kd"),
         "effort_limit": ("clamping", "max_motor_effort"),
         "velocity_limit": ("clamping", "velocity_limit"),
+        "_saturation_effort": ("clamping", "saturation_effort"),
     }
+
+    # effort at rest, before the largest effort
+    _saturation_effort = _Parameter()
+
+    @property
+    def _vel_at_effort_lim(self) -> Any:
+        """Speed at which the motor brakes with its largest effort."""
+        return self.velocity_limit * (1.0 + self.effort_limit / self._saturation_effort)
 
 
 class DelayedPDActuator(IdealPDActuator):
@@ -349,6 +416,13 @@ class RemotizedPDActuator(DelayedPDActuator):
         "damping": ("controller", "kd"),
     }
 
+    def _clip_effort(self, effort: Any) -> Any:
+        """Return efforts as they are, for the table comes after the limits; to be overridden."""
+        return effort
+
+    def _applied(self) -> Any:
+        return self._limited(super()._applied())
+
 
 class ActuatorNetLSTM(DCMotor):
     """A recurrent network with the limits of a DC motor."""
@@ -356,6 +430,7 @@ class ActuatorNetLSTM(DCMotor):
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {
         "effort_limit": ("clamping", "max_motor_effort"),
         "velocity_limit": ("clamping", "velocity_limit"),
+        "_saturation_effort": ("clamping", "saturation_effort"),
     }
 
 
@@ -363,6 +438,14 @@ class ActuatorNetMLP(DCMotor):
     """A feedforward network over a history, with the limits of a DC motor."""
 
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = ActuatorNetLSTM._PLANNED
+
+
+def _write(array: Any, values: Any) -> None:
+    """Write values into an array of any library."""
+    if isinstance(array, wp.array):
+        array.assign(values)
+    else:
+        array[...] = values
 
 
 def _example(given: Any) -> Any:
