@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "bound_plan.h"
+#include "seen.h"
 
 namespace actuators {
 
@@ -137,6 +138,7 @@ class Calls {
         for (size_t k = 0; k < plans_.size(); ++k)
             kept->frames.push_back(plans_[k]->frame(names[k], arrays[k], indices[k]));
         kept->objects = objects;
+        for (const py::object& one : objects) kept->lies.emplace_back(one.ptr());
         kept->alive = py::make_tuple(arrays, indices);
         kept->serial = next_serial();
         frames_.push_back(kept);
@@ -200,6 +202,7 @@ class Calls {
     };
     struct Kept {
         std::vector<py::object> objects;
+        std::vector<Lie> lies;
         std::vector<Frame> frames;
         py::object alive;
         uint64_t serial = 0;
@@ -248,7 +251,7 @@ class Calls {
         }
         const auto is = [&](const Kept& kept) {
             for (size_t k = 0; k < names_.size(); ++k)
-                if (!kept.objects[k].is(found[k])) return false;
+                if (!kept.objects[k].is(found[k]) || !kept.lies[k].holds(found[k].ptr())) return false;
             return true;
         };
         for (const auto& kept : frames_)

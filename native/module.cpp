@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "draws.h"
 #include "laws_alone.h"
+#include "seen.h"
 #include "transfer.h"
 
 using namespace actuators;
@@ -144,6 +145,7 @@ PYBIND11_MODULE(core, m) {
         .def_property_readonly("variant", &BoundNetwork::variant);
     py::class_<BoundEvaluation>(m, "Evaluation").def("run", &BoundEvaluation::run);
     m.def("unchanged", &unchanged, py::arg("watched"));
+    m.def("recognizer", &recognizer, py::arg("given"));
     py::class_<Transfer>(m, "Transfer")
         .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
         .def("run", &Transfer::run);

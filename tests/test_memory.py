@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from isaacsim.core.experimental.actuators.memory import numpy_view, warp_view
+from isaacsim.core.experimental.actuators.memory import lie_of, numpy_view, warp_view
 
 
 def test_arrays_change_their_kind_in_place() -> None:
@@ -13,3 +13,15 @@ def test_arrays_change_their_kind_in_place() -> None:
         seen.fill_(3)
         assert (array == 3).all() and numpy_view(seen).ctypes.data == array.ctypes.data
         assert warp_view(seen) is seen and numpy_view(array) is array
+
+
+def test_how_an_array_lies_changes_with_it() -> None:
+    """Not with what is in it; of a Warp array it is not told."""
+    array = np.zeros((4, 4), np.float32)
+    before = lie_of(array)
+    array[:] = 1.0
+    assert lie_of(array) == before
+    assert lie_of(array.T) != before
+    assert lie_of(array[:2]) != before
+    assert lie_of(array[1:]) != lie_of(array[:3])
+    assert lie_of(warp_view(array)) is None

@@ -6,6 +6,7 @@ import gc
 import subprocess
 import sys
 import tracemalloc
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPD,
     ControllerPID,
     Delay,
+    PDControlConfig,
     use_host,
 )
 from isaacsim.core.experimental.actuators import native as package_native
@@ -167,6 +169,58 @@ def test_tensor_that_is_given_other_memory_is_followed() -> None:
     actuated.step(q, qd, target, DT)
     target.data = torch.ones(1, 1)
     assert actuated.step(q, qd, target, DT).item() == 10.0
+
+
+RESHAPED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "every other row": ("numpy", lambda q: set_strides(q, (32, 4))),
+    "the same row": ("numpy", lambda q: set_strides(q, (0, 4))),
+    "every other row of a tensor": ("torch", lambda q: q.as_strided_((ROBOTS, 4), (8, 1))),
+    "other memory": ("torch", lambda q: q.set_(q.clone() + 1.0)),
+}
+
+
+def set_strides(array: Any, strides: tuple[int, int]) -> None:
+    with warnings.catch_warnings():
+        # later versions of NumPy say not to
+        warnings.simplefilter("ignore", DeprecationWarning)
+        array.strides = strides
+
+
+@pytest.mark.parametrize("with_core", [True, False], ids=["core", "no core"])
+@pytest.mark.parametrize(("library", "change"), RESHAPED.values(), ids=RESHAPED)
+def test_an_array_that_is_laid_out_anew_is_read_as_it_lies(
+    library: str, change: Callable[[Any], Any], with_core: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays the same object."""
+    if not with_core:
+        monkeypatch.setattr(package_native, "core", None)
+    memory = make_of(library)(np.arange(2 * ROBOTS * 4, dtype=np.float32).reshape(-1, 4))
+    actuated = ActuatedArrays(NAMES, {".*": [PDControlConfig(1.0, 0.0)]}, ROBOTS)
+    q, zero = memory[:ROBOTS], make_of(library)(np.zeros((ROBOTS, 4), np.float32))
+    for _ in range(2):
+        np.testing.assert_array_equal(actuated.step(q, zero, zero, DT), -np.asarray(q))
+        change(q)
+
+
+@pytest.mark.parametrize("with_core", [True, False], ids=["core", "no core"])
+@pytest.mark.parametrize(
+    ("library", "change"),
+    [("numpy", lambda q: q.resize((4, 3), refcheck=False)), ("torch", lambda q: q.t_()), ("torch", lambda q: q.t_())],
+    ids=["resized", "transposed", "square"],
+)
+def test_an_array_that_does_not_fit_any_more_is_refused(
+    library: str, change: Callable[[Any], Any], with_core: bool, monkeypatch: pytest.MonkeyPatch, request: Any
+) -> None:
+    """Instead of read as it lay."""
+    if not with_core:
+        monkeypatch.setattr(package_native, "core", None)
+    robots = 4 if "square" in request.node.name else ROBOTS
+    actuated = ActuatedArrays(NAMES, {".*": [PDControlConfig(1.0, 0.0)]}, robots)
+    arrays = [make_of(library)(np.zeros((robots, 4), np.float32)) for _ in range(3)]
+    actuated.step(*arrays, DT)
+    change(arrays[1])
+    with pytest.raises(ValueError, match=r"qd has shape \(4, 3\): must be|qd: must be contiguous within a row"):
+        actuated.step(*arrays, DT)
 
 
 def test_arrays_take_turns() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import itertools
+import warnings
 import weakref
 from collections import UserDict
 from types import SimpleNamespace
@@ -526,6 +527,22 @@ def test_other_arrays_in_the_same_state_are_seen(rng: np.random.Generator) -> No
     state.delay_state = None
     with pytest.raises(ValueError, match="delay_state = None"):
         actuator.step(*given, state, state, DT)
+
+
+def test_an_array_that_is_laid_out_anew_is_read_as_it_lies() -> None:
+    """It stays the same object, as NumPy lets it."""
+    actuator = Actuator(indices(range(N)), ControllerPD(full(-1.0), full(0.0)))
+    state = SimpleNamespace(joint_q=np.arange(4 * N, dtype=np.float32)[:N], joint_qd=np.zeros(N, np.float32))
+    targets = (np.zeros(N, np.float32) for _ in range(3))
+    control = SimpleNamespace(**dict(zip(CONTROL, (*targets, np.zeros(N, np.float32)), strict=True)))
+    for distance in (1, 4, 0, 1):
+        with warnings.catch_warnings():
+            # later versions of NumPy say not to
+            warnings.simplefilter("ignore", DeprecationWarning)
+            state.joint_q.strides = (4 * distance,)
+        control.joint_f[:] = 0.0
+        actuator.step(state, control)
+        np.testing.assert_array_equal(control.joint_f, distance * np.arange(N))
 
 
 def test_another_part_of_an_actuator_acts_at_the_next_step(rng: np.random.Generator) -> None:

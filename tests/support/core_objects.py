@@ -413,6 +413,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Transfer": transfer,
         "Draws": draws,
         "Draws.draw": draw,
+        "recognizer": free("recognizer", (floats(3), None, floats(2, 2))),
         "unchanged": free("unchanged", [({"a": 1}, (1,)), ([], ())]),
         "law": free("law", "ClampingMaxEffort", [floats(4) for _ in range(5)]),
         "prepare": free("prepare", "ClampingMaxEffort", [floats(4)]),

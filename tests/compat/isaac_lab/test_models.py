@@ -316,7 +316,7 @@ def test_a_subclass_that_computes_has_the_speeds() -> None:
 
 def test_limits_of_a_model_leave_the_speed_as_it_is() -> None:
     """Beyond the speed at which it brakes with its full effort too."""
-    model = of_ones_own("DCMotor", lambda self, effort: lab.DCMotor._clip_effort(self, effort))
+    model = of_ones_own("DCMotor", lab.DCMotor._clip_effort)
     applied(model, 9.0, 200.0)
     np.testing.assert_array_equal(np.asarray(model._joint_vel), full(200.0))
 

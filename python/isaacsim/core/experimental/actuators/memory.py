@@ -1,4 +1,4 @@
-"""The memory of an array on the CPU, as NumPy's and as Warp's."""
+"""The memory of an array: on the CPU as NumPy's and as Warp's, and how an array lies in it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ import warp as wp
 def numpy_view(array: Any) -> np.ndarray:
     """Return a NumPy array over the same memory: itself where it is one."""
     return array.numpy() if isinstance(array, wp.array) else array
+
+
+def lie_of(array: Any) -> Any:
+    """Return address, type, shape and strides of an array of NumPy or Torch, which may change in place; else None."""
+    if isinstance(array, np.ndarray):
+        return array.__array_interface__["data"][0], array.dtype, array.shape, array.strides
+    if hasattr(array, "data_ptr"):
+        return array.data_ptr(), array.dtype, array.shape, array.stride()
+    return None
 
 
 def warp_view(array: Any) -> wp.array:

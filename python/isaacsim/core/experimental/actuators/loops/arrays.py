@@ -13,7 +13,7 @@ import warp as wp
 from ..pipeline.step.binding import Columns
 from ..specs.arguments import path_of
 from .actuated import Actuated, AnyMotors
-from .foreign import aligned, given_back, is_immutable, library, taken
+from .foreign import aligned, given_back, is_immutable, library, recognizer, taken
 
 if TYPE_CHECKING:
     from .torch_gradients import TorchGradients
@@ -22,20 +22,18 @@ _NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
 # how many sets of arrays stay bound
 _KEPT = 4
 _INFINITY = float("inf")
-_NOBODY: Any = object()
 
 
 @dataclass(eq=False, slots=True)
 class _Bound:
-    """A set of arrays as they were given, and what came of them."""
+    """What came of a set of arrays."""
 
-    given: tuple[Any, ...]
     bindings: list[Columns]
     efforts: Any
     # None where one is made after each step
     result: Any
-    # where tensors tell that they lie, and lay: they can be given other memory and stay the same objects
-    tensors: list[tuple[Callable[[], int], int]]
+    # whether they are given again and lie as they did: some can be reshaped and stay the same objects
+    recognize: Callable[..., bool]
 
 
 class ActuatedArrays(Actuated):
@@ -92,12 +90,10 @@ class ActuatedArrays(Actuated):
         self._shape = self._num_robots, len(self._names)
         self._nothing = self._zeros()
         self._own = self._zeros()
-        # what the step before was given, the first to be compared with
-        self._q = self._qd = self._q_target = self._qd_target = self._feedforward = self._out = _NOBODY
+        # whether arrays are those of the step before, and its result
+        self._recognize: Callable[..., bool] = _nothing_known
         self._result: Any = None
-        # those of the result's set that are torch's
-        self._tensors: list[tuple[Callable[[], int], int]] = []
-        # by the identity of the arrays, which it keeps alive
+        # by the identity of the arrays, which their recognizer keeps alive
         self._bound: dict[tuple[int, ...], _Bound] = {}
         # the efforts in the form of each library and number of dimensions
         self._forms: dict[tuple[str, int], Any] = {}
@@ -146,16 +142,7 @@ class ActuatedArrays(Actuated):
             return self._step_back(self._gradients, (q, qd, q_target, qd_target, feedforward, out), dt, parameters)
         if parameters is not None:
             raise ValueError("parameters: must be given to actuators made with requires_grad = True. Make them so.")
-        if (
-            q is self._q
-            and qd is self._qd
-            and q_target is self._q_target
-            and qd_target is self._qd_target
-            and feedforward is self._feedforward
-            and out is self._out
-            and 0.0 < dt < _INFINITY
-            and (not self._tensors or _are_there(self._tensors))
-        ):
+        if self._recognize(q, qd, q_target, qd_target, feedforward, out) and 0.0 < dt < _INFINITY:
             self._assembly.step(dt)
             return self._result
         return self._step((q, qd, q_target, qd_target, feedforward, out), dt)
@@ -229,7 +216,7 @@ class ActuatedArrays(Actuated):
     def close(self) -> None:
         """Let go of the arrays, and of the components that were given: they keep their values."""
         # the next step looks whether it may
-        self._q, self._bound = _NOBODY, {}
+        self._recognize, self._bound = _nothing_known, {}
         super().close()
 
     # inside
@@ -270,11 +257,11 @@ class ActuatedArrays(Actuated):
     def _take(self, given: tuple[Any, ...]) -> _Bound:
         """Read and write these arrays from now on."""
         # an error leaves nothing that would be recognised
-        self._q = _NOBODY
+        self._recognize = _nothing_known
         q, qd, q_target, qd_target, feedforward, out = given
         key = id(q), id(qd), id(q_target), id(qd_target), id(feedforward), id(out)
         bound = self._bound.get(key)
-        if bound is None or not _are_there(bound.tensors):
+        if bound is None or not bound.recognize(*given):
             bound = self._look_at(given)
         self._assembly.rebind(bound.bindings)
         # efforts that are somebody else's after the step are not written again
@@ -282,9 +269,7 @@ class ActuatedArrays(Actuated):
             self._bound[key] = bound
             if len(self._bound) > _KEPT:
                 del self._bound[next(iter(self._bound))]
-            self._result, self._tensors = bound.result, bound.tensors
-            self._q, self._qd, self._q_target = q, qd, q_target
-            self._qd_target, self._feedforward, self._out = qd_target, feedforward, out
+            self._result, self._recognize = bound.result, bound.recognize
         return bound
 
     def _look_at(self, given: tuple[Any, ...]) -> _Bound:
@@ -307,8 +292,7 @@ class ActuatedArrays(Actuated):
         else:
             efforts, result = self._own, self._form(q)
         bindings = self._assembly.bindings(self._columns, inputs, efforts, _NAMES)
-        tensors = [(one.data_ptr, one.data_ptr()) for one in given if library(one) == "torch"]
-        return _Bound(given, bindings, efforts, result, tensors)
+        return _Bound(bindings, efforts, result, recognizer(given))
 
     def _rows(self, array: Any, name: str) -> Any:
         """An array as NumPy or Warp has it, with a row per robot."""
@@ -338,8 +322,5 @@ class ActuatedArrays(Actuated):
         return wp.zeros(self._shape, dtype=wp.float32, device=self._device)
 
 
-def _are_there(tensors: list[tuple[Callable[[], int], int]]) -> bool:
-    for where, was in tensors:
-        if where() != was:
-            return False
-    return True
+def _nothing_known(*_: Any) -> bool:
+    return False

@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
+from ..memory import lie_of
 from ..specs.arguments import number_of
 from ..specs.fields import shown
 from .entry import ActuatorEntry
@@ -142,7 +143,7 @@ class Calls:
                     wanted[name] = wanted.get(name, False) or required
         self._told = [one for actuator in actuators for one in contents_of(actuator)]
         # by the identity of what is in them, which they keep alive
-        self._bindings: dict[tuple[int, ...], tuple[list[Any], list[Indices]]] = {}
+        self._bindings: dict[tuple[Any, ...], tuple[list[Any], list[Indices]]] = {}
         self._states: dict[tuple[int, ...], tuple[Any, ...]] = {}
         self._core: Any = None
         self._trained: list[NetworkLaw] = []
@@ -222,7 +223,8 @@ class Calls:
         """The arrays of a simulation as steps take them."""
         of_state, of_control = self._wanted
         arrays = find_arrays(sim_state, of_state) + find_arrays(sim_control, of_control)
-        key = tuple(map(id, arrays))
+        # some can be reshaped and stay the same objects
+        key = tuple((id(one), lie_of(one)) for one in arrays)
         if key in self._bindings:
             return self._bindings[key][1]
         found: list[dict[str, Any]] = []
