@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from isaacsim.core.experimental.actuators.memory import lie_of, numpy_view, warp_view
+import pytest
+from isaacsim.core.experimental.actuators.memory import lie_of, numpy_view, overlap, warp_view
 
 
 def test_arrays_change_their_kind_in_place() -> None:
@@ -25,3 +26,22 @@ def test_how_an_array_lies_changes_with_it() -> None:
     assert lie_of(array[:2]) != before
     assert lie_of(array[1:]) != lie_of(array[:3])
     assert lie_of(warp_view(array)) is None
+
+
+@pytest.mark.parametrize("as_warp", [False, True], ids=["numpy", "warp"])
+def test_arrays_overlap_in_part(as_warp: bool) -> None:
+    """Not where they are alike, lie between each other's rows, or are empty."""
+    memory = np.zeros((6, 8), np.float32)
+    first = memory[:4, :4]
+    for other, expected in [
+        (memory[:4, :4], False),
+        (memory[:4, 4:], False),
+        (memory[4:, :4], False),
+        (memory[:0], False),
+        (memory[:4, 3:7], True),
+        (memory[1:5, :4], True),
+        (memory[:4], True),
+        (memory.reshape(12, 4)[:4], True),
+    ]:
+        arrays = [warp_view(one) if as_warp else one for one in (first, other)]
+        assert overlap(*arrays) is expected

@@ -271,6 +271,26 @@ def test_out_takes_the_efforts(library: str) -> None:
     np.testing.assert_array_equal(out if library == "numpy" else out.numpy(), expected)
 
 
+@pytest.mark.parametrize("name", ["q", "qd", "q_target", "qd_target", "feedforward"])
+def test_out_may_be_an_input_and_overlaps_none_in_part(name: str) -> None:
+    """Where it is another's memory by part, what is written would be read again."""
+    actuated, own = ActuatedArrays(NAMES, motors(), ROBOTS), ActuatedArrays(NAMES, motors(), ROBOTS)
+    names = ("q", "qd", "q_target", "qd_target", "feedforward")
+    given = dict(zip(names, next(signals(1)), strict=True))
+    memory = np.zeros((2 * ROBOTS, 8), np.float32)
+    rows = memory[:ROBOTS, :4]
+    for out in (memory[:ROBOTS, 1:5], memory[1 : ROBOTS + 1, :4], memory.reshape(-1, 4)[1 : ROBOTS + 1]):
+        with pytest.raises(ValueError, match=f"^out overlaps {name}: must share no memory with it, or be the same"):
+            actuated.step(**(given | {name: rows}), dt=DT, out=out)
+    expected = own.step(**given, dt=DT)
+    rows[:] = given[name]
+    found = actuated.step(**(given | {name: rows}), dt=DT, out=rows)
+    np.testing.assert_array_equal(found[:, [0, 2, 3]], expected[:, [0, 2, 3]])
+    rows[:] = given[name]
+    found = actuated.step(**(given | {name: rows}), dt=DT, out=memory[:ROBOTS, 4:])
+    np.testing.assert_array_equal(found[:, [0, 2, 3]], own.step(**given, dt=DT)[:, [0, 2, 3]])
+
+
 def test_rows_of_a_larger_array_are_read_in_place() -> None:
     """As those of a floating base are, behind its coordinates."""
     state = np.zeros((ROBOTS, 7 + len(NAMES)), np.float32)

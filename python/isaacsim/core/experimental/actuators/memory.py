@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,3 +28,16 @@ def warp_view(array: Any) -> wp.array:
     if isinstance(array, wp.array):
         return array
     return wp.array(array, dtype=wp.dtype_from_numpy(array.dtype), device="cpu", copy=False)
+
+
+def overlap(one: Any, other: Any) -> bool:
+    """Whether two arrays of NumPy or Warp share part of their memory: not where it is each number of both alike."""
+    first, second = _placed(one), _placed(other)
+    return np.shares_memory(first, second) and lie_of(first) != lie_of(second)
+
+
+def _placed(array: Any) -> np.ndarray:
+    """An array that lies where another does, on whatever device; not to be read."""
+    if isinstance(array, wp.array) and not array.device.is_cpu:
+        return np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__))
+    return numpy_view(array)

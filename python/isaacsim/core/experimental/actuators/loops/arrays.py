@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
+from ..memory import overlap
 from ..pipeline.step.binding import Columns
 from ..specs.arguments import path_of
 from .actuated import Actuated, AnyMotors
@@ -123,7 +124,8 @@ class ActuatedArrays(Actuated):
             dt: Physics step [s].
             qd_target: Velocity targets [rad/s or m/s]; None means 0.
             feedforward: Efforts that are passed through delay, controller and clamps [N·m or N]; None means 0.
-            out: Where efforts go; columns without a motor are left as they are. None means an array of its own.
+            out: Where efforts go; columns without a motor are left as they are. It may be one of the other arrays, and
+                overlap none in part. None means an array of its own.
             parameters: Tensors of Torch by name of a parameter, `kp` say, that all actuators with one of that name have
                 from now on, of a shape that `(robots, DOFs)` can be made of; weights of networks by the names that
                 `weights` tells. For those made with `requires_grad`.
@@ -287,6 +289,11 @@ class ActuatedArrays(Actuated):
             if is_immutable(out):
                 raise ValueError("out is an array of JAX: must be one that can be written to. Leave it out.")
             efforts, result = self._rows(out, "out"), out
+            for array, name in zip(inputs, _NAMES, strict=False):
+                if overlap(efforts, array):
+                    raise ValueError(
+                        f"out overlaps {name}: must share no memory with it, or be the same array. Give another."
+                    )
         elif is_immutable(q):
             efforts, result = self._zeros(), None
         else:
