@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 from typing import Any, ClassVar
@@ -432,6 +433,24 @@ def test_network_is_trained_and_saved(torch: Any, tmp_path: Path) -> None:
     for path, same in ((tmp_path / "trained.safetensors", True), (file, False)):
         again = ActuatedArrays(["hip", "knee"], {"hip|knee": [NeuralControlConfig(str(path))]}, 16)
         assert torch.equal(again.step(q, qd, target, DT), expected) == same
+
+
+def test_a_network_is_saved_whole_or_not_at_all(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a disk that is full the file of before stays, and the error names it."""
+    actuated = with_networks(torch, tmp_path)
+    wanted = tmp_path / "saved.safetensors"
+    actuated.save_network("knee", wanted)
+    before = wanted.read_bytes()
+    write_bytes = Path.write_bytes
+
+    def full(path: Path, data: bytes) -> int:
+        write_bytes(path, data[:300])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match=r"saved\.safetensors: cannot be written: No space"):
+        actuated.save_network("knee", wanted)
+    assert wanted.read_bytes() == before
 
 
 def test_networks_without_the_core_are_refused(torch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

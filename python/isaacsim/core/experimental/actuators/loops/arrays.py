@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
 from ..memory import overlap
 from ..pipeline.step.binding import Columns
+from ..saving import whole_file
 from ..specs.arguments import path_of
 from .actuated import Actuated, AnyMotors
 from .foreign import aligned, given_back, is_immutable, library, recognizer, taken
@@ -185,6 +185,7 @@ class ActuatedArrays(Actuated):
 
         Raises:
             ValueError: As `weights`, or the path ends with something else, or the package for it is missing.
+            OSError: It cannot be written; what was there stays.
         """
         # formats are for those who save
         from ..networks.convert import WRITERS
@@ -194,7 +195,8 @@ class ActuatedArrays(Actuated):
             raise ValueError(f"{path}: must end with {' or '.join(WRITERS)}. Rename the file.")
         self.weights(dof_name)
         assert self._gradients is not None
-        Path(path).write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
+        with whole_file(path) as written:
+            written.write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
 
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays, integrals and faults.
