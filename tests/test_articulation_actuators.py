@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -345,6 +346,15 @@ def test_garbage_collection_closes(host: ArraysHost) -> None:
     gc.collect()
     assert host.bus.num_callbacks == 0
     np.testing.assert_array_equal(host.arrays().stiffnesses, gains)
+
+
+@pytest.mark.parametrize("name", ["save_state", "restore_state", "reset", "record", "randomize", "observe_efforts"])
+def test_a_closed_wrapper_says_so(wrapper: ArticulationActuators, name: str) -> None:
+    """Its components may drive another one."""
+    given: dict[str, tuple[Any, ...]] = {"restore_state": ({},), "randomize": ({},)}
+    wrapper.close()
+    with pytest.raises(HostError, match=r"is closed\. Make a new one"):
+        getattr(wrapper, name)(*given.get(name, ()), **({"seed": 0} if name == "randomize" else {}))
 
 
 def test_step_after_close_says_so(wrapper: ArticulationActuators) -> None:

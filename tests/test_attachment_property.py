@@ -446,7 +446,10 @@ class Life(RuleBasedStateMachine):
     def reset_wrapper(self, pick: int, robots: list[int] | None) -> None:
         one, wrapper = self.pick(pick)
         picked = None if robots is None else [robot for robot in robots if robot < len(one.rows)]
-        wrapper.reset(indices=picked)
+        with raises(HostError if one.closed else None, "is closed"):
+            wrapper.reset(indices=picked)
+        if one.closed:
+            return
         one.world.reset(one, None if picked is None else [one.rows[robot] for robot in picked])
 
     @precondition(lambda self: self.wrappers)
@@ -473,7 +476,10 @@ class Life(RuleBasedStateMachine):
     def save_or_restore(self, pick: int) -> None:
         """In turns."""
         one, wrapper = self.pick(pick)
-        if one.saved is None:
+        if one.closed:
+            with pytest.raises(HostError, match="is closed"):
+                wrapper.save_state()
+        elif one.saved is None:
             one.saved = wrapper.save_state(), one.steps.copy()
         else:
             state, one.steps = one.saved

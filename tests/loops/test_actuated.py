@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     Delay,
     MotorConfig,
     PDControlConfig,
+    Uniform,
 )
 
 NAMES, ROBOTS, DT = ["hip", "knee"], 3, 0.01
@@ -165,6 +167,30 @@ def test_components_are_free_after_close() -> None:
         assert second.actuators[0].controller is not given.controller
     third = ActuatedArrays(NAMES, [(given, "hip")], ROBOTS)
     assert third.actuators[0].controller is given.controller
+
+
+AFTER_CLOSE: dict[str, Callable[[Any], Any]] = {
+    "save_state": lambda one: one.save_state(),
+    "restore_state": lambda one: one.restore_state({}),
+    "reset": lambda one: one.reset(),
+    "reset of one": lambda one: one.reset(indices=[0]),
+    "record": lambda one: one.record(),
+    "randomize": lambda one: one.randomize({"kp": Uniform(1.0, 2.0)}, seed=0),
+    "draw_delays": lambda one: one.draw_delays(0, 1, seed=0),
+    "observe_efforts": lambda one: one.observe_efforts(),
+    "set_custom_input": lambda one: one.set_custom_input("load", None),
+}
+
+
+@pytest.mark.parametrize("call", AFTER_CLOSE.values(), ids=AFTER_CLOSE)
+def test_a_closed_one_says_so(call: Callable[[Any], Any]) -> None:
+    """Its components may drive another one; what it remembers is still there to look at."""
+    actuated = ActuatedArrays(NAMES, [(config(), "hip")], ROBOTS)
+    actuated.close()
+    with pytest.raises(RuntimeError, match=r"<ActuatedArrays: 1 joints x 3 robots on cpu> is closed\. Make a new one"):
+        call(actuated)
+    assert actuated.faults == []
+    actuated.close()
 
 
 def test_one_that_nobody_holds_lets_go() -> None:

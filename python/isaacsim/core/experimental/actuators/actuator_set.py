@@ -53,7 +53,12 @@ class ActuatorSet(NotCopied):
     # what they did
 
     def observe_efforts(self, on: bool = True) -> None:
-        """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time."""
+        """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time.
+
+        Raises:
+            RuntimeError: It was closed.
+        """
+        self._require_open()
         wanted = flag_of("on", on)
         self._assembly.observe(wanted)
         self._observing = wanted
@@ -102,6 +107,7 @@ class ActuatorSet(NotCopied):
 
         Raises:
             ValueError: A signal, robot or actuated joint that there is none of, or a capacity below 1.
+            RuntimeError: It was closed.
 
         Example:
             >>> import numpy as np
@@ -119,6 +125,7 @@ class ActuatorSet(NotCopied):
             robot    joint  clamp               share  longest [s]
             robot 0  knee   ClampingMaxEffort  100.0%         0.02
         """
+        self._require_open()
         rows = resolve_indices(robots, self._assembly.num_robots, "robot").tolist()
         from .recording.recorder import Recorder
 
@@ -139,7 +146,9 @@ class ActuatorSet(NotCopied):
 
         Raises:
             ValueError: No controller asks for one of that name, or type, shape or device do not fit.
+            RuntimeError: It was closed.
         """
+        self._require_open()
         self._assembly.set_custom_input(name, array, self._num_dofs())
 
     # what differs from robot to robot
@@ -163,6 +172,7 @@ class ActuatorSet(NotCopied):
         Raises:
             ValueError: Listing everything that is wrong: a name or pattern that does not fit, or a value out of range
                 that might be drawn. Nothing is changed then.
+            RuntimeError: It was closed.
 
         Example:
             >>> from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig, Uniform
@@ -172,6 +182,7 @@ class ActuatorSet(NotCopied):
             >>> print(bool(kp.min() < 65.0 and kp.max() > 95.0))
             True
         """
+        self._require_open()
         self._assembly.randomize(parameters, seed, each_reset, first_robot, self._joint_properties())
 
     def draw_delays(self, low: int, high: int, *, seed: int) -> None:
@@ -187,6 +198,7 @@ class ActuatorSet(NotCopied):
 
         Raises:
             ValueError: No actuator has a delay, one of them cannot hold `high`, or the range is none.
+            RuntimeError: It was closed.
         """
         from .specs.distributions import Uniform
 
@@ -199,7 +211,11 @@ class ActuatorSet(NotCopied):
         """Return what the actuators remember (delays, integrals, faults) as plain arrays, for `numpy.savez` say.
 
         Parameters and feedforward are inputs and not part of it.
+
+        Raises:
+            RuntimeError: It was closed.
         """
+        self._require_open()
         return self._assembly.save()
 
     def restore_state(self, saved: Mapping[str, np.ndarray]) -> None:
@@ -210,7 +226,9 @@ class ActuatorSet(NotCopied):
 
         Raises:
             ValueError: It comes from other actuators; nothing is changed then.
+            RuntimeError: It was closed.
         """
+        self._require_open()
         self._assembly.restore(saved)
 
     # end of life
@@ -231,6 +249,10 @@ class ActuatorSet(NotCopied):
             self.close()
 
     # inside
+
+    def _require_open(self) -> None:
+        """Raise a RuntimeError once it was closed."""
+        raise NotImplementedError
 
     def _num_dofs(self) -> int:
         """Number of columns."""

@@ -411,7 +411,9 @@ class ArticulationActuators(ActuatorSet):
 
         Raises:
             ValueError: An index is out of range.
+            HostError: The wrapper was closed.
         """
+        self._require_open()
         if indices is None:
             self._attachment.resume()
         else:
@@ -450,6 +452,9 @@ class ArticulationActuators(ActuatorSet):
         return repr(self._attachment)
 
     # inside
+
+    def _require_open(self) -> None:
+        self._attachment.require_open()
 
     def _loops(self) -> ClosedLoops:
         from .stability.robots import ClosedLoops

@@ -145,6 +145,11 @@ class Attachment:
         ends = [functools.partial(self._hear_no_more, subscription) for subscription in self._subscriptions]
         do_all([self._unsubscribe_step, self._give_drives_back, *ends])
 
+    def require_open(self) -> None:
+        """Raise a HostError once it was closed."""
+        if self.closed:
+            raise HostError(f"{self!r} is closed. Make a new one.")
+
     # stepping
 
     def set_auto_step(self, on: bool) -> None:
@@ -309,8 +314,7 @@ class Attachment:
             raise self.error
         if not self._axes:
             return
-        if self.closed:
-            raise HostError(f"{self!r} is closed. Make a new one.")
+        self.require_open()
         if not self._are_robots_there():
             raise self._robots_gone()
         raise self._not_running()

@@ -114,7 +114,9 @@ class Actuated(ActuatorSet):
 
         Raises:
             ValueError: An index is out of range.
+            RuntimeError: It was closed.
         """
+        self._require_open()
         self._forget(indices)
 
     # end of life
@@ -132,9 +134,12 @@ class Actuated(ActuatorSet):
     def _num_dofs(self) -> int:
         return len(self._names)
 
-    def _require_step(self, dt: float) -> None:
+    def _require_open(self) -> None:
         if self._closed:
             raise RuntimeError(f"{self!r} is closed. Make a new one.")
+
+    def _require_step(self, dt: float) -> None:
+        self._require_open()
         # NaN is not less than anything
         if not 0.0 < (dt if type(dt) is float else number_of("dt", dt)) < _INFINITY:
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0. Give the physics step.")

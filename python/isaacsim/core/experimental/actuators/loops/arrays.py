@@ -207,6 +207,7 @@ class ActuatedArrays(Actuated):
 
         Raises:
             ValueError: An index is out of range.
+            RuntimeError: It was closed.
         """
         super().reset(indices=indices)
         if self._gradients is not None:
