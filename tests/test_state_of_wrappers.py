@@ -20,6 +20,7 @@ from isaacsim.core.experimental.actuators import (
     use_host,
 )
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from isaacsim.core.experimental.actuators.pipeline.step import state
 
 NAMES = ["hip", "knee", "ankle"]
 ROBOTS, DT = 3, 0.01
@@ -175,8 +176,8 @@ def test_saved_state_is_a_copy(legs: Legs, saved: State) -> None:
 
 
 def test_missing_name_is_refused(legs: Legs, saved: State) -> None:
-    """Each carries something over; the version says who wrote it, for messages."""
-    for name in saved.keys() - {"version"}:
+    """Each carries something over; the version says who wrote it."""
+    for name in saved:
         require_refused(legs, {other: values for other, values in saved.items() if other != name}, name.split(".")[-1])
 
 
@@ -204,7 +205,7 @@ def test_other_shape_is_refused(legs: Legs, saved: State) -> None:
 )
 def test_what_is_no_array_is_refused(odd: Any, legs: Legs, saved: State) -> None:
     """By one ValueError, whatever NumPy makes of it."""
-    for name in saved.keys() - {"version"}:
+    for name in saved:
         require_refused(legs, saved | {name: odd})
 
 
@@ -271,3 +272,45 @@ def test_number_that_is_not_finite_gives_no_effort(legs: Legs, saved: State) -> 
         except ValueError:
             assert same(legs.wrapper.save_state(), before)
         assert np.isfinite(legs.run(np.random.default_rng(3), steps=6)).all()
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_number_that_is_not_finite_is_refused(odd: float, legs: Legs, saved: State) -> None:
+    """By name, but for what code of one's own remembers, of which nothing is known."""
+    numbers = [name for name, values in states(saved).items() if values.dtype.kind == "f"]
+    for name in [name for name in numbers if not name.startswith("ankle.controller")]:
+        values = saved[name].copy()
+        values.flat[-1] = odd
+        require_refused(legs, saved | {name: values}, f"saved {name} holds {odd}: must be finite")
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (["9.0.0"], "saved state is of version 9.0.0: must be of 0.2.0, as this package is, or older. Install"),
+        (["0.2.1"], "saved state is of version 0.2.1"),
+        (["0.10.0rc1"], "saved state is of version 0.10.0rc1"),
+        (["new"], "saved version = ['new']: must be that of the package that wrote the state"),
+        ([], "saved version = []"),
+        (["0.2.0", "0.2.0"], "saved version = ["),
+        ([3.5], "saved state is of version 3.5"),
+    ],
+)
+def test_state_of_a_later_version_is_refused(
+    version: list[Any], words: str, legs: Legs, saved: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though its layout is the same: what it means may have changed."""
+    monkeypatch.setattr(state, "__version__", "0.2.0")
+    require_refused(legs, saved | {"version": np.array(version)}, words)
+
+
+@pytest.mark.parametrize("version", ["0.2.0", "0.9.7", "0.10.0.dev3", "0.10.0"])
+def test_state_of_an_older_version_with_this_layout_is_taken(
+    version: str, legs: Legs, saved: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of the version itself, whatever stands behind its numbers."""
+    monkeypatch.setattr(state, "__version__", "0.10.0")
+    legs.run(np.random.default_rng(1))
+    legs.wrapper.restore_state(saved | {"version": np.array([version])})
+    assert states(legs.wrapper.save_state()).keys() == states(saved).keys()
+    assert same(states(legs.wrapper.save_state()), states(saved))

@@ -225,7 +225,8 @@ class ActuatorSet(NotCopied):
             saved: From these actuators, or from the same ones on as many robots.
 
         Raises:
-            ValueError: It comes from other actuators; nothing is changed then.
+            ValueError: It comes from other actuators or a later version of this package, or holds what is not finite;
+                nothing is changed then.
             RuntimeError: It was closed.
         """
         self._require_open()

@@ -3,7 +3,7 @@
 A saved state holds arrays by name. Those of an actuator begin with its label and are robot-major over its joints, so
 that neither the engine nor the other actuators beside it matter:
 
-    layout, version           number of this layout, and the version of the package that wrote it
+    layout, version           number of this layout, and the version of the package that wrote it: none later than ours
     steps, faults             steps since the last reset; robot, joint, fault code and step of each fault, `(k, 4)`
     LABEL.delay.buffer_pos    position targets of the last steps, the newest last, `(largest delay, robots · joints)`;
                               also buffer_vel and buffer_act, and num_pushes, how many of the rows hold a command
@@ -13,6 +13,7 @@ that neither the engine nor the other actuators beside it matter:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -139,11 +140,13 @@ def restore(parts: Parts, saved: Mapping[str, Any]) -> None:
     """Take over what `save` returned, of whichever engine; everything is looked through before anything is changed.
 
     Raises:
-        ValueError: It is of another layout, or comes from other actuators, robots or delays.
+        ValueError: It is of another layout or a later version, comes from other actuators, robots or delays, or holds
+            what is not finite.
     """
     _require_layout(saved)
     given = {name: np.asarray(saved[name]) for name in saved}
     _require_alike(given, _of_actuators(parts))
+    _require_finite(given, parts)
     steps, faults = _steps_and_faults(given, parts)
 
     slot_of = {joint: (number, slot) for number, (joints, _) in enumerate(parts) for slot, joint in enumerate(joints)}
@@ -253,6 +256,22 @@ def _require_layout(saved: Mapping[str, Any]) -> None:
     if layout != [LAYOUT]:
         wrote = version[0] if version else "unknown"
         raise ValueError(f"saved state has layout {layout[0] if layout else None}, of version {wrote}: {rule}")
+    wrote, here = (_numbers_of(one) for one in (version[0] if len(version) == 1 else "", __version__))
+    if not wrote:
+        raise ValueError(
+            f"saved version = {version}: must be that of the package that wrote the state. Save the state anew."
+        )
+    if wrote > here:
+        raise ValueError(
+            f"saved state is of version {version[0]}: must be of {__version__}, as this package is, or older. Install "
+            "that version, or save the state anew."
+        )
+
+
+def _numbers_of(version: Any) -> list[int]:
+    """The numbers that a version begins with, none where it is no version."""
+    found = re.match(r"\d{1,9}(\.\d{1,9})*", str(version))
+    return [int(number) for number in found[0].split(".")] if found else []
 
 
 _HEAD = ("layout", "version")
@@ -272,6 +291,15 @@ def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.nd
             f"saved state differs in {'; '.join(odd[:3])}: must come from the same actuators, robots and delays. "
             "Save it with the wrapper that restores it, or one like it."
         )
+
+
+def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
+    """Refuse numbers that no step leaves behind; components of the user's own may keep any."""
+    own = {name for _, part in parts for name, _ in _kept(part)}
+    for name, values in given.items():
+        if name not in own and values.dtype.kind == "f" and not np.isfinite(values).all():
+            odd = values[~np.isfinite(values)][0]
+            raise ValueError(f"saved {name} holds {odd}: must be finite. Save the state anew.")
 
 
 def _steps_and_faults(given: Mapping[str, np.ndarray], parts: Parts) -> tuple[int, list[tuple[int, int, int, int]]]:
