@@ -56,9 +56,9 @@ class BoundPlan {
     using Members = std::vector<std::tuple<std::string, std::vector<int>, std::vector<int32_t>>>;
 
     // network; column, steps back, history, offset and scale of each feature; columns of the histories and their steps;
-    // scale and offset of the output; slots
+    // scale and offset of the output; slots; whether the first step fills the histories
     using Networks = std::vector<std::tuple<py::object, std::vector<std::tuple<int, int64_t, int64_t, float, float>>,
-                                            std::vector<int>, int64_t, float, float, std::vector<int32_t>>>;
+                                            std::vector<int>, int64_t, float, float, std::vector<int32_t>, bool>>;
 
     BoundPlan(const std::string& label, int64_t robots, int64_t slots, const std::vector<float>& neutral,
               const Members& controllers, const Members& limits, const std::vector<int32_t>& delayed, int64_t depth,
@@ -73,12 +73,12 @@ class BoundPlan {
     // Networks as a plan takes them.
     static std::vector<NetworkMember> members(const Networks& given) {
         std::vector<NetworkMember> all;
-        for (const auto& [bound, features, history, steps, scale, offset, slots] : given) {
+        for (const auto& [bound, features, history, steps, scale, offset, slots, first_fills] : given) {
             const Network& network = bound.cast<const BoundNetwork&>().network();
             NetworkMember member;
             NetworkUse& use = member.use;
             use.network = &network;
-            use.scale = scale, use.offset = offset, use.steps = steps;
+            use.scale = scale, use.offset = offset, use.steps = steps, use.first_fills = first_fills;
             const auto column_of = [](int column) {
                 if (column < 0 || column >= kColumns) refuse("column of a network", "one that is known");
                 return static_cast<Column>(column);

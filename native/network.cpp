@@ -38,17 +38,23 @@ void block(const Network& n, const NetworkRows& rows, int64_t first, float* colu
     for (int64_t row = 0; row < count; ++row) rows.y[(first + row) * rows.y_row] = result[row];
 }
 
-// Values go down by a step, the newest in, where the guard is good.
+// Values go down by a step, the newest in, where the guard is good; it also goes where there is none yet and the first
+// step fills.
 void roll(const NetworkUse& use, const Signals& signals, int64_t first, int64_t count, const Guard& guard) {
     alignas(64) float good[kBatch];
     std::memcpy(good, guard.rows, sizeof good);
     for (size_t h = 0; h < use.history.size(); ++h) {
         float* const rows = use.state[h] + first;
-        const float* const newest = signals.columns[use.history[h]];
+        alignas(64) float newest[kBatch];
+        std::copy_n(signals.columns[use.history[h]], kBatch, newest);
+        for (float& value : newest) value = use.first_fills && value == 0.0f ? -0.0f : value;
         for (int64_t step = use.steps - 1; step >= 0; --step) {
             float* const after = rows + step * use.rows;
             const float* const before = step ? after - use.rows : newest;
-            for (int64_t row = 0; row < count; ++row) after[row] = good[row] == 0.0f ? before[row] : after[row];
+            for (int64_t row = 0; row < count; ++row) {
+                const float value = use.first_fills && is_unset(before[row]) ? newest[row] : before[row];
+                after[row] = good[row] == 0.0f ? value : after[row];
+            }
         }
     }
 }

@@ -362,6 +362,14 @@ struct Signals {
     }
 };
 
+// Whether a history that the first step fills has no value there since its reset, which sets zeros: one that was
+// measured is remembered as a negative zero.
+inline bool is_unset(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return !bits;
+}
+
 // The efforts of some elements whose signals were taken, the first of them by its place in the states; the guard tells
 // which are good.
 inline void compute(const NetworkUse& use, float* const (&state)[kNetworkStates], const Signals& signals, int64_t first,
@@ -373,7 +381,9 @@ inline void compute(const NetworkUse& use, float* const (&state)[kNetworkStates]
         alignas(64) float earlier[kBatch] = {};
         const float* from = signals.columns[feature.column];
         if (feature.back) {
-            std::copy_n(state[feature.history] + (feature.back - 1) * use.rows + first, count, earlier);
+            const float* const rows = state[feature.history] + (feature.back - 1) * use.rows + first;
+            for (int64_t row = 0; row < count; ++row)
+                earlier[row] = use.first_fills && is_unset(rows[row]) ? from[row] : rows[row];
             from = earlier;
         }
         for (int row = 0; row < lanes; row += kLanes)

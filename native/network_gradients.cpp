@@ -281,11 +281,12 @@ void roll_back(const NetworkInBlock& b, float (*by_column)[kBatch]) {
         for (int64_t step = 0; step < use.steps; ++step) {
             float* const after = b.by_after[h] + step * use.rows + b.first;
             float* const before = b.by_before[h] ? b.by_before[h] + step * use.rows + b.first : nullptr;
+            const float* const remembered = step ? b.state[h] + (step - 1) * use.rows + b.first : nullptr;
             for (int64_t row = 0; row < b.count; ++row) {
                 const float taken = after[row];
                 after[row] = 0.0f;
                 const bool good = b.guard[row] == 0.0f;
-                if (good && !step)
+                if (good && (!step || (use.first_fills && is_unset(remembered[row]))))
                     by_column[use.history[h]][row] += taken;
                 else if (before)
                     before[row - (good ? use.rows : 0)] += taken;
@@ -342,13 +343,16 @@ void network_backward(const NetworkInBlock& b) {
     roll_back(b, by_column);
     for (size_t f = 0; f < use.features.size(); ++f) {
         const Feature& feature = use.features[f];
-        float* to = by_column[feature.column];
-        if (feature.back) {
-            float* const history = b.by_before[feature.history];
-            if (!history) continue;
-            to = history + (feature.back - 1) * use.rows + b.first;
+        const int64_t at = (feature.back - 1) * use.rows + b.first;
+        const float* const remembered = feature.back ? b.state[feature.history] + at : nullptr;
+        float* const history = feature.back ? b.by_before[feature.history] : nullptr;
+        for (int64_t row = 0; row < b.count; ++row) {
+            const float value = by[f * kBatch + row] * feature.scale;
+            if (!feature.back || (use.first_fills && is_unset(remembered[row])))
+                by_column[feature.column][row] += value;
+            else if (history)
+                history[at + row] += value;
         }
-        for (int64_t row = 0; row < b.count; ++row) to[row] += by[f * kBatch + row] * feature.scale;
     }
     for (int64_t row = 0; row < b.count; ++row) {
         b.by_signals[kPosition][row] += by_column[kOfPosition][row] - by_column[kOfError][row];

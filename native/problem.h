@@ -104,6 +104,8 @@ struct NetworkUse {
     // what it remembers besides its own state: values of columns of the last steps, the newest first
     std::vector<Column> history;
     int64_t steps = 0;
+    // whether values of the first step since the reset stand for those before it, instead of zeros; see `is_unset`
+    bool first_fills = false;
     // places of the elements of one block that have it, how many per robot, and of all robots
     const int32_t* places = nullptr;
     int64_t slots = 0, rows = 0;

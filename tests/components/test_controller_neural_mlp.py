@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import ControllerNeuralLSTM, ControllerNeuralMLP
+from isaacsim.core.experimental.actuators import Actuator, ControllerNeuralLSTM, ControllerNeuralMLP
 from isaacsim.core.experimental.actuators.networks.load import load_checkpoint
 from neural_bench import COUNT, array, largest_difference
 from neural_twin import Twin, random_network, write_network
@@ -25,6 +26,9 @@ SCALES = {"pos_scale": 2.0, "vel_scale": 0.25, "effort_scale": 20.0}
         {"input_idx": [0, 2, 4], "input_order": "vel_pos", **SCALES},
         {"input_idx": [7, 1, 1], "torque_scale": 3.0},
         {"input_idx": [3]},
+        {"input_idx": [0, 2, 4], "history_fill": "first", **SCALES},
+        {"input_idx": [7, 1, 1], "history_fill": "first", "input_order": "vel_pos"},
+        {"history_fill": "first"},
     ],
     ids=str,
 )
@@ -59,6 +63,30 @@ def test_masked_reset_clears_the_columns_of_the_mask(tmp_path: Path) -> None:
         state.reset(array([True, False], wp.bool))
     state.reset()
     assert not state.vel_history.numpy().any()
+
+
+def test_first_step_fills_though_it_is_at_rest(tmp_path: Path) -> None:
+    """A zero that was measured is no lack of a value: what follows a rest of exactly 0 is not taken for the first."""
+    metadata = {"input_idx": [0, 2, 4], "history_fill": "first"}
+    network = random_network("mlp", 6)
+    path = write_network(tmp_path / "knee.safetensors", network, metadata)
+    twin, controller = Twin(network, metadata, 2), ControllerNeuralMLP(path)
+    assert controller.history_fill == "first"
+    actuator = Actuator(array([0, 1], wp.uint32), controller)
+    states = [actuator.state(), actuator.state()]
+    for step in range(12):
+        # one begins at rest, the other in motion and comes to rest
+        values = np.float32([[0.0, 0.3 if step < 3 else -0.0], [0.0, 0.2 if step < 3 else 0.0], [0.5 * (step > 5), 0]])
+        q, qd, target = (array(one) for one in values)
+        if step == 8:
+            states[0].reset(array([False, True], wp.bool))
+            twin.reset(np.array([False, True]))
+        effort, none = array([0.0, 0.0]), array([0.0, 0.0])
+        control = SimpleNamespace(joint_target_pos=target, joint_target_vel=none, joint_act=none, joint_f=effort)
+        actuator.step(SimpleNamespace(joint_q=q, joint_qd=qd), control, *states, dt=0.005)
+        states.reverse()
+        expected = twin.step(*values, np.zeros(2))
+        np.testing.assert_allclose(effort.numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=str(step))
 
 
 def test_checkpoint_instead_of_a_path(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ def test_what_is_said_is_used() -> None:
     # the new name comes before the old one
     assert check_metadata({"torque_scale": 20.0, "effort_scale": 3.0}, MLP).effort_scale == 3.0
     assert check_metadata({"num_layers": 2, "hidden_size": 4}, LSTM).model_type == "lstm"
+    assert [check_metadata(said, MLP).history_fill for said in ({}, {"history_fill": "first"})] == ["zeros", "first"]
 
 
 def test_columns_of_a_gru_are_normalised() -> None:
@@ -66,6 +67,8 @@ def test_columns_of_a_gru_are_normalised() -> None:
         (LSTM, {"num_layers": True}, "num_layers = True"),
         (MLP, {"input_order": "pos"}, "input_order = 'pos': must be pos_vel or vel_pos"),
         (MLP, {"input_idx": []}, "input_idx"),
+        (MLP, {"history_fill": "last"}, "history_fill = 'last': must be zeros or first"),
+        (MLP, {"history_fill": ["first"]}, "history_fill"),
         (MLP, {"input_idx": 0}, "input_idx = 0: must be a list"),
         (MLP, {"input_idx": [-1]}, "input_idx"),
         (MLP, {"input_idx": [0.0]}, "input_idx"),

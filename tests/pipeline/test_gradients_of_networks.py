@@ -46,11 +46,13 @@ def gru_metadata(columns: list[str]) -> dict[str, Any]:
 
 METADATA: dict[str, dict[str, Any]] = {
     "mlp": {"input_order": "vel_pos", "input_idx": [0, 3, 1], "pos_scale": 1.5, "vel_scale": 0.5, "effort_scale": 8.0},
+    "filled": {"input_idx": [0, 3, 1], "pos_scale": 1.5, "effort_scale": 8.0, "history_fill": "first"},
     "lstm": {"pos_scale": 1.5, "vel_scale": 0.5, "effort_scale": 30.0},
     "gru": gru_metadata(COLUMNS),
 }
 MODELS = {
     "mlp": random_network("mlp", 6, layers=2),
+    "filled": random_network("mlp", 6, layers=2),
     "lstm": random_network("lstm", 2, layers=2),
     "gru": random_network("gru", 6, layers=2, size=5),
 }
@@ -95,6 +97,10 @@ class Rollout:
         self.remembered = law.STATE
         for name in law.STATE:
             self.values[f"before: {name}"] = rng.normal(0, 0.5, law.state_shape(N)).astype(np.float32)
+        # some begin after a reset where that is not the same as after a rest
+        self.fresh = np.arange(N) % 3 == 0 if law.first_fills else np.zeros(N, bool)
+        for name in law.STATE if law.first_fills else ():
+            self.values[f"before: {name}"][:, self.fresh] = 0.0
         self.weights = rng.normal(0, 1, (steps, N)).astype(np.float32)
         self.weights_after = {name: rng.normal(0, 1, law.state_shape(N)).astype(np.float32) for name in law.STATE}
         self.limited = 0
@@ -105,7 +111,8 @@ class Rollout:
         before = [values[f"before: {name}"] for name in self.remembered]
         if self.network.kind == "mlp":
             twin.past = [
-                [(float(e), float(v)) for e, v in zip(*(one[:, n] for one in before), strict=True)] for n in range(N)
+                [(float(e), float(v)) for e, v in zip(*(one[:, n] for one in before), strict=True) if not self.fresh[n]]
+                for n in range(N)
             ]
         else:
             twin.hidden, twin.cell = before[0].astype(np.float64), before[-1].astype(np.float64)
@@ -121,7 +128,8 @@ class Rollout:
         after: list[Any] = [twin.hidden, twin.cell]
         if self.network.kind == "mlp":
             rows = before[0].shape[0]
-            after = [np.array([[past[s][which] for past in twin.past] for s in range(rows)]) for which in range(2)]
+            filled = [[past[min(s, len(past) - 1)] for past in twin.past] for s in range(rows)]
+            after = [np.array(filled)[:, :, which] for which in range(2)]
         for weights, one in zip(self.weights_after.values(), after, strict=False):
             total += np.moveaxis(weights * one, 1, 0).reshape(N, -1).sum(axis=1)
         return total

@@ -65,7 +65,7 @@ class Bench:
             ("ClampingPositionBased", [], self.every),
             ("ClampingMaxEffort", [7], self.every),
         ]
-        networks = [(self.network, [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, self.every[-1:])]
+        networks = [(self.network, [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, self.every[-1:], True)]
         controllers = [("ControllerPID", [0, 1, 2, 3, 4], self.every[:-1])]
         return ["leg", self.robots, self.slots, [1.0] * 8, controllers, limits, self.every, DEPTH, networks]
 
@@ -176,9 +176,11 @@ class Chain:
         curve = np.array([[-1, 5, 0], [1, 5, 0]], np.float32)
         networks = []
         if self.law == "network":
-            networks = [(core.Network(*Bench.network_arguments()), [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, [0])]
+            network = core.Network(*Bench.network_arguments())
+            networks = [(network, [(2, 1, 0, 0.0, 1.0)], [2], 2, 1.0, 0.0, [0], True)]
         elif self.law == "recurrent":
-            networks = [(core.Network(*Bench.recurrent_arguments()), [(2, 0, -1, 0.0, 1.0)], [], 1, 1.0, 0.0, [0])]
+            network = core.Network(*Bench.recurrent_arguments())
+            networks = [(network, [(2, 0, -1, 0.0, 1.0)], [], 1, 1.0, 0.0, [0], False)]
         name, limits = "" if networks else "ControllerPID", ["ClampingPositionBased", "ClampingMaxEffort"]
         return [ROBOTS, name, networks, limits, [curve, None], DEPTH]
 

@@ -94,9 +94,10 @@ class Twin:
             }
             of = said["normalization"]["inputs"]
             return [(values[name] - of["mean"][name]) / of["std"][name] for name in said["input_columns"]]
-        # the current sample first, then those before it, zeros before the first
+        # the current sample first, then those before it, zeros before the first, or the first again and again
         samples = [(q_target - q, qd), *self.past[n]]
-        ago = [samples[i] if i < len(samples) else (0.0, 0.0) for i in said.get("input_idx", [0])]
+        before = samples[-1] if said.get("history_fill") == "first" else (0.0, 0.0)
+        ago = [samples[i] if i < len(samples) else before for i in said.get("input_idx", [0])]
         errors = [error * said.get("pos_scale", 1.0) for error, _ in ago]
         speeds = [speed * said.get("vel_scale", 1.0) for _, speed in ago]
         return speeds + errors if said.get("input_order") == "vel_pos" else errors + speeds

@@ -28,10 +28,11 @@ from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from neural_twin import random_motion, random_network
 
 native_only = pytest.mark.skipif(core is None, reason="the native core was not built")
-DT, JOINTS = 0.005, 7
+DT, JOINTS = 0.005, 8
 MLP = Checkpoint(
     random_network("mlp", 6, layers=2), {"input_idx": [0, 3, 1], "effort_scale": 9.0, "pos_scale": 2.0}, "onnx", "a"
 )
+FILLED = Checkpoint(MLP.network, {**MLP.metadata, "history_fill": "first"}, "onnx", "a")
 LSTM = Checkpoint(random_network("lstm", 2, layers=2), {"effort_scale": 30.0}, "onnx", "b")
 GRU = Checkpoint(
     random_network("gru", 3),
@@ -42,7 +43,7 @@ GRU = Checkpoint(
 
 
 def plan_of(robots: int) -> Plan:
-    """Seven joints: PID, MLP, LSTM, GRU, the same MLP with a delay and a limit, on a prim of its own, and PD."""
+    """Eight joints: PID, MLP, LSTM, GRU, the same MLP with a delay and a limit, on a prim of its own, PD, filled."""
 
     def full(value: float, joints: int = 1) -> wp.array:
         return wp.full(robots * joints, value, dtype=wp.float32, device="cpu")
@@ -56,8 +57,9 @@ def plan_of(robots: int) -> Plan:
         ActuatorEntry("gru", ("3",), ControllerNeuralGRU(GRU), [], None, shared=True),
         ActuatorEntry("late", ("5",), ControllerNeuralMLP(MLP), limit, lag, shared=True),
         ActuatorEntry("pd", ("6",), ControllerPD(full(9.0), full(0.3)), limit, None, shared=True),
+        ActuatorEntry("filled", ("7",), ControllerNeuralMLP(FILLED), [], None, shared=True),
     ]
-    return compile_plan(entries, robots, [(0,), (1, 4), (2,), (3,), (5,), (6,)])
+    return compile_plan(entries, robots, [(0,), (1, 4), (2,), (3,), (5,), (6,), (7,)])
 
 
 class Bench:
@@ -93,6 +95,7 @@ def test_those_of_one_network_are_one_law() -> None:
         [slot in (1, 4, 5) for slot in range(JOINTS)],
         [slot == 2 for slot in range(JOINTS)],
         [slot == 3 for slot in range(JOINTS)],
+        [slot == 7 for slot in range(JOINTS)],
     ]
     other = Checkpoint(MLP.network, {**MLP.metadata, "effort_scale": 8.0}, "onnx", "d")
     entries = [
@@ -106,8 +109,8 @@ def test_those_of_one_network_are_one_law() -> None:
     ("columns", "width", "layout"),
     [
         (range(JOINTS), JOINTS, "direct"),
-        ([0, 2, 3, 5, 6, 7, 9], 10, "gaps"),
-        ([9, 2, 3, 5, 6, 0, 7], 10, "eights"),
+        ([0, 2, 3, 5, 6, 7, 9, 10], 11, "gaps"),
+        ([9, 2, 3, 5, 6, 0, 7, 10], 11, "eights"),
     ],
     ids=["direct", "gaps", "eights"],
 )
@@ -204,6 +207,7 @@ def test_core_refuses_what_would_lead_out_of_its_arrays(change: dict[str, Any], 
         "scale": 1.0,
         "offset": 0.0,
         "slots": [0, 1],
+        "first_fills": False,
     }
     assert core.Plan("leg", 3, 2, [], [], [], [], 1, [tuple(given.values())]) is not None
     with pytest.raises(ValueError, match=message):

@@ -126,7 +126,12 @@ def _delay(component: Any) -> dict[str, Any]:
 
 
 def _network(component: Any) -> dict[str, Any]:
-    path = component.model_path
+    path, law = component.model_path, component.law
+    if law.first_fills and law.steps > 1:
+        raise ValueError(
+            f"{type(component).__name__}({path!r}): history_fill = 'first': must be 'zeros', as newton fills it. "
+            "Say so in the metadata of the file, if the network may begin so."
+        )
     if not isinstance(path, str | os.PathLike):
         raise ValueError(
             f"{type(component).__name__}: model_path = {path!r}: must be the path of a file that newton can read. Make"

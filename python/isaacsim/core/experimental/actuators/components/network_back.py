@@ -14,7 +14,7 @@ import warp as wp
 
 from ..networks.warp_gradients import DifferentiableEvaluator
 from .network_law import NetworkLaw
-from .network_run import NetworkRun
+from .network_run import NetworkRun, is_unset
 
 wp.set_module_options({"enable_backward": False})
 
@@ -76,6 +76,9 @@ def _features_kernel(
     scales: wp.array[float],
     back: wp.array[int],
     kept: wp.array[int],
+    first_fills: int,
+    first_history: wp.array2d[float],
+    second_history: wp.array2d[float],
     first_before: wp.array2d[float],
     second_before: wp.array2d[float],
     by_signals: wp.array2d[float],
@@ -84,10 +87,16 @@ def _features_kernel(
     if good[n] != 0:
         for column in range(by_inputs.shape[1]):
             value = by_inputs[n, column] * scales[column]
-            if back[column] == 0:
+            row = back[column] - 1
+            is_now = bool(back[column] == 0)
+            if first_fills != 0 and not is_now:
+                if kept[column] == 0:
+                    is_now = is_unset(first_history[row, n])
+                else:
+                    is_now = is_unset(second_history[row, n])
+            if is_now:
                 _leave(value, factors, column, by_signals, n)
             else:
-                row = back[column] - 1
                 if kept[column] == 0:
                     if first_before:
                         first_before[row, n] = first_before[row, n] + value
@@ -100,6 +109,8 @@ def _roll_kernel(
     good: wp.array[int],
     factors: wp.array2d[float],
     column: int,
+    first_fills: int,
+    history: wp.array2d[float],
     after: wp.array2d[float],
     before: wp.array2d[float],
     by_signals: wp.array2d[float],
@@ -108,7 +119,10 @@ def _roll_kernel(
     for row in range(after.shape[0]):
         value = after[row, n]
         after[row, n] = 0.0
-        if good[n] != 0 and row == 0:
+        is_newest = bool(row == 0)
+        if first_fills != 0 and row > 0:
+            is_newest = is_unset(history[row - 1, n])
+        if good[n] != 0 and is_newest:
             _leave(value, factors, column, by_signals, n)
         elif before:
             # what was remembered went up by a step
@@ -134,6 +148,8 @@ class NetworkBack:
         self._good = wp.zeros(rows, dtype=wp.int32, device=device)
         self._by_output = wp.zeros(rows, dtype=wp.float32, device=device)
         self._by_inputs = wp.zeros((rows, len(law.features)), dtype=wp.float32, device=device)
+        # of a network with a history: what it remembered in `compute`
+        self._histories: list[Any] = [None, None]
         # of a recurrent network: gradients of states after the step, and before
         self._taken, self._by_states = ([] if law.history else self._run.new_state() for _ in range(2))
 
@@ -148,6 +164,7 @@ class NetworkBack:
             signals: Positions, velocities, both targets and feedforward, `(5, N)`.
             state: What was remembered.
         """
+        self._histories = [*state, None, None][:2] if self.law.history else [None, None]
         self._run.compute([signals[row] for row in range(4)], [self._places] * 4, state)
         return self._run.efforts
 
@@ -181,12 +198,14 @@ class NetworkBack:
         for by_state, taken, one in zip(self._by_states, self._taken, before, strict=False):
             if one is not None:
                 self._launch(_leave_kernel, taken.shape, [good, taken, by_state], [one])
-        histories = [*before, None, None][:2] if law.history else [None, None]
+        by_histories = [*before, None, None][:2] if law.history else [None, None]
+        fills = int(law.first_fills)
         for number, one in enumerate(after if law.history else ()):
             if one is not None:
-                column = len(law.features) + number
-                self._launch(_roll_kernel, self._rows, [good, tables[0], column], [one, histories[number], by_signals])
-        self._launch(_features_kernel, self._rows, [good, self._by_inputs, *tables], [*histories, by_signals])
+                given = [good, tables[0], len(law.features) + number, fills, self._histories[number]]
+                self._launch(_roll_kernel, self._rows, given, [one, by_histories[number], by_signals])
+        given = [good, self._by_inputs, *tables, fills, *self._histories]
+        self._launch(_features_kernel, self._rows, given, [*by_histories, by_signals])
 
     def _launch(self, kernel: wp.Kernel, dim: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         wp.launch(kernel, dim, inputs, outputs, device=self._device, record_tape=False)

@@ -24,6 +24,7 @@ class NetworkLaw:
         STATE: Names of the arrays that are remembered: hidden and cell state, or one history per column in `history`.
         history: Columns whose values of the last steps are remembered, the newest first; none for a recurrent network.
         steps: How many.
+        first_fills: Whether values of the first step since the reset stand for those before it, instead of zeros.
         scale: What the output is multiplied with.
         offset: What is added to it then [N·m or N].
         sample_dt: Physics step that the network was trained for [s], or None.
@@ -37,6 +38,7 @@ class NetworkLaw:
     STATE: tuple[str, ...]
     history: tuple[str, ...]
     steps: int
+    first_fills: bool
     scale: float
     offset: float
     sample_dt: float | None

@@ -20,6 +20,15 @@ from .network_law import NetworkLaw
 wp.set_module_options({"enable_backward": False})
 
 
+@wp.func
+def is_unset(value: float) -> bool:
+    """Return whether a history that the first step fills has no value there since its reset, which sets zeros.
+
+    One that was measured is remembered as a negative zero.
+    """
+    return value == 0.0 and 1.0 / value > 0.0
+
+
 @wp.kernel
 def _features_kernel(
     positions: wp.array[float],
@@ -36,6 +45,7 @@ def _features_kernel(
     scales: wp.array[float],
     back: wp.array[int],
     kept: wp.array[int],
+    first_fills: int,
     first_history: wp.array2d[float],
     second_history: wp.array2d[float],
     inputs: wp.array2d[float],
@@ -56,10 +66,13 @@ def _features_kernel(
         value = custom[velocity_indices[n]]
     if column < inputs.shape[1]:
         if back[column] > 0:
+            remembered = wp.float32(0.0)
             if kept[column] == 0:
-                value = first_history[back[column] - 1, n]
+                remembered = first_history[back[column] - 1, n]
             else:
-                value = second_history[back[column] - 1, n]
+                remembered = second_history[back[column] - 1, n]
+            if first_fills == 0 or not is_unset(remembered):
+                value = remembered
         inputs[n, column] = (value - offsets[column]) * scales[column]
     else:
         newest[column - inputs.shape[1], n] = value
@@ -87,15 +100,23 @@ def _roll_kernel(
     at: wp.array[wp.uint32],
     before: wp.array2d[float],
     newest: wp.array[float],
+    first_fills: int,
     after: wp.array2d[float],
 ):
     n = wp.tid()
     if is_good(efforts, bad, at, n):
+        value = newest[n]
+        if first_fills != 0 and value == 0.0:
+            # a minus in front would subtract from a positive zero
+            value = wp.abs(value) * wp.float32(-1.0)
         # from the oldest on, so that both may be one array
         for k in range(after.shape[0] - 1):
             row = after.shape[0] - 1 - k
-            after[row, n] = before[row - 1, n]
-        after[0, n] = newest[n]
+            remembered = before[row - 1, n]
+            if first_fills != 0 and is_unset(remembered):
+                remembered = value
+            after[row, n] = remembered
+        after[0, n] = value
     else:
         for row in range(after.shape[0]):
             after[row, n] = before[row, n]
@@ -176,7 +197,7 @@ class NetworkRun:
         law, histories = self.law, [self._no_history] * 2
         if law.history:
             histories[: len(state)] = state
-        inputs = [*signals, custom, *indices, *self.tables, *histories]
+        inputs = [*signals, custom, *indices, *self.tables, int(law.first_fills), *histories]
         shape = len(self.efforts), len(law.features) + len(law.history)
         wp.launch(_features_kernel, shape, inputs, [self._inputs, self._newest], device=self.device)
         recurrent = () if law.history else (state, self._computed)
@@ -209,7 +230,8 @@ class NetworkRun:
         shared = [self.efforts, bad, at]
         for number, (before, written) in enumerate(zip(now, after, strict=True)):
             if self.law.history:
-                inputs, kernel, shape = [before, self._newest[number]], _roll_kernel, before.shape[1]
+                inputs = [before, self._newest[number], int(self.law.first_fills)]
+                kernel, shape = _roll_kernel, before.shape[1]
             else:
                 inputs, kernel, shape = [before, self._computed[number]], _take_over_kernel, before.shape
             wp.launch(kernel, shape, [*shared, *inputs], [written], device=self.device)

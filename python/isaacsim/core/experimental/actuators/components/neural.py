@@ -144,7 +144,8 @@ class ControllerNeural(Controller):
         steps = max(feature.back for feature in features) + 1
         names = tuple(field.name for field in fields(self.State))
         numbers = self.effort_scale, self.effort_mean, self.metadata.sample_dt
-        return NetworkLaw(self.network, features, names, self.HISTORY, steps, *numbers, self._subject)
+        histories = self.HISTORY, steps, self.metadata.history_fill == "first"
+        return NetworkLaw(self.network, features, names, *histories, *numbers, self._subject)
 
     @property
     def network_law(self) -> NetworkLaw | None:

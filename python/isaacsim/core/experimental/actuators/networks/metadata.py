@@ -12,6 +12,9 @@ from ..errors import NetworkError
 from .features import COLUMNS, Feature
 from .network import Kind
 
+HistoryFill = Literal["zeros", "first"]
+"""What a history holds of the time before a reset: zeros, or the values of the first step after it."""
+
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 4 * 2**20
@@ -49,6 +52,8 @@ class Metadata:
         effort_mean: Added to the output after it was multiplied by `effort_std`; default 0.0.
         effort_std: Default 1.0.
         sample_dt: Step in seconds that the network was trained for, from `sample_dt` or `sample_dt_s`; None: any.
+        history_fill: What an MLP sees of the time before a reset: "zeros", or "first", the values of the first step
+            after it; default "zeros".
     """
 
     model_type: Kind
@@ -64,6 +69,7 @@ class Metadata:
     effort_mean: float = 0.0
     effort_std: float = 1.0
     sample_dt: float | None = None
+    history_fill: HistoryFill = "zeros"
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -110,7 +116,9 @@ def check_metadata(metadata: Mapping[str, Any], network: Sizes) -> Metadata:
         _must(all(_is_int(step) and 0 <= step < MOST_STEPS for step in steps), "input_idx", steps, rule)
         rule = f"have half as many numbers as the network has inputs, {network.inputs}"
         _must(2 * len(steps) == network.inputs, "input_idx", steps, rule)
-        return Metadata("mlp", order, tuple(steps), **scales, sample_dt=sample_dt)
+        fill = metadata.get("history_fill", "zeros")
+        _must(fill in ("zeros", "first"), "history_fill", fill, "be zeros or first")
+        return Metadata("mlp", order, tuple(steps), **scales, sample_dt=sample_dt, history_fill=fill)
     if kind == "lstm":
         _must(network.inputs == 2, "inputs", network.inputs, "be 2, position error and velocity")
         return Metadata("lstm", **scales, sample_dt=sample_dt)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
+from ...networks.metadata import HistoryFill
 from .models import (
     ActuatorNetLSTM,
     ActuatorNetMLP,
@@ -147,3 +148,5 @@ class ActuatorNetMLPCfg(DCMotorCfg):
     """Which comes first."""
     input_idx: Iterable[int]
     """Steps back of each feature, 0 the current one."""
+    history_fill: HistoryFill = "zeros"
+    """What stands for the time before a reset: `zeros`, as in Isaac Lab, or `first`, the values of the first step."""

@@ -100,6 +100,8 @@ def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
     if model != "ActuatorNetMLP":
         return {}
     said = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
+    # Isaac Lab's own cfgs have no such field, and its models fill with zeros
+    said["history_fill"] = getattr(cfg, "history_fill", "zeros")
     return said | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
 
 

@@ -176,7 +176,7 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
         found.append("joint_parameter_lookup: its transmission ratios, which nothing uses")
     if resolved.model in NETWORKS:
         wanted, has = metadata_of(cfg, resolved.model), load_metadata(cfg.network_file)
-        has = {"effort_scale": has.get("torque_scale")} | has
+        has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | has
         if others := [name for name, value in wanted.items() if has.get(name) != value]:
             found.append(f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint")
         if resolved.said.intersection(DRIVE):

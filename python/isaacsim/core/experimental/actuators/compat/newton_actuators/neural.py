@@ -169,6 +169,7 @@ class ActuatorNetMLP(NeuralActuator):
                 "input_idx": [0] if input_idx is None else as_integers(input_idx, "input_idx").tolist(),
             },
             **{"pos_scale": pos_scale, "vel_scale": vel_scale, "effort_scale": torque_scale},
+            "history_fill": "zeros",
         }
         super().__init__(
             input_indices,

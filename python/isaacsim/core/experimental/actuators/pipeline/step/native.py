@@ -266,7 +266,8 @@ def network_of(one: Remembering, *, keep: bool = False) -> tuple[Any, ...]:
     ]
     histories = [columns.index(column) for column in kept]
     numbers = law.steps, law.scale, law.offset
-    return core_of(Program(law.network, keep=keep)), features, histories, *numbers, _slots(one.used)
+    network = core_of(Program(law.network, keep=keep))
+    return network, features, histories, *numbers, _slots(one.used), law.first_fills
 
 
 def _slots(used: np.ndarray) -> list[int]:
