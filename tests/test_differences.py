@@ -194,6 +194,10 @@ TESTED = {
             "who_does_not_trust_is_told_what_and_how path_grants_it_where_it_was_named",
         ),
         "velocity that goes in": ("components/test_controller_neural_lstm.py", "agrees_with_the_oracle"),
+        "history of an MLP after a reset": (
+            "components/test_controller_neural_mlp.py",
+            "history_agrees_with_the_oracle first_step_fills_though_it_is_at_rest",
+        ),
         "an operation that is not known": (
             "networks/test_torchscript.py",
             "what_cannot_be_said_is_refused_and_named states_that_are_not_kept_as_they_are_refused",

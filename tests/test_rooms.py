@@ -150,7 +150,6 @@ TESTED_IN = {
     "networks.program": "networks/test_evaluator.py",
     "networks.warp_evaluator": "networks/test_evaluator.py",
     "omnigraph.node_ports": "graphs/test_registry.py",
-    "training.features": "training/test_trained.py",
     "training.report": "training/test_trained.py",
     "usd.authored": "usd/physics/test_read.py",
     "usd.physics.frames": "usd/physics/test_joints.py",

@@ -441,7 +441,7 @@ def test_network_of_a_file(order: str, tmp_path: Path, rng: np.random.Generator)
     """What the constructor says goes before the file; history, scales and limit are as documented."""
     network = random_network("mlp", 6)
     said = {"input_idx": [0, 1, 3], "pos_scale": 2.0, "vel_scale": 0.3, "torque_scale": 20.0, "input_order": order}
-    path = write_network(tmp_path / "mlp.safetensors", network, {"model_type": "mlp", "input_idx": [0, 1, 2]})
+    path = write_network(tmp_path / "mlp.safetensors", network, {"input_idx": [0, 1, 2], "history_fill": "first"})
     at, limit = places(*range(N)), 2.0
     actuator = ours.ActuatorNetMLP(at, at, floats([limit] * N), network_path=path, **said)
     told = [actuator.pos_scale, actuator.vel_scale, actuator.torque_scale, actuator.history_length, actuator.input_idx]

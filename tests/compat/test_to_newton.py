@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import to_newton
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from neural_twin import random_network, write_network
 
 with quiet_warp(), warnings.catch_warnings():
     # older versions of newton use what newer ones of Python and Warp warn of
@@ -118,6 +120,15 @@ def test_what_has_no_counterpart_is_refused() -> None:
         to_newton(Own())
     with pytest.raises(TypeError, match="3: must be a config, a component or an Actuator"):
         to_newton(3)
+
+
+def test_a_history_that_the_first_step_fills_is_refused(tmp_path: Path) -> None:
+    """newton fills with zeros, so that its first efforts would be others."""
+    file = write_network(
+        tmp_path / "net.safetensors", random_network("mlp", 4), {"input_idx": [0, 2], "history_fill": "first"}
+    )
+    with pytest.raises(ValueError, match="history_fill = 'first': must be 'zeros', as newton fills it"):
+        to_newton(ours.ControllerNeuralMLP(file))
 
 
 def test_what_newton_computes_stays_itself() -> None:

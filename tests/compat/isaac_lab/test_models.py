@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators.compat import isaac_lab as lab
 from isaacsim.core.experimental.actuators.compat.isaac_lab import ArticulationActions
+from neural_twin import Twin, random_network, write_network
 
 ENVS, JOINTS = 3, ["hip", "knee"]
 PD: dict[str, Any] = {"joint_names_expr": [".*"], "stiffness": 200.0, "damping": 10.0}
@@ -175,6 +176,29 @@ def test_networks_take_their_scales_from_the_cfg(kind: str, tmp_path: Path) -> N
         np.testing.assert_allclose(first, full(3.0 * (weights[2] @ hidden + weights[3])), rtol=1e-5)
     most = float(np.abs(first).max()) / 2
     np.testing.assert_allclose(np.abs(applied(built(cfg(effort_limit=most)), 0.4, 0.3)), full(most), rtol=1e-6)
+
+
+@pytest.mark.parametrize("fill", ["zeros", "first"])
+def test_the_cfg_says_what_a_history_holds_after_a_reset(fill: Any, tmp_path: Path) -> None:
+    """Not the file: Isaac Lab's cfgs have no such field, and its models fill with zeros."""
+    network, steps = random_network("mlp", 6), [0, 2, 4]
+    file = write_network(tmp_path / "net.safetensors", network, {"input_idx": steps, "history_fill": "first"})
+    scales: dict[str, Any] = {"pos_scale": 0.5, "vel_scale": 2.0, "torque_scale": 3.0, "input_order": "pos_vel"}
+    limits: dict[str, Any] = {"saturation_effort": 500.0, "velocity_limit": 500.0, "effort_limit": 500.0}
+    cfg = lab.ActuatorNetMLPCfg(
+        joint_names_expr=[".*"], network_file=str(file), input_idx=steps, history_fill=fill, **scales, **limits
+    )
+    if fill == "zeros":
+        assert lab.ActuatorNetMLPCfg.history_fill == "zeros"
+        del cfg.history_fill
+    model, twin = built(cfg), Twin(network, {**scales, "input_idx": steps, "history_fill": fill}, 2 * ENVS)
+    for k in range(9):
+        if k == 6:
+            model.reset([1])
+            twin.reset(np.arange(2 * ENVS) // 2 == 1)
+        found = applied(model, target=0.4, speed=0.1 * k)
+        expected = twin.step(*(np.full(2 * ENVS, one) for one in (0.0, 0.1 * k, 0.4, 0.0)))
+        np.testing.assert_allclose(found.ravel(), expected, rtol=1e-5)
 
 
 def test_parameters_are_arrays_that_act_when_written() -> None:

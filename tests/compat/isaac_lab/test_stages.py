@@ -129,6 +129,10 @@ def test_networks_whose_file_says_less_than_the_cfg(tmp_path: Path) -> None:
     other = cfg.replace(pos_scale=3.0, torque_scale=5.0)
     (line,) = to_usd({"leg": other}, stage, "/World/Pendulum", overwrite_existing=True)
     assert line.startswith("leg: pos_scale, effort_scale: must be in the file of the network")
+    filled = cfg.replace(history_fill="first")
+    (line,) = to_usd({"leg": filled}, stage, "/World/Pendulum", overwrite_existing=True)
+    assert line.startswith("leg: history_fill: must be in the file of the network")
+    assert groups_of(stage, "/World/Pendulum") == {"leg": filled}
 
 
 def test_nothing_is_written_where_something_is_wrong() -> None:

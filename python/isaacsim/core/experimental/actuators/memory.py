@@ -38,6 +38,6 @@ def overlap(one: Any, other: Any) -> bool:
 
 def _placed(array: Any) -> np.ndarray:
     """An array that lies where another does, on whatever device; not to be read."""
-    if isinstance(array, wp.array) and not array.device.is_cpu:
+    if isinstance(array, wp.array) and array.device != wp.get_device("cpu"):
         return np.asarray(SimpleNamespace(__array_interface__=array.__cuda_array_interface__))
     return numpy_view(array)

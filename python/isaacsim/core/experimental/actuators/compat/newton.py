@@ -14,7 +14,6 @@ by their names, and a class of newton's is looked up only once the program has i
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import sys
@@ -26,7 +25,6 @@ import warp as wp
 from ..components import catalogue
 from ..components.base import Clamping, Component, Controller
 from ..components.delay import Delay
-from ..networks.metadata import Metadata
 
 _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
 _KINDS = {"drive": "controller"}
@@ -66,9 +64,6 @@ def stand_in(component: Any) -> Any:
     values = dict(vars(component))
     if native:
         values |= vars(ours(**_arguments(values, ours)))
-        if isinstance(said := values.get("metadata"), Metadata):
-            # newton fills with zeros, whatever the file says
-            values["metadata"] = dataclasses.replace(said, history_fill="zeros")
     elif ours is Delay:
         values["max_delay"] = values.get("buf_depth", 1)
     adopted = object.__new__(made)

@@ -3,7 +3,7 @@
 # kernels read arrays as numbers
 # pyright: reportArgumentType=false, reportIndexIssue=false, reportGeneralTypeIssues=false
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportAssignmentType=false
-# pyright: reportReturnType=false
+# pyright: reportReturnType=false, reportCallIssue=false
 
 from __future__ import annotations
 
