@@ -301,6 +301,7 @@ void Plan::prepare() {
     // parameters
     patterns_.clear();
     patterns_of_.clear();
+    gathered_in_.clear();
     p_.gathered.clear();
     p_.derived = 0;
     for (size_t row = 0; row < rows_.size(); ++row) patterns_of_.push_back(row_of(row));
@@ -344,12 +345,14 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
 // The values of all slots, repeated to fill a block; or those of all robots as they are.
 Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
-    if (row.own && row.pieces.empty()) return {row.own, -1, -1};
+    gathered_in_.push_back(-1);
+    if (row.own && row.pieces.empty()) return {row.own, -1};
     if (row.own) {
         int64_t in_pieces = 0;
         for (const Piece& piece : row.pieces) in_pieces += piece.count;
         p_.gathered.push_back({p_.derived, in_pieces < p_.slots ? row.own : nullptr, &row.pieces});
-        return {row.own, -1, p_.derived++};
+        gathered_in_.back() = p_.derived++;
+        return {row.own, -1};
     }
     Aligned<float> pattern(p_.robots_per_block * p_.period);
     for (size_t i = 0; i < pattern.size(); ++i) {
@@ -357,7 +360,7 @@ Row Plan::row_of(size_t number) {
         pattern[i] = slot < 0 ? row.neutral : row.values[slot];
     }
     patterns_.push_back(std::move(pattern));
-    return {patterns_.back().data(), 0, -1};
+    return {patterns_.back().data(), 0};
 }
 
 Use Plan::use_of(MemberUse& member, int number) {
@@ -374,6 +377,7 @@ Use Plan::use_of(MemberUse& member, int number) {
     bool own = false;
     for (size_t k = 0; k < member.rows.size(); ++k) {
         use.rows[k] = use.raw[k] = patterns_of_[member.rows[k]];
+        use.scratch[k] = use.raw_scratch[k] = gathered_in_[member.rows[k]];
         own |= use.raw[k].own != 0;
     }
     if (member.facts.prepares) {
@@ -384,20 +388,22 @@ Use Plan::use_of(MemberUse& member, int number) {
         for (int k = 0; k < member.facts.parameters; ++k) raw[k] = use.raw[k].values;
         for (int k = 0; k < member.facts.prepared; ++k) {
             const int parameter = member.facts.passes[k];
-            use.derived[k] = -1;
+            use.scratch[k] = -1;
             if (parameter >= 0) {
                 use.rows[k] = use.raw[parameter];
+                use.scratch[k] = use.raw_scratch[parameter];
             } else if (own) {
-                use.derived[k] = p_.derived++;
+                use.scratch[k] = p_.derived++;
             } else {
                 patterns_.emplace_back(size);
                 prepared[k] = patterns_.back().data();
-                use.rows[k] = {prepared[k], 0, -1};
+                use.rows[k] = {prepared[k], 0};
             }
         }
         // parameters that all robots share are prepared once
         if (!own) member.prepare(raw, prepared, size);
     }
+    for (int k = 0; k < use.prepared; ++k) use.in_scratch |= use.scratch[k] >= 0;
     if (member.facts.curves) {
         use.curve = p_.derived++;
         for (CurveValues& curve : curves_) {

@@ -204,6 +204,8 @@ class Plan {
     std::vector<Pick> picks_;
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;
+    // arrays of scratch memory with what of a row lies in pieces, else -1
+    std::vector<int> gathered_in_;
     Aligned<int32_t> driven_, shared_lag_;
     Aligned<float> scratch_, computed_;
 };

@@ -26,8 +26,7 @@ struct Row {
     const float* values = nullptr;
     // all bits where elements have values of their own, none where a block's worth is repeated
     int64_t own = 0;
-    // array of scratch memory where its pieces are put together for each block, else -1
-    int gathered = -1;
+    const float* at(int64_t element) const { return values + (element & own); }
 };
 
 // Neighbouring slots of a piece: where they begin in the row and in the piece, and how many they are.
@@ -63,14 +62,17 @@ struct Curve {
 // then it runs by places.
 struct Use {
     int law = 0, states = 0, parameters = 0, prepared = 0;
-    // what the law takes
+    // what the law takes: a row, or an array of scratch memory whose number is not -1, of which there are none unless
+    // `in_scratch`
     Row rows[kMost];
-    // parameters that it is prepared from in each block, because robots differ in them; then `derived` are the arrays
-    // of scratch memory with the results, -1 for one that is a parameter as it stands
+    bool in_scratch = false;
+    int scratch[kMost] = {};
+    // parameters that it is prepared from in each block, because robots differ in them: rows, or arrays of scratch
+    // memory likewise
     bool derives = false;
     Row raw[kMost];
+    int raw_scratch[kMost] = {};
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size) = nullptr;
-    int derived[kMost] = {};
     // array of scratch memory with the values of its curve, else -1
     int curve = -1;
     std::vector<Curve> curves;
@@ -281,7 +283,7 @@ struct Block {
     const float* given;
     float* efforts;
     const int32_t* driven;
-    // arrays of scratch memory, `pitch` numbers apart, see Use::derived
+    // arrays of scratch memory, `pitch` numbers apart, see Use::scratch
     float* derived;
     int64_t pitch;
     // the first limit of a sweep

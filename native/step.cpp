@@ -114,9 +114,10 @@ void derive(const Block& b, const Use& use, const Scratch& scratch) {
     if (use.derives) {
         const float* raw[kMost];
         float* prepared[kMost];
-        for (int k = 0; k < use.parameters; ++k) raw[k] = values_of(use.raw[k], b);
-        for (int k = 0; k < use.prepared; ++k)
-            prepared[k] = use.derived[k] < 0 ? nullptr : b.derived + use.derived[k] * b.pitch;
+        const auto array = [&](int number) { return b.derived + number * b.pitch; };
+        for (int k = 0; k < use.parameters; ++k)
+            raw[k] = use.raw_scratch[k] < 0 ? use.raw[k].at(b.first) : array(use.raw_scratch[k]);
+        for (int k = 0; k < use.prepared; ++k) prepared[k] = use.scratch[k] < 0 ? nullptr : array(use.scratch[k]);
         use.prepare(raw, prepared, b.size);
     }
     if (use.curve >= 0)

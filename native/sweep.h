@@ -57,16 +57,11 @@ constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 
 // ---- what a law takes
 
-// The values of a parameter for a block.
-inline const float* values_of(const Row& row, const Block& b) {
-    return row.gathered < 0 ? row.values + (b.first & row.own) : b.derived + row.gathered * b.pitch;
-}
-
 // An array of a law's numbers: its parameters, then the values of its curve.
 inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
     if (k >= prepared) return b.derived + use.curve * b.pitch;
-    if (use.derives && use.derived[k] >= 0) return b.derived + use.derived[k] * b.pitch;
-    return values_of(use.rows[k], b);
+    if (use.in_scratch && use.scratch[k] >= 0) return b.derived + use.scratch[k] * b.pitch;
+    return use.rows[k].at(b.first);
 }
 
 // The arrays that one law reads and writes in a block.
@@ -137,18 +132,9 @@ struct Raw {
     bool good;
 };
 
-// What a law found for an element, nothing of which is written yet.
-template <class Result>
-struct Found {
-    Result values;
-    bool good;
-    Raw raw() const { return {values.at[0], good}; }
-};
-
-// The law for element `i`, the `k`-th that has it.
-template <class Law>
-inline auto found_by(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
-    const auto found = law_at<Law>(in, own, i, k, States<Law>{}, Taken<Law>{});
+// Whether what a law found for element `i` is good, and all signals are.
+template <class Law, class Result>
+inline bool is_good(const Result& found, const Inputs& in, int64_t i) {
     bool good = is_good<Law>(found);
     // a signal that the law does not look at cannot spoil its effort, and has to be good all the same
     if constexpr (!Law::kReads[kPosition]) good = good & finite(in.q[i]);
@@ -156,12 +142,26 @@ inline auto found_by(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_
     if constexpr (!Law::kReads[kPositionTarget]) good = good & finite(in.q_target[i]);
     if constexpr (!Law::kReads[kVelocityTarget]) good = good & finite(in.qd_target[i]);
     if constexpr (!Law::kReads[kFeedforward]) good = good & finite(in.feedforward[i]);
-    return Found<std::remove_const_t<decltype(found)>>{found, good};
+    return good;
+}
+
+// The effort of a law for element `i`, the `k`-th that has it, which writes its state.
+template <class Law>
+inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
+    const auto found = law_at<Law>(in, own, i, k, States<Law>{}, Taken<Law>{});
+    const bool good = is_good<Law>(found, in, i);
+    remember<Law>(found, good, own, k);
+    return {found.at[0], good};
 }
 template <>
-inline auto found_by<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
-    return Found<Values<float, 1>>{{{in.given[i]}}, finite(in.given[i])};
+inline Raw effort_of<Given>(const Inputs& in, const Arrays<Given>&, int64_t i, int64_t) {
+    return {in.given[i], finite(in.given[i])};
 }
+
+template <class Law>
+constexpr bool remembers = Law::kStates > 0;
+template <>
+constexpr bool remembers<Given> = false;
 
 // Whether an effort may be finite and yet not good.
 template <class Law>
@@ -192,10 +192,15 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
     int32_t bad = 0;
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
-        const auto found = found_by<Law>(in, law, i, i);
-        Raw raw = limited(found.raw(), in, i, limits...);
-        // a fault of a limit leaves the state of the law as it was
-        if constexpr (!std::is_same_v<Law, Given>) remember<Law>(found.values, raw.good, law, i);
+        Raw raw;
+        if constexpr (remembers<Law> && sizeof...(Limits) > 0) {
+            // a fault of a limit leaves the state as it was
+            const auto found = law_at<Law>(in, law, i, i, States<Law>{}, Taken<Law>{});
+            raw = limited({found.at[0], is_good<Law>(found, in, i)}, in, i, limits...);
+            remember<Law>(found, finite(raw.effort), law, i);
+        } else {
+            raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
+        }
         if constexpr (may_hide<Law> && sizeof...(Limits) == 0) raw.effort = nan_unless(raw.good, raw.effort);
         const auto [effort, good] = raw;
         // a sum of bits: of a choice between 0 and -1 clang makes what it does not vectorise
@@ -286,9 +291,8 @@ void law_by_places(const Problem& p, const Block& b, const Use& use, float* REST
     float* RESTRICT found = b.found;
     INDEPENDENT
     for (int64_t k = 0; k < count; ++k) {
-        const auto one = found_by<Law>(in, own, places[k], k);
-        remember<Law>(one.values, one.good, own, k);
-        found[k] = nan_unless(one.good, one.values.at[0]);
+        const Raw raw = effort_of<Law>(in, own, places[k], k);
+        found[k] = nan_unless(raw.good, raw.effort);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
