@@ -41,7 +41,8 @@ class _FixedClamps(list[Any]):
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError(f"clamping {_IS_FIXED}")
 
-    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
+    append = extend = insert = remove = pop = clear = reverse = _refuse
+    sort = _refuse  # pyright: ignore[reportAssignmentType]
     __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
 
 

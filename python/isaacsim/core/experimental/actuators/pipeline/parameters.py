@@ -56,7 +56,7 @@ class Parameters:
         # from joint to joint as far as from a robot's last joint to the first one of the next
         stride = array.shape[1] // len(slots)
         if list(slots) == list(range(slots[0], array.shape[1], stride)):
-            view = array.flatten()[slots[0] :: stride]
+            view: Any = array.flatten()[slots[0] :: stride]
         else:
             view = self._piece(step, shown).flatten()
         vars(component)[attribute] = view
