@@ -16,6 +16,7 @@ from pathlib import Path
 import isaacsim
 import isaacsim.core.experimental.actuators as package
 import pytest
+from fakes.extension_loader import BUNDLED_VERSION
 from isaacsim.core.experimental.actuators.commands.main import main
 from places import REPOSITORY
 from pxr import Sdf
@@ -112,7 +113,7 @@ def test_dependency_asks_for_a_version_that_exists(text: str) -> None:
     wanted = tomllib.loads(text)["dependencies"]
     assert wanted in [
         {package.__name__: {"version": package.__version__}},
-        {package.__name__: {"version": "0.1.2", "exact": True}},
+        {package.__name__: {"version": BUNDLED_VERSION, "exact": True}},
     ]
 
 

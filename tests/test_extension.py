@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes import omni_graph
-from fakes.contract import ROBOTS, our_callbacks, stage_with_robots
+from fakes.contract import EXT_ID, ROBOTS, our_callbacks, stage_with_robots
+from fakes.extension_loader import BUNDLED, BUNDLED_VERSION
 from fakes.kit_world import KINDS, PACKAGE, KitWorld
 from isaacsim.core.experimental.actuators import ArticulationActuators, __version__
 from isaacsim.core.experimental.actuators.networks.trust import is_trusted
 from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE
 from places import REPOSITORY
 
-EXT_ID = f"{PACKAGE}-{__version__}"
+# how the bundled extension is asked for
+PIN = f'"{PACKAGE}" = {{ version = "{BUNDLED_VERSION}", exact = true }}'
 
 
 @pytest.fixture(params=KINDS)
@@ -58,19 +60,19 @@ def test_start_says_which_version_runs(world: KitWorld, extension: Any) -> None:
 
 def test_start_says_which_version_does_not_run(world: KitWorld) -> None:
     """Name the bundled one with its path, and how to have it instead."""
-    world.app.manager.provide(f"{PACKAGE}-0.1.2", f"{PACKAGE}.tools-9.0.0")
+    world.app.manager.provide(BUNDLED, f"{PACKAGE}.tools-9.0.0")
     importlib.import_module(f"{PACKAGE}.extension").Extension().on_startup(EXT_ID)
     (line,) = world.log.info
     assert line == (
-        f"{PACKAGE} {__version__} runs, from {REPOSITORY}. 0.1.2 does not, from /kit/exts/{PACKAGE}-0.1.2. To have it "
-        f'instead, write "{PACKAGE}" = {{ version = "0.1.2", exact = true }} under [dependencies] of the .kit file.'
+        f"{PACKAGE} {__version__} runs, from {REPOSITORY}. {BUNDLED_VERSION} does not, from /kit/exts/{BUNDLED}. "
+        f"To have it instead, write {PIN} under [dependencies] of the .kit file."
     )
 
 
 def test_documentation_shows_the_same_pin() -> None:
     """Keep the page that tells of the bundled extension and the log line together."""
     text = (REPOSITORY / "docs" / "Overview.md").read_text("utf-8")
-    assert f'"{PACKAGE}" = {{ version = "0.1.2", exact = true }}' in text
+    assert PIN in text
 
 
 SETTING = f"/exts/{PACKAGE}/trustCheckpoints"
@@ -215,13 +217,13 @@ def test_shutdown_releases_what_nodes_drive(world: KitWorld, extension: Any) -> 
 IN_KIT = """
 import sys
 sys.modules["mujoco"] = sys.modules["newton"] = None
-from fakes.contract import ROBOTS, stage_with_robots
+from fakes.contract import EXT_ID, ROBOTS, stage_with_robots
 from fakes.kit_world import KitWorld
 with KitWorld(sys.argv[1]) as world:
     from isaacsim.core.experimental.actuators import *
     from isaacsim.core.experimental.actuators import extension
     running = extension.Extension()
-    running.on_startup("isaacsim.core.experimental.actuators-0.2.0")
+    running.on_startup(EXT_ID)
     world.open(stage_with_robots())
     wrapper = ArticulationActuators(ROBOTS)
     wrapper.set_dof_feedforward_effort_targets(3.0)

@@ -1,4 +1,4 @@
-"""Whether a tag may be released: `python tools/check_release.py v0.2.0`. It needs no package."""
+"""Whether a tag may be released: `python tools/check_release.py v0.9.0`. It needs no package."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fakes import omni_graph
 from fakes.extension_loader import ExtensionManager
-from isaacsim.core.experimental.actuators import PDControlConfig, add_actuator, use_host
+from isaacsim.core.experimental.actuators import PDControlConfig, __version__, add_actuator, use_host
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.nodes.OgnArticulationActuators import GENERATED, OgnArticulationActuators
 from isaacsim.core.experimental.actuators.nodes.registration import (
@@ -25,7 +25,7 @@ from places import REPOSITORY
 from pxr import Usd, UsdPhysics
 from warm_python import warm_python
 
-EXT_ID = "isaacsim.core.experimental.actuators-0.2.0"
+EXT_ID = f"isaacsim.core.experimental.actuators-{__version__}"
 
 
 @pytest.fixture

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from fakes.carb import Settings
-from fakes.extension_loader import ExtensionManager
+from fakes.extension_loader import BUNDLED, ExtensionManager
 
 PACKAGE = "isaacsim.core.experimental.actuators"
 # whoever imports one of these fails, even where it is installed
 ABSENT = ("mujoco", "newton", "newton_usd_schemas", "matplotlib", "torch", "warp", "numpy", "pxr")
-# what a plain Kit has of what we depend on, and the extension that Isaac Sim bundles and starts
+# what a plain Kit has of what we depend on
 KITS = ("omni.graph-1.141.0", "omni.usd-1.12.0", "omni.warp.core-1.8.0")
-BUNDLED = f"{PACKAGE}-0.1.2"
 
 
 def started(folder: Path, enable: str = "") -> dict[str, Any]:

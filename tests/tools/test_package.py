@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from fakes.extension_loader import BUNDLED
 from places import REPOSITORY
 from start_in_kit import started, started_with_nodes
 
@@ -167,7 +168,7 @@ def test_printed_command_starts_this_version(packaged: tuple[Path, str], root: P
     (enabled,) = re.findall(r"isaac-sim\.sh .* --enable (\S+)\n", packaged[1])
     assert started(root, enabled)["runs"] == enabled
     bundled = started(root, NAME)
-    assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (f"{NAME}-0.1.2", 0, [])
+    assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (BUNDLED, 0, [])
 
 
 def test_without_a_compiler_the_package_is_pure(

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from fakes.kit_world import ISAAC, PACKAGE, KitWorld
 from fakes.simulation_manager import IsaacEvents, SimulationEvent
-from isaacsim.core.experimental.actuators import ArticulationActuators, PDControlConfig, add_actuator
+from isaacsim.core.experimental.actuators import ArticulationActuators, PDControlConfig, __version__, add_actuator
 from isaacsim.core.experimental.actuators.errors import HostError
 from pxr import Sdf, Usd, UsdPhysics
 
+EXT_ID = f"{PACKAGE}-{__version__}"
 ROBOTS = "/World/Robot_.*"
 JOINTS = ("ankle", "hip", "knee")
 # the third joint keeps its drive
@@ -123,7 +124,7 @@ class Life:
         self.world.__enter__()
         self.extension = importlib.import_module(f"{PACKAGE}.extension").Extension()
         try:
-            self.extension.on_startup(f"{PACKAGE}-0.2.0")
+            self.extension.on_startup(EXT_ID)
             self.foreign = Foreign(self.world)
             self.open()
             self.check()
@@ -215,7 +216,7 @@ class Life:
         self.extension.on_shutdown()
         self._gone()
         assert our_callbacks(self.world) == [], "shutdown leaves no callback"
-        self.extension.on_startup(f"{PACKAGE}-0.2.0")
+        self.extension.on_startup(EXT_ID)
         if not self.world.is_isaac:
             # the next host waits for a step again
             self.is_ready = False

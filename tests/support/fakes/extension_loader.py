@@ -17,6 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+# the extension of our name that Isaac Sim 6.2 brings and starts, unless a version is asked for
+BUNDLED_VERSION = "0.2.1"
+BUNDLED = f"isaacsim.core.experimental.actuators-{BUNDLED_VERSION}"
+
 
 @dataclass
 class Known:

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fakes.extension_loader import ExtensionManager, Known
+from fakes.extension_loader import BUNDLED, ExtensionManager, Known
 from fakes.kit_world import PACKAGE, KitWorld
 from pxr import Usd
 
-# what the base experience of Isaac Sim comes with, and takes unless a version is asked for
-BUNDLED = f"{PACKAGE}-0.1.2"
 FRAME_RATE = 60
 # frames that Kit needs to start
 _FIRST_FRAMES = 10

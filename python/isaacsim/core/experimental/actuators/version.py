@@ -1,3 +1,3 @@
 """The version, where whoever needs it does not need the package."""
 
-__version__ = "0.2.0"
+__version__ = "0.9.0"
