@@ -19,6 +19,7 @@ from fakes.contract import EXT_ID, ROBOTS, our_callbacks, stage_with_robots
 from fakes.extension_loader import BUNDLED, BUNDLED_VERSION
 from fakes.kit_world import KINDS, PACKAGE, KitWorld
 from isaacsim.core.experimental.actuators import ArticulationActuators, __version__
+from isaacsim.core.experimental.actuators.cores import missing_core
 from isaacsim.core.experimental.actuators.networks.trust import is_trusted
 from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE
 from places import REPOSITORY
@@ -67,6 +68,18 @@ def test_start_says_which_version_does_not_run(world: KitWorld) -> None:
         f"{PACKAGE} {__version__} runs, from {REPOSITORY}. {BUNDLED_VERSION} does not, from /kit/exts/{BUNDLED}. "
         f"To have it instead, write {PIN} under [dependencies] of the .kit file."
     )
+
+
+def test_start_says_which_native_core_is_missing(
+    world: KitWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """That of Kit's Python, in a warning; nobody's compiler is to blame."""
+    extension = importlib.import_module(f"{PACKAGE}.extension")
+    monkeypatch.setattr(extension, "missing_core", lambda: missing_core(tmp_path))
+    extension.Extension().on_startup(EXT_ID)
+    (line,) = world.log.warn
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert line.startswith(f"no native core for Python {version} in this package: Warp steps instead")
 
 
 def test_documentation_shows_the_same_pin() -> None:

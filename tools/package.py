@@ -1,15 +1,17 @@
 """Package the extension: one zip with one folder, which Kit loads without a build.
 
-    ./repo.sh package
+    ./repo.sh package                                   # with a native core for every supported Python that is found
+    ./repo.sh package --python 3.12 /path/to/python3.11   # with these
 
-Modules lie directly under the extension's root, and the native core for the Python that runs this is inside. The same
-files give the same bytes.
+Modules lie directly under the extension's root, and native cores beside each other, one for each Python: pybind11 does
+not compile in the limited API. The same files give the same bytes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,8 +19,12 @@ import sysconfig
 import tomllib
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
+from interpreters import VERSIONS, Version, answer, found, version_of, written
 from rich.console import Console
 from rich.table import Table
 
@@ -26,7 +32,14 @@ ROOT = Path(__file__).resolve().parents[1]
 NAME = "isaacsim.core.experimental.actuators"
 MODULE = NAME.replace(".", "/")
 EXAMPLES = f"standalone_examples/api/{NAME}"
-CORE = "core" + sysconfig.get_config_var("EXT_SUFFIX")
+NATIVE = f"{MODULE}/native"
+PLATFORM = sysconfig.get_platform()
+# Kit's names of systems that have others in Python
+SYSTEMS = {"win-amd64": "windows-x86_64"}
+# what the file of an extension module ends in
+SUFFIX = "import sysconfig; print(sysconfig.get_config_var('EXT_SUFFIX'))"
+# what an interpreter must have for an extension module to be built
+HEADERS = "import os, sysconfig; assert os.path.exists(os.path.join(sysconfig.get_path('include'), 'Python.h'))"
 
 # where files and folders of the repository lie in the package
 PLACES = {
@@ -38,16 +51,9 @@ PLACES = {
     "ogn": "ogn",
     f"python/{MODULE}": MODULE,
     "standalone_examples": EXAMPLES,
-    "tests": "tests",
 }
 # what only means something in the repository
-LEFT_OUT = [
-    *("docs/conf.py", "docs/_static/*"),
-    *("tests/data/test_robots.py", "tests/nodes/test_node_files.py", "tests/tools/*.py"),
-    *("tests/test_benchmarks.py", "tests/test_docs*.py", "tests/test_examples.py", "tests/test_extension_folder.py"),
-    *("tests/hardening/*", "tests/installs/*.py", "tests/native/*helper*", "tests/test_extras.py", "tests/types/*.py"),
-    *("tests/test_python_*.py", "tests/test_rooms.py", "tests/test_setup.py"),
-]
+LEFT_OUT = ["docs/conf.py", "docs/_static/*"]
 # by place: what reads otherwise in the package, since folders lie elsewhere there
 REWRITES = [
     (r"config/extension\.toml", r"\A#.*\n", "# Packaged: the modules lie directly under this extension's root.\n"),
@@ -55,15 +61,26 @@ REWRITES = [
     (r"docs/.*", r"\bstandalone_examples/(?!api/)", f"{EXAMPLES}/"),
     (rf"{EXAMPLES}/.*", r"\bstandalone_examples/(?!api/)", f"{EXAMPLES}/"),
     (rf"{EXAMPLES}/.*", r"\bparents\[1\]", "parents[3]"),
-    (r"tests/.*", r'\bREPOSITORY / "python"', "REPOSITORY"),
-    (r"tests/.*", r'\bREPOSITORY / "standalone_examples"', f'REPOSITORY / "{EXAMPLES}"'),
 ]
+# where a page says for which Pythons a package has the core
+CORES_SAID = re.compile(rb"(?<=<!-- cores -->\n).*(?=<!-- end of cores -->)", re.DOTALL)
+
+
+class NotBuilt(Exception):
+    """A native core cannot be had; says why."""
+
+
+class Core(NamedTuple):
+    """The native core for a Python: the name of its file, and what is in it."""
+
+    name: str
+    content: bytes
 
 
 def contents() -> dict[str, bytes]:
-    """Return what goes into the package by place, the native core aside."""
+    """Return what goes into the package by place, native cores aside."""
     left_out = {path for pattern in LEFT_OUT for path in ROOT.glob(pattern)}
-    found = {"pytest.ini": _pytest_settings()}
+    files = dict[str, bytes]()
     for source, place in PLACES.items():
         top = ROOT / source
         for path in [top] if top.is_file() else top.rglob("*"):
@@ -71,33 +88,99 @@ def contents() -> dict[str, bytes]:
             hidden = any(part.startswith((".", "__pycache__")) for part in inside.parts)
             if path.is_file() and path not in left_out and not hidden and path.suffix not in (".pyc", ".so", ".pyd"):
                 where = (Path(place) / inside).as_posix()
-                found[where] = _rewritten(where, path.read_bytes())
-    return found
+                files[where] = _rewritten(where, path.read_bytes())
+    return files
 
 
-def native_core() -> bytes | None:
-    """Return the native core for this Python, built when it is missing; None where it cannot be built."""
-    there = ROOT / "python" / MODULE / "native" / CORE
-    if there.exists():
-        return there.read_bytes()
-    wheels = ROOT / "_build" / "wheels"
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels), str(ROOT)]
-    if subprocess.run(command, check=False).returncode == 0:
-        newest = max(wheels.glob("*.whl"), key=lambda path: path.stat().st_mtime)
-        with zipfile.ZipFile(newest) as wheel:
-            if f"{MODULE}/native/{CORE}" in wheel.namelist():
-                return wheel.read(f"{MODULE}/native/{CORE}")
-    return None
+def core_for(interpreter: str) -> Core:
+    """Return the native core for the Python of an interpreter, built where there is none that is newer than its source.
+
+    Raises:
+        NotBuilt: No compiler or no network, or the source does not compile.
+    """
+    name = f"core{answer(interpreter, SUFFIX)}"
+    newest = max(path.stat().st_mtime_ns for path in [ROOT / "setup.py", *(ROOT / "native").glob("*.[ch]*")])
+    kept = ROOT / "_build" / "cores" / name
+    for there in (ROOT / "python" / NATIVE / name, kept):
+        if there.is_file() and there.stat().st_mtime_ns >= newest:
+            return Core(name, there.read_bytes())
+    print(f"building the native core by {interpreter}, once; this takes minutes", file=sys.stderr)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(_built(interpreter, f"{NATIVE}/{name}"))
+    return Core(name, kept.read_bytes())
 
 
-def package(folder: Path, core: bytes | None) -> Path:
-    """Write the package into `folder` and return its path; without a core its name ends in `pure`."""
+def _built(interpreter: str, place: str) -> bytes:
+    """The file at a place in the wheel that an interpreter builds."""
+    with TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "--python", interpreter, "wheel"]
+        command = [*pip, "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", folder, str(ROOT)]
+        environment = os.environ | {"ACTUATORS_CORE": "required"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
+            raise NotBuilt(f"{interpreter} does not build one, see above")
+        (wheel,) = Path(folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            return archive.read(place)
+
+
+def cores_for(wanted: Sequence[str] | None) -> tuple[dict[Version, Core], dict[Version, str]]:
+    """Return native cores by Python, and why there is none for the other supported ones.
+
+    Args:
+        wanted: Versions or paths of interpreters; None means all supported ones that are found.
+
+    Raises:
+        NotBuilt: What is wanted is not there, or cannot be built.
+    """
+    interpreters = dict(map(_named, wanted)) if wanted else all_found()
+    cores = dict[Version, Core]()
+    reasons = dict.fromkeys(VERSIONS, "not asked for" if wanted else "no interpreter with headers of it was found")
+    for version, interpreter in interpreters.items():
+        try:
+            cores[version] = core_for(interpreter)
+            del reasons[version]
+        except NotBuilt as error:
+            if wanted:
+                raise
+            reasons[version] = str(error)
+    return cores, reasons
+
+
+def all_found() -> dict[Version, str]:
+    """Interpreters of the supported Pythons that can build, this one before others."""
+    here = sys.version_info[:2]
+    others = found(HEADERS, tuple(version for version in VERSIONS if version != here))
+    return dict(sorted((others | {here: sys.executable}).items()))
+
+
+def _named(wanted: str) -> tuple[Version, str]:
+    """Version and interpreter, of which one is given."""
+    if re.fullmatch(r"\d+\.\d+", wanted):
+        for version, interpreter in all_found().items():
+            if written(version) == wanted:
+                return version, interpreter
+        raise NotBuilt(f"no Python {wanted} with headers was found on the path or among pyenv's. Name its interpreter")
+    version = version_of(wanted, HEADERS)
+    if version not in VERSIONS:
+        known = ", ".join(map(written, VERSIONS))
+        raise NotBuilt(f"{wanted}: must be an interpreter of Python {known} with its headers. Name another one")
+    return version, wanted
+
+
+def package(folder: Path, cores: dict[Version, Core]) -> Path:
+    """Write the package into `folder` and return its path, whose name says which Pythons it has cores for."""
     files = contents()
-    if core is not None:
-        files[f"{MODULE}/native/{CORE}"] = core
+    files["docs/Overview.md"] = CORES_SAID.sub(f"{cores_said(cores)}\n".encode(), files["docs/Overview.md"])
+    if cores and PLATFORM.startswith(("linux-", "win-")):
+        target = f'platform = ["{SYSTEMS.get(PLATFORM, PLATFORM)}"]'
+        manifest = files["config/extension.toml"].decode()
+        files["config/extension.toml"] = re.sub(r"^platform = \[.*\]$", target, manifest, flags=re.M).encode()
+    files |= {f"{NATIVE}/{core.name}": core.content for core in cores.values()}
     version = tomllib.loads(files["config/extension.toml"].decode())["package"]["version"]
-    interpreter = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    kind = "pure" if core is None else f"{interpreter}-{re.sub('[-.]', '_', sysconfig.get_platform())}"
+    pythons = ".".join(f"cp{major}{minor}" for major, minor in sorted(cores))
+    kind = f"{pythons}-{re.sub('[-.]', '_', PLATFORM)}" if cores else "pure"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{NAME}-{version}-{kind}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -109,19 +192,36 @@ def package(folder: Path, core: bytes | None) -> Path:
     return path
 
 
+def cores_said(cores: dict[Version, Core], reasons: dict[Version, str] | None = None) -> str:
+    """Return which Pythons a package has cores for and which not, and why where that is given."""
+    there = [f"This package has the native core for Python {_listed(cores)} on {PLATFORM}."] if cores else []
+    for version in VERSIONS:
+        if version not in cores:
+            why = f" ({reasons[version]})" if reasons else ""
+            there.append(f"No native core for Python {written(version)} in this package: Warp steps instead{why}.")
+    return "\n".join(there)
+
+
+def _listed(versions: Sequence[Version] | dict[Version, Core]) -> str:
+    *others, last = [written(version) for version in sorted(versions)]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def main() -> None:
     """Package, and say what is inside and how to use it."""
     parser = argparse.ArgumentParser(description="Package the extension for Kit.")
     parser.add_argument("--folder", type=Path, default=ROOT / "_build" / "packages", help="where the package goes")
-    core = native_core()
-    path = package(parser.parse_args().folder, core)
+    text = "the Pythons to have a native core for, by version or path of an interpreter; default all that are found"
+    parser.add_argument("--python", nargs="+", metavar="PYTHON", help=text)
+    arguments = parser.parse_args()
+    try:
+        cores, reasons = cores_for(arguments.python)
+    except NotBuilt as error:
+        sys.exit(f"native core: {error}.")
+    path = package(arguments.folder, cores)
     console = Console(highlight=False, soft_wrap=True)
     console.print(_listing(path))
-    if core is None:
-        console.print("No native core: it could not be built (is there a C++17 compiler?). Warp computes instead.")
-    else:
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        console.print(f"The native core is for Python {version} on this kind of machine; elsewhere Warp computes.")
+    console.print(cores_said(cores, reasons), markup=False)
     console.print("\nUse it:\n")
     # in full: the programs below are started elsewhere
     exts = (path.parents[1] / "exts").resolve()
@@ -154,16 +254,6 @@ def _listing(path: Path) -> Table:
     for folder in sorted(files):
         table.add_row(folder, str(files[folder]), f"{sizes[folder] / 1e3:,.0f}")
     return table
-
-
-def _pytest_settings() -> bytes:
-    """The repository's settings for pytest, with the package's root as import root."""
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]["ini_options"]
-    options["pythonpath"] = [".", *options["pythonpath"]]
-    # of some lists each item has to have a line of its own
-    shown = {key: "\n    ".join(["", *value]) if isinstance(value, list) else value for key, value in options.items()}
-    lines = [f"{key} = {value}" for key, value in shown.items()]
-    return "\n".join(["[pytest]", *lines, ""]).encode()
 
 
 def _rewritten(place: str, content: bytes) -> bytes:

@@ -18,31 +18,14 @@ import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
-VERSIONS = ((3, 11), (3, 12), (3, 13))
+sys.path.insert(0, str(REPOSITORY / "tools"))
+
+from interpreters import Version, found, written  # noqa: E402 - after its folder is known
+
 TESTS = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
 
 
-def found() -> dict[tuple[int, int], str]:
-    """Interpreters that run, by version."""
-    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    interpreters: dict[tuple[int, int], str] = {}
-    for version in VERSIONS:
-        name = "python{}.{}".format(*version)
-        known = sorted(pyenv.glob(f"{version[0]}.{version[1]}.*/bin/{name}"))
-        for candidate in (shutil.which(name), *map(str, reversed(known))):
-            if candidate and _version_of(candidate) == version:
-                interpreters[version] = candidate
-                break
-    return interpreters
-
-
-def _version_of(interpreter: str) -> tuple[int, ...] | None:
-    asked = "import sys, venv; print(*sys.version_info[:2])"
-    answer = subprocess.run([interpreter, "-c", asked], capture_output=True, text=True, check=False)
-    return tuple(map(int, answer.stdout.split())) if answer.returncode == 0 else None
-
-
-def another(interpreters: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
+def another(interpreters: dict[Version, str]) -> dict[Version, str]:
     """One of those that do not run this script, chosen by the number of commits; none where there is no other."""
     others = [version for version in interpreters if version != sys.version_info[:2]]
     if not others:
@@ -89,14 +72,14 @@ def main() -> int:
     """Print the table; 1 when tests fail."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--another", action="store_true", help="one Python besides the one that runs this")
-    interpreters = found()
+    interpreters = found("import venv")
     if parser.parse_args().another:
         interpreters = another(interpreters)
     code = 0
     print("| Python | tests | minutes |\n|---|---|---|")
     for version, interpreter in interpreters.items():
         last, failed, seconds = run(interpreter)
-        print("| {}.{} | {} | {:.1f} |".format(*version, last, seconds / 60), flush=True)
+        print(f"| {written(version)} | {last} | {seconds / 60:.1f} |", flush=True)
         code |= int(failed != 0)
     if not interpreters:
         print("| none | no other Python is installed | |")

@@ -12,8 +12,9 @@ from isaacsim.core.experimental.actuators.pipeline import assembly
 
 
 def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """With what to do about it; actuators work all the same."""
+    """Actuators work all the same."""
     monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "missing_core", lambda: "no native core for Python 3.12 in this package")
     monkeypatch.setattr(assembly, "_told", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
     for _ in range(2):
@@ -25,7 +26,17 @@ def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pyte
                 host.step(0.01)
                 assert host.arrays().efforts.tolist() == [6.0]
     (record,) = caplog.records
-    assert "native core was not built" in record.message and "C++17 compiler" in record.message
+    assert record.message == "no native core for Python 3.12 in this package"
+
+
+def test_core_that_is_turned_off_is_no_core_missing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is said where its file is there."""
+    monkeypatch.setattr(assembly, "is_native_there", lambda: False)
+    monkeypatch.setattr(assembly, "_told", set())
+    monkeypatch.setattr(assembly, "missing_core", lambda: None)
+    assert not assembly._use_native("cpu") and not caplog.records
 
 
 def test_warp_computes_on_a_gpu(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

@@ -19,10 +19,12 @@ from types import ModuleType
 
 import pytest
 from fakes.extension_loader import BUNDLED
+from interpreters import VERSIONS, written
 from places import REPOSITORY
 from start_in_kit import started, started_with_nodes
 
 NAME = "isaacsim.core.experimental.actuators"
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 MODULE = Path(*NAME.split("."))
 PACKAGE_KEYS = [
     *("version", "title", "description", "category", "keywords", "authors"),
@@ -32,12 +34,12 @@ FILE_KEYS = ["changelog", "readme", "preview_image", "icon"]
 # what must be there, besides what the manifest names
 FILES = [
     *("LICENSE", "config/python_api.md", "ogn/nodes.json", "docs/Differences.md"),
-    *("data/robots/pendulum.usda", "data/robots/franka_panda.usda", "tests/conftest.py"),
+    *("data/robots/pendulum.usda", "data/robots/franka_panda.usda"),
     f"standalone_examples/api/{NAME}/drive_from_usd.py",
 ]
 NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
 LEFTOVERS = ["__pycache__", "*.pyc", "*.egg-info", "*.so.*", "*.o", "*.tmp", "*.orig", ".*", "MUJOCO_LOG.TXT", "*.log"]
-TEXTS = {".ini", ".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".typed", ".usda", ".xml", ""}
+TEXTS = {".json", ".lua", ".md", ".ogn", ".py", ".pyi", ".rst", ".svg", ".toml", ".typed", ".usda", ".xml", ""}
 
 # a PD step on arrays, with what Kit brings and without what it does not
 STEP = """
@@ -101,7 +103,7 @@ def script() -> ModuleType:
 def packaged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The package, made as users make it, and what that printed."""
     folder = tmp_path_factory.mktemp("packages")
-    command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder)]
+    command = [sys.executable, str(REPOSITORY / "tools" / "package.py"), "--folder", str(folder), "--python", HERE]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     (path,) = folder.iterdir()
@@ -123,9 +125,9 @@ def manifest(root: Path) -> dict:
     return tomllib.loads((root / "config" / "extension.toml").read_text("utf-8"))
 
 
-def run(root: Path, *arguments: str, on_path: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run Python with the extension's root as import root or not; without `site` there is no editable install."""
-    paths = [*([str(root)] if on_path else []), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with the extension's root as import root; without `site` there is no editable install."""
+    paths = [str(root), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(dict.fromkeys(paths)), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-S", *arguments]
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=240, check=False)
@@ -142,7 +144,7 @@ def test_one_folder_named_like_the_extension(packaged: tuple[Path, str]) -> None
 
 def test_same_files_give_the_same_bytes(packaged: tuple[Path, str], script: ModuleType, tmp_path: Path) -> None:
     """Nothing in the archive depends on when or where it was made."""
-    assert script.package(tmp_path, script.native_core()).read_bytes() == packaged[0].read_bytes()
+    assert script.package(tmp_path, script.cores_for([HERE])[0]).read_bytes() == packaged[0].read_bytes()
 
 
 def test_archive_is_named_after_its_version(packaged: tuple[Path, str], manifest: dict) -> None:
@@ -171,35 +173,106 @@ def test_printed_command_starts_this_version(packaged: tuple[Path, str], root: P
     assert (bundled["runs"], bundled["entry points"], bundled["log"]) == (BUNDLED, 0, [])
 
 
-def test_without_a_compiler_the_package_is_pure(
+# native cores
+
+
+def test_package_says_which_cores_it_has(packaged: tuple[Path, str], root: Path) -> None:
+    """In its name, in what is printed, and on the page that Kit shows; each missing one by its Python."""
+    assert f"-cp{sys.version_info.major}{sys.version_info.minor}-" in packaged[0].name
+    there = f"This package has the native core for Python {HERE} on {sysconfig.get_platform()}."
+    missing = [written(version) for version in VERSIONS if written(version) != HERE]
+    for text in (packaged[1], (root / "docs" / "Overview.md").read_text("utf-8")):
+        assert there in text
+        for python in missing:
+            assert f"No native core for Python {python} in this package: Warp steps instead" in text
+    assert packaged[1].count("(not asked for)") == len(missing)
+
+
+def test_one_package_has_the_cores_of_several_pythons(script: ModuleType, tmp_path: Path) -> None:
+    """Beside each other; the name lists their Pythons, and nothing is said to be missing."""
+    names = {version: "core.cpython-{}{}-x86_64-linux-gnu.so".format(*version) for version in VERSIONS}
+    path = script.package(tmp_path, {version: script.Core(name, b"core") for version, name in names.items()})
+    assert "-cp311.cp312.cp313-" in path.name
+    with zipfile.ZipFile(path) as archive:
+        native = {name for name in archive.namelist() if name.endswith(".so")}
+        assert native == {f"{NAME}/{MODULE.as_posix()}/native/{name}" for name in names.values()}
+        page = archive.read(f"{NAME}/docs/Overview.md").decode()
+    assert "native core for Python 3.11, 3.12 and 3.13 on" in page and "No native core" not in page
+
+
+def test_what_cannot_be_built_is_said(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No core, a name that says so, and a line that says why."""
-    monkeypatch.setattr(script, "CORE", "core.other-python.so")
-    monkeypatch.setattr(script.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
+    """No core, a name and a line for each Python that say so; the build's own words go to the terminal."""
+    failed = subprocess.CompletedProcess([], 1, "", "error: no C++ compiler")
+    monkeypatch.setattr(script, "all_found", lambda: {VERSIONS[0]: "/some/python"})
+    monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
+    monkeypatch.setattr(script.subprocess, "run", lambda *_, **__: failed)
     monkeypatch.setattr(sys, "argv", ["package.py", "--folder", str(tmp_path)])
     script.main()
     (path,) = tmp_path.iterdir()
     assert path.name.endswith("-pure.zip")
     assert not any(name.endswith((".so", ".pyd")) for name in zipfile.ZipFile(path).namelist())
-    assert "No native core" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "no C++ compiler" in said.err
+    assert "3.11 in this package: Warp steps instead (/some/python does not build one, see above)." in said.out
+    assert "3.12 in this package: Warp steps instead (no interpreter with headers of it was found)." in said.out
 
 
-def test_core_is_taken_from_a_wheel_when_missing(
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("3.12", "no Python 3.12 with headers was found on the path or among pyenv's. Name its interpreter."),
+        ("/no/python", "/no/python: must be an interpreter of Python 3.11, 3.12, 3.13 with its headers."),
+        ("3.13", "does not build one"),
+    ],
+)
+def test_what_is_asked_for_and_cannot_be_had_makes_no_package(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, said: str
+) -> None:
+    """One sentence says why."""
+    failed = subprocess.CompletedProcess([], 1, "", "")
+    monkeypatch.setattr(script, "all_found", lambda: {(3, 13): sys.executable})
+    monkeypatch.setattr(script, "SUFFIX", "print('.other-python.so')")
+    monkeypatch.setattr(script.subprocess, "run", lambda *_, **__: failed)
+    monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
+    monkeypatch.setattr(sys, "argv", ["package.py", "--folder", str(tmp_path), "--python", wanted])
+    with pytest.raises(SystemExit, match=re.escape(said)):
+        script.main()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_core_is_built_once_and_again_when_its_source_changes(
     script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The core that pip builds is the one that is packaged."""
+    """By pip, on the interpreter named, whatever environment this is; a core that is not required does not count."""
+    builds = []
 
-    def build(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        folder = Path(command[command.index("--wheel-dir") + 1])
-        folder.mkdir(parents=True)
-        with zipfile.ZipFile(folder / "some.whl", "w") as wheel:
-            wheel.writestr(f"{MODULE.as_posix()}/native/{script.CORE}", b"built")
+    def build(command: list[str], *, env: dict[str, str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[command.index("--python") + 1] == sys.executable and env["ACTUATORS_CORE"] == "required"
+        builds.append(command)
+        with zipfile.ZipFile(Path(command[command.index("--wheel-dir") + 1]) / "some.whl", "w") as wheel:
+            wheel.writestr(f"{MODULE.as_posix()}/native/core.other-python.so", f"built {len(builds)}")
         return subprocess.CompletedProcess(command, 0)
 
+    monkeypatch.setattr(script, "answer", lambda *_: ".other-python.so")
     monkeypatch.setattr(script, "ROOT", tmp_path)
     monkeypatch.setattr(script.subprocess, "run", build)
-    assert script.native_core() == b"built"
+    (tmp_path / "native").mkdir()
+    for name in ("setup.py", "native/step.cpp"):
+        (tmp_path / name).touch()
+    assert [script.core_for(sys.executable).content for _ in range(2)] == [b"built 1"] * 2
+    later = (tmp_path / "_build" / "cores" / "core.other-python.so").stat().st_mtime + 1
+    os.utime(tmp_path / "native" / "step.cpp", (later, later))
+    assert script.core_for(sys.executable).content == b"built 2"
+
+
+def test_package_with_cores_is_for_their_system(script: ModuleType, manifest: dict, tmp_path: Path) -> None:
+    """As Kit names it; without any it is for all that Kit runs on."""
+    assert manifest["package"]["target"] == {"platform": [sysconfig.get_platform()]}
+    with zipfile.ZipFile(script.package(tmp_path, {})) as archive:
+        pure = tomllib.loads(archive.read(f"{NAME}/config/extension.toml").decode())
+    assert pure["package"]["target"]["platform"] == ["linux-x86_64", "linux-aarch64", "windows-x86_64"]
 
 
 # manifest
@@ -244,7 +317,7 @@ def test_modules_lie_under_the_root(root: Path, manifest: dict) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_file_is_packaged(root: Path, name: str) -> None:
-    """Licence, robots, examples, tests and the generated manifests."""
+    """Licence, robots, examples and the generated manifests."""
     assert (root / name).is_file()
 
 
@@ -296,7 +369,7 @@ def test_start_imports_nothing_heavy(root: Path) -> None:
     """The entry point and nothing else; it starts once."""
     said = started(root)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
-    assert said["ours"] == ["extension", "version"] and said["others"] == []
+    assert said["ours"] == ["cores", "extension", "version"] and said["others"] == []
     assert (said["entry points"], said["subscriptions"], said["left"]) == (1, 0, [])
 
 
@@ -323,7 +396,6 @@ def test_no_leftovers(root: Path, pattern: str) -> None:
 
 def test_what_lies_around_is_left(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Caches, hidden files and the cores of other Pythons stay out, wherever they are."""
-    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
     native = f"python/{MODULE.as_posix()}/native"
     for name in ("robot.usda", ".swp", "__pycache__/a.py", ".cache/b.md", "c.pyc"):
         (place := tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -331,7 +403,7 @@ def test_what_lies_around_is_left(script: ModuleType, tmp_path: Path, monkeypatc
     (tmp_path / native).mkdir(parents=True)
     (tmp_path / native / "core.cpython-999-some-linux.so").touch()
     monkeypatch.setattr(script, "ROOT", tmp_path)
-    assert sorted(script.contents()) == ["data/robot.usda", "pytest.ini"]
+    assert sorted(script.contents()) == ["data/robot.usda"]
 
 
 def test_only_the_core_is_not_in_git(root: Path, script: ModuleType) -> None:
@@ -342,7 +414,13 @@ def test_only_the_core_is_not_in_git(root: Path, script: ModuleType) -> None:
     known = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.splitlines()
     places = {re.sub(rf"^{source}(?=/|$)", place, path) for source, place in script.PLACES.items() for path in known}
     there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
-    assert {Path(path).name for path in there - places} <= {"pytest.ini", script.CORE}
+    assert {Path(path).name for path in there - places} <= {f"core{sysconfig.get_config_var('EXT_SUFFIX')}"}
+
+
+def test_tests_are_those_that_kit_runs(root: Path) -> None:
+    """The room of the package; all others are run in the repository."""
+    tests = [path.relative_to(root / MODULE).as_posix() for path in root.rglob("*test*.py")]
+    assert sorted(tests) == ["tests/test_in_kit.py"] and not (root / "tests").exists()
 
 
 def test_no_file_names_this_machine(root: Path) -> None:
@@ -395,12 +473,6 @@ def test_example_runs_from_the_package(root: Path, tmp_path: Path) -> None:
     """An example finds the packaged robots."""
     example = root / "standalone_examples" / "api" / NAME / "drive_from_python.py"
     done = run(root, str(example), "--plot", str(tmp_path / "picture.png"))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_packaged_tests_run(root: Path) -> None:
-    """The tests find modules, helpers and robots by the settings in the package alone."""
-    done = run(root, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/hosts/test_arrays.py", on_path=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from .cores import missing_core
+
 try:
     from omni.ext import IExt  # pyright: ignore[reportMissingImports]
 except ImportError:
@@ -35,6 +37,8 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     def on_startup(self, ext_id: str) -> None:
         """Say which version runs, trust what the setting lists, and register the node where Kit does not find it.
 
+        A warning says so where there is no native core for Kit's Python.
+
         Args:
             ext_id: The extension as Kit names it: name, a dash, version.
         """
@@ -43,6 +47,8 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
 
         manager = omni.kit.app.get_app().get_extension_manager()
         carb.log_info(_which_runs(ext_id, manager))
+        if missing := missing_core():
+            carb.log_warn(missing)
         self._trusted = _trust_listed()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from .. import native
+from ..cores import missing_core
 from ..extras import LIBRARIES
 from ..loops.arrays import ActuatedArrays
 from ..specs.configs import (
@@ -50,10 +51,8 @@ class Doctor(Command):
         wrong = any(row["result"] != "passed" for row in tests)
         notes = []
         if native.core is None:
-            notes.append(
-                "The compiled core is not there: actuators run with Warp, slower. Install a C++ compiler and install "
-                "the package again."
-            )
+            said = missing_core() or "the native core is there and not loaded: Warp steps instead, slower."
+            notes.append(said[0].upper() + said[1:])
         what = {"what": "what", "value": "is"}
         test = {"test": "self-test of the core", "result": "result"}
         library = {"library": "library", "version": "version", "extra": "extra", "command": "how to get it"}

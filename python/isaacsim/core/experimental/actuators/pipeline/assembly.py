@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import warp as wp
 
+from ..cores import missing_core
 from ..memory import warp_view
 from .actuator import Actuator
 from .entry import ActuatorEntry
@@ -331,5 +332,7 @@ def _use_native(device: Any) -> bool:
         return False
     if not is_native_there() and not _told:
         _told.add("missing")
-        _log.warning("the native core was not built, Warp runs on the CPU instead. Install with a C++17 compiler.")
+        # where it was turned off nothing is said, and where it fails to load the loader has
+        if missing := missing_core():
+            _log.warning(missing)
     return is_native_there()
