@@ -80,6 +80,20 @@ def test_step_writes_owned_columns_only(host: ArraysHost, wrapper: ArticulationA
     np.testing.assert_allclose(efforts(host), np.tile([1.0, 7.0, 2.0], (ROBOTS, 1)), rtol=1e-6)
 
 
+def test_applied_efforts_are_those_of_the_last_step(host: ArraysHost, wrapper: ArticulationActuators) -> None:
+    """Of actuated joints only, by column, after the clamps; zero before the first step and after the stop."""
+    assert (wrapper.applied_efforts == np.zeros((ROBOTS, 2))).all()
+    host.arrays().position_targets[:] = 0.1
+    host.step(DT)
+    applied = wrapper.applied_efforts
+    np.testing.assert_allclose(applied, np.tile([1.0, 2.0], (ROBOTS, 1)), rtol=1e-6)
+    host.arrays().position_targets[:] = 3.0
+    host.step(DT)
+    assert (wrapper.applied_efforts[:, 1] == 5.0).all() and (applied[:, 1] < 5.0).all()
+    host.stop()
+    assert (wrapper.applied_efforts == np.zeros((ROBOTS, 2))).all()
+
+
 def test_clamp_limits_the_effort(host: ArraysHost, wrapper: ArticulationActuators) -> None:
     """kp · error = 60, limit 5."""
     host.arrays().position_targets[:] = 3.0

@@ -25,13 +25,12 @@ OWNERS = {
     "newton": ["compat.to_newton"],
     "newton_usd_schemas": ["usd"],
     "numpy": [
-        *("actuator_set", "attachment", "authoring", "drives", "motor_properties"),
+        *("actuator_set", "articulation_actuators", "attachment", "authoring", "drives", "motor_properties"),
         *("commands", "compat", "components", "graphs", "hosts", "inspection"),
         *(
             "loops",
             "memory",
             "networks",
-            "nodes",
             "omnigraph",
             "pipeline",
             "recording",
@@ -60,7 +59,7 @@ OWNERS = {
     "yaml": ["motor_files.formats"],
     "warp": [
         *("actuator_set", "articulation_actuators", "attachment", "compat", "components", "hosts", "loops"),
-        *("memory", "networks", "nodes", "pipeline", "recording"),
+        *("memory", "networks", "pipeline", "recording"),
     ],
 }
 

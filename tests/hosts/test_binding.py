@@ -178,6 +178,33 @@ def test_efforts_are_those_of_bound_arrays(give: Callable, rng: np.random.Genera
     copied.close()
 
 
+def test_applied_efforts_are_those_that_were_set(host: LegHost) -> None:
+    """Until the next step, whatever the simulator has done with them since."""
+    with wrap("ankle", "hip") as wrapper:
+        host.legs.state["position_targets"][:] = [[0.1, 0.2, 0.3]]
+        host.bus.emit("pre_step", DT, None)
+        given = host.legs.efforts[:, [0, 2]].copy()
+        host.legs.efforts[:] = 0.0
+        assert given.any() and (wrapper.applied_efforts == given).all()
+
+
+def test_applied_efforts_are_zero_after_an_error(host: LegHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No effort acts then, whatever the step had computed."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("no efforts today")
+
+    with wrap("ankle", "hip") as wrapper:
+        host.legs.state["position_targets"][:] = 1.0
+        monkeypatch.setattr(host.legs, "set_dof_efforts", fail)
+        with pytest.raises(RuntimeError, match="no efforts today"):
+            wrapper.step_actuators(DT)
+        assert not wrapper.applied_efforts.any()
+        monkeypatch.undo()
+        wrapper.step_actuators(DT)
+        assert wrapper.applied_efforts.any()
+
+
 def test_only_actuated_joints_are_set(host: LegHost) -> None:
     """In ascending order; efforts of the others are not even touched."""
     host.legs.efforts[:, 1] = 7.0

@@ -581,7 +581,6 @@ def test_node_drives_a_real_arm(robots: Path) -> None:
             sim.step()
         db.evaluate("execIn")
         np.testing.assert_allclose(arm.get_dof_positions().numpy()[0], target, atol=0.01)
-        # MuJoCo's host clears efforts once they have acted
         np.testing.assert_array_equal(db.outputs.appliedEfforts, applied[-1])
         assert list(db.outputs.dofNames) == [f"panda_joint{i}" for i in range(1, 8)]
 

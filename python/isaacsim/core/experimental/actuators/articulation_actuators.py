@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 import warp as wp
 
 from .actuator_set import ActuatorSet
@@ -333,6 +334,16 @@ class ArticulationActuators(ActuatorSet):
     def articulation(self) -> ArticulationPort:
         """The robots."""
         return self._robots.articulation
+
+    @property
+    def applied_efforts(self) -> np.ndarray:
+        """Efforts that the last step gave to the simulator [N·m or N], shape `(robots, actuated DOFs)`; a copy.
+
+        Columns are those of `actuated_dof_indices`. Zero before the first step, after an error and while physics is
+        stopped. A step does nothing for it: where the simulator shares its arrays (`buffers()`), it is what these hold,
+        also when somebody wrote there after the step.
+        """
+        return self._attachment.applied_efforts()
 
     @property
     def faults(self) -> list[Fault]:

@@ -25,7 +25,7 @@ from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
 from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
 from .specs.arguments import number_of
-from .values import broadcast, resolve_indices
+from .values import as_numpy, broadcast, resolve_indices
 
 _INFINITY = float("inf")
 _numbers = itertools.count()
@@ -192,6 +192,12 @@ class Attachment:
         if self._auto_step:
             self._subscribe_step()
 
+    def applied_efforts(self) -> np.ndarray:
+        """Efforts of the driven joints in the arrays that the last step wrote, by column; zero while there are none."""
+        if self.buffers is None:
+            return np.zeros((self.num_robots, len(self.columns)), np.float32)
+        return as_numpy(self.buffers.efforts)[:, self.driven]
+
     # feedforward
 
     def set_feedforward(self, values: Any, indices: Any, dof_indices: Any) -> None:
@@ -343,6 +349,12 @@ class Attachment:
 
     def _clear_efforts(self, error: BaseException) -> None:
         """Leave no effort behind after an error, which stays the one to report."""
+        if self.buffers is not None:
+            # what the step wrote until then, where the simulator is given a copy
+            written = as_numpy(self.buffers.efforts)
+            written[:, self.driven] = 0.0
+            if not wp.get_device(self._robots.device).is_cpu:
+                self.buffers.efforts.assign(written)
         try:
             self.articulation.set_dof_efforts(0.0, dof_indices=self.driven)
         except Exception as other:
