@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     ClampingMaxEffort,
     ControllerPD,
     Delay,
+    DelayConfig,
     PDControlConfig,
     Simulation,
     add_actuator,
@@ -51,6 +53,15 @@ def host():
         made.arrays().stiffnesses[:] = np.arange(12) + 1
         made.arrays().dampings[:] = (np.arange(12) + 1) / 8
         yield made
+
+
+def robot_stage() -> Usd.Stage:
+    """A robot with a prim for each joint, with a gain of 1 and a delay of up to two steps."""
+    stage = Usd.Stage.CreateInMemory()
+    for name in NAMES:
+        UsdPhysics.RevoluteJoint.Define(stage, f"/Robot/joints/{name}")
+        add_actuator("/Robot", name, name, PDControlConfig(1.0, 0.0), delay=DelayConfig(2), stage=stage)
+    return stage
 
 
 @pytest.fixture
@@ -109,6 +120,38 @@ def test_delay_counts_physics_steps(host: ArraysHost, wrapper: ArticulationActua
         host.step(DT)
         acting.append(float(efforts(host)[0, 0]) / 10)
     assert acting == pytest.approx([1, 1, 1, 2, 3])
+
+
+@pytest.fixture
+def robot() -> Iterator[ArraysHost]:
+    """One robot of three joints, physics running."""
+    made = ArraysHost(NAMES, stage=robot_stage())
+    with use_host(made):
+        made.play()
+        made.arrays().position_targets[:] = 0.1
+        yield made
+
+
+def test_gains_are_tuned_joint_by_joint(robot: ArraysHost) -> None:
+    """As bridges to system identification do: pairs of column and actuator, values assigned in place."""
+    with ArticulationActuators("/Robot") as wrapper:
+        for column, actuator in zip(wrapper.actuated_dof_indices, wrapper.actuators, strict=True):
+            actuator.controller.kp.assign([10.0 * (column + 1)])
+            actuator.controller.kd.assign([0.0])
+            actuator.delay.delay_steps.assign([0])
+        robot.step(DT)
+        np.testing.assert_allclose(wrapper.applied_efforts, [[1.0, 2.0, 3.0]], rtol=1e-6)
+
+
+def test_gains_are_copied_into_the_only_element(robot: ArraysHost) -> None:
+    """As programs for real robots do: by the joint that `indices` names, with `wp.copy`."""
+    gains = wp.array([30.0, 20.0, 10.0], dtype=wp.float32, device="cpu")
+    with ArticulationActuators("/Robot") as wrapper:
+        for actuator in wrapper.actuators:
+            (column,) = actuator.indices.numpy().tolist()
+            wp.copy(actuator.controller.kp, gains[column : column + 1])
+        robot.step(DT)
+        np.testing.assert_allclose(wrapper.applied_efforts, [[3.0, 2.0, 1.0]], rtol=1e-6)
 
 
 def test_reset_of_environments_resets_their_actuators(host: ArraysHost, wrapper: ArticulationActuators) -> None:

@@ -74,6 +74,7 @@ TESTED_IN = {
     "errors": "test_attachment.py",
     # rooms whose modules are tested by what holds for all of them
     "components.*": "test_all_laws.py",
+    "impl.*": "impl/test_builders.py",
     "graphs.kit_nodes.*": "graphs/kit_nodes/test_kit_nodes.py",
     "specs.*": "specs/test_fields.py",
     # parts of something that is tested as one

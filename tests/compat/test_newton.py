@@ -70,6 +70,20 @@ def efforts(host: ArraysHost) -> list[float]:
     return host.arrays().efforts.reshape(ROBOTS, -1)[:, 0].tolist()
 
 
+def test_builders_take_newtons_classes(host: ArraysHost) -> None:
+    """What newton's own parser returns; the components are ours, and instances of its classes."""
+    from isaacsim.core.experimental.actuators.impl.clamping_builders import build_clamping
+    from isaacsim.core.experimental.actuators.impl.controller_builders import build_controller
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        law = build_controller(theirs("ControllerPD"), {"kp": 4.0, "kd": 0.0}, ROBOTS, "cpu")
+        limit = build_clamping(theirs("ClampingMaxEffort"), {"max_effort": 3.0}, ROBOTS, "cpu")
+    assert isinstance(law, theirs("ControllerPD")) and isinstance(limit, theirs("ClampingMaxEffort"))
+    with wrapped((ours.ActuatorConfig(law, [limit]), "hip")):
+        assert efforts(host) == [3.0] * ROBOTS
+
+
 # built-in laws
 
 TABLE = {"lookup_positions": (-1.0, 0.0, 0.0, 2.0), "lookup_efforts": (20.0, 5.0, 9.0, 40.0)}

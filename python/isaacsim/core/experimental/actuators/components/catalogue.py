@@ -11,7 +11,7 @@ import functools
 import importlib
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -201,7 +201,7 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: Kind
         ValueError: It is neither, or the class is of another kind.
     """
     if isinstance(component_type, type):
-        _require_kind(component_type, kind)
+        require_kind(component_type, kind)
     elif not callable(component_type):
         raise ValueError(
             f"component_class = {component_type!r} for {schema}: must be a subclass of Controller, Clamping or Delay, "
@@ -248,7 +248,7 @@ def class_of(config: Config, checkpoint: Checkpoint | None = None) -> type[Compo
             f"{_name_of(registered)}, registered for {config.SCHEMA}, returned {chosen!r}: must be a component class. "
             "Return the class, not an object."
         )
-    _require_kind(chosen, config.KIND)
+    require_kind(chosen, config.KIND)
     return chosen
 
 
@@ -258,14 +258,23 @@ def build(config: Config, num_actuators: int, device: Any, checkpoint: Checkpoin
     Raises:
         ValueError: Nothing carries the config out, or the network in `checkpoint` cannot be used.
     """
-    from .base import repeated
-
     component_type: Any = class_of(config, checkpoint)
     if checkpoint is not None:
         return component_type(checkpoint)
     if not isinstance(config, ForeignConfig):
         return component_type.from_config(config, num_actuators, device)
-    resolved = component_type.resolve_arguments(dict(config.values))
+    return from_arguments(component_type, config.values, num_actuators, device)
+
+
+def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators: int, device: Any) -> Any:
+    """Return a component of a class with scalar arguments, each repeated for `num_actuators` actuators.
+
+    Raises:
+        ValueError: An argument is missing or out of range.
+    """
+    from .base import repeated
+
+    resolved = component_type.resolve_arguments(dict(values))
     shared = getattr(component_type, "SHARED_PARAMS", set())
     arguments = {
         name: value if name in shared else repeated(value, num_actuators, device) for name, value in resolved.items()
@@ -278,14 +287,19 @@ def _line_of(config_type: type) -> Law | None:
     return next((law for base in config_type.__mro__ for law in LAWS if law.config is base), None)
 
 
-def _require_kind(component_type: type, kind: Kind) -> None:
+def require_kind(component_type: Any, kind: Kind) -> None:
+    """Refuse what is no component class of a kind.
+
+    Raises:
+        ValueError: Naming what it must be.
+    """
     from .base import Clamping, Controller
     from .delay import Delay
 
     family = {"controller": Controller, "clamping": Clamping, "delay": Delay}[kind]
-    if not issubclass(component_type, family):
+    if not (isinstance(component_type, type) and issubclass(component_type, family)):
         raise ValueError(
-            f"component_class = {component_type.__name__}: must be a subclass of {family.__name__}, since its kind is "
+            f"component_class = {_name_of(component_type)}: must be a subclass of {family.__name__}, since its kind is "
             f"{kind}. Correct the class or the kind."
         )
 
