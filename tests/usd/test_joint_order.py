@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from isaacsim.core.experimental.actuators import Articulation, Simulation
+from isaacsim.core.experimental.actuators import Articulation, PDControlConfig, Simulation, add_actuator, add_motors
 from isaacsim.core.experimental.actuators.usd.articulation import articulation_roots
 from isaacsim.core.experimental.actuators.usd.joint_order import dof_names, joint_orders, joints_of
 from places import ROBOTS
-from pxr import Usd, UsdPhysics
+from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage
 from stages import stage_of
 
@@ -147,6 +147,72 @@ def test_joints_beside_a_root_are_found_by_the_links_they_connect(root: str) -> 
     made.joint("/World/S/hip", "Revolute", "/World/S/base", "/World/S/upper")
     UsdPhysics.ArticulationRootAPI.Apply(made.stage.GetPrimAtPath(root))
     assert set(found(made.stage, root)) == {"/World/R/fix", "/World/R/hip", f"{base}/weld"}
+
+
+# the list of Isaac Sim's robot schema
+
+
+def list_joints(stage: Usd.Stage, robot: str, *joints: str) -> None:
+    relation = stage.GetPrimAtPath(robot).CreateRelationship("isaac:physics:robotJoints")
+    relation.SetTargets([Sdf.Path(joint) for joint in joints])
+
+
+def test_listed_joints_come_first_in_the_order_of_the_list() -> None:
+    """What is not listed follows; a joint that is listed twice, or is gone, does no harm."""
+    stage = tree("/World/R").stage
+    listed = [f"/World/R/{name}" for name in ("elbow_b", "shoulder_b", "gone", "elbow_b")]
+    list_joints(stage, "/World/R", *listed)
+    assert [path.rsplit("/", 1)[1] for path in found(stage, "/World/R")] == [
+        *("elbow_b", "shoulder_b", "fix", "shoulder_a", "elbow_a")
+    ]
+
+
+def test_list_adds_joints_that_lie_elsewhere() -> None:
+    """They get motors by name as the others do."""
+    stage = tree("/World/R").stage
+    stage.DefinePrim("/World/R/Looks", "Scope")
+    list_joints(stage, "/World/R/Looks", "/World/R/shoulder_a")
+    assert found(stage, "/World/R/Looks") == ["/World/R/shoulder_a"]
+    prim = add_actuator("/World/R/Looks", "shoulder_a", "a", PDControlConfig(1.0, 0.0), stage=stage)
+    assert prim.GetRelationship("newton:targets").GetTargets() == ["/World/R/shoulder_a"]
+
+
+def test_robots_in_a_list_stand_for_their_joints() -> None:
+    """Whichever of them lists the other, too."""
+    stage = tree("/World/R").stage
+    stage.DefinePrim("/World/S/gripper")
+    list_joints(stage, "/World/S", "/World/S/gripper", "/World/R/elbow_a")
+    list_joints(stage, "/World/S/gripper", "/World/R/elbow_b", "/World/S")
+    assert found(stage, "/World/S") == ["/World/R/elbow_b", "/World/R/elbow_a"]
+
+
+def test_list_above_a_robot_orders_its_joints_only() -> None:
+    """It may be that of a larger one."""
+    stage = tree("/World/R/base").stage
+    stage.DefinePrim("/World/S/wheel", "PhysicsRevoluteJoint")
+    list_joints(stage, "/World", "/World/S/wheel", "/World/R/elbow_b", "/World/R/shoulder_a")
+    assert found(stage, "/World/R")[:2] == ["/World/R/elbow_b", "/World/R/shoulder_a"]
+    assert "/World/S/wheel" not in found(stage, "/World/R")
+
+
+def test_list_leaves_the_order_of_dofs_alone() -> None:
+    """Which is that of physics; a list that is no relationship is none."""
+    stage = tree("/World/R").stage
+    before = joint_orders(stage, ["/World/R"])
+    list_joints(stage, "/World/R", "/World/R/elbow_b")
+    assert joint_orders(stage, ["/World/R"]) == before
+    stage.GetPrimAtPath("/World/R").RemoveProperty("isaac:physics:robotJoints")
+    stage.GetPrimAtPath("/World/R").CreateAttribute("isaac:physics:robotJoints", Sdf.ValueTypeNames.Int).Set(1)
+    assert found(stage, "/World/R")[0] == "/World/R/fix"
+
+
+def test_motors_are_authored_in_the_order_of_the_list() -> None:
+    """So the actuators of the wrapper are, too."""
+    stage = tree("/World/R").stage
+    list_joints(stage, "/World/R", "/World/R/elbow_b", "/World/R/shoulder_a")
+    prims = add_motors("/World/R", {"elbow_b|shoulder_a": [PDControlConfig(1.0, 0.0)]}, stage=stage)
+    targets = [str(path) for prim in prims for path in prim.GetRelationship("newton:targets").GetTargets()]
+    assert targets == ["/World/R/elbow_b", "/World/R/shoulder_a"]
 
 
 def test_prim_without_links_has_no_joints() -> None:

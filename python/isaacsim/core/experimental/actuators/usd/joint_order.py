@@ -1,14 +1,18 @@
-"""List the joints of an articulation in the order of its tree."""
+"""List the joints of an articulation in the order of its tree, and those of a robot as its file has them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pxr import Sdf, Usd
 
 from .articulation import axes_of, bodies_of, every_prim
+from .authored import targets
 from .readable import readable
+
+# where Isaac Sim's robot schema lists the joints of a robot
+_LISTED = "isaac:physics:robotJoints"
 
 # of each body, the joints there and the bodies that each connects
 _JointsOfBodies = dict[Sdf.Path, list[tuple[str, list[Sdf.Path]]]]
@@ -43,8 +47,26 @@ def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
     """The joints of the robot at a prim, of every kind: those below it, in stage order.
 
     Where none of these moves, as below an articulation root that is a link or a joint itself, they are those that
-    connect its links, breadth-first.
+    connect its links, breadth-first. Those that Isaac Sim's robot schema lists come first, in its order; a list at the
+    prim itself adds joints that lie elsewhere, one above it may be that of a larger robot and only orders them.
     """
+    found = {joint.GetPath(): joint for joint in _joints_of(robot)}
+    listing = robot
+    while listing and not targets(listing, _LISTED):
+        listing = listing.GetParent()
+    listed = {joint.GetPath(): joint for joint in _listed(listing, {listing.GetPath()})} if listing else {}
+    ahead = listed if listing == robot else {path: joint for path, joint in listed.items() if path in found}
+    return list((ahead | found).values())
+
+
+def is_part(joint: Usd.Prim) -> bool:
+    """Whether the joint connects links of an articulation."""
+    enabled, excluded = (joint.GetAttribute(f"physics:{name}") for name in ("jointEnabled", "excludeFromArticulation"))
+    return (not enabled or enabled.Get() is not False) and not (excluded and excluded.Get())
+
+
+def _joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
+    """Joints below a prim; where none of these moves, those that connect its links."""
     stage = robot.GetStage()
     below = [prim for prim in every_prim(robot) if prim != robot and prim.IsA("PhysicsJoint")]
     if any(axes_of(joint) for joint in below):
@@ -53,10 +75,16 @@ def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
     return [stage.GetPrimAtPath(path) for path in connected] or below
 
 
-def is_part(joint: Usd.Prim) -> bool:
-    """Whether the joint connects links of an articulation."""
-    enabled, excluded = (joint.GetAttribute(f"physics:{name}") for name in ("jointEnabled", "excludeFromArticulation"))
-    return (not enabled or enabled.Get() is not False) and not (excluded and excluded.Get())
+def _listed(robot: Usd.Prim, seen: set[Sdf.Path]) -> Iterator[Usd.Prim]:
+    """The joints that the robot schema lists at a prim; robots in the list stand for those of their own lists."""
+    for path in targets(robot, _LISTED):
+        prim = robot.GetStage().GetPrimAtPath(path)
+        if prim and prim.IsA("PhysicsJoint"):
+            yield prim
+        elif prim and path not in seen:
+            # each once: robots may list each other
+            seen.add(path)
+            yield from _listed(prim, seen)
 
 
 def _joints_of_bodies(stage: Usd.Stage) -> _JointsOfBodies:
