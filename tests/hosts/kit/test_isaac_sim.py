@@ -15,7 +15,13 @@ import warp as wp
 from fakes.contract import ROBOTS, our_callbacks, our_step_callbacks, stage_with_robots
 from fakes.kit_world import ISAAC, KitWorld
 from fakes.simulation_manager import IsaacEvents, SimulationEvent, SimulationManager
-from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, PDControlConfig, add_actuator
+from isaacsim.core.experimental.actuators import (
+    ActuatorConfig,
+    Articulation,
+    ArticulationActuators,
+    PDControlConfig,
+    add_actuator,
+)
 from isaacsim.core.experimental.actuators.errors import HostError
 from isaacsim.core.experimental.actuators.hosts import current
 from isaacsim.core.experimental.actuators.hosts.current import current_host
@@ -419,6 +425,24 @@ def test_targets_of_a_callback_registered_before_act_in_the_same_step(world: Kit
     hip = robots.dof_names.index("hip")
     assert world.physics.arrays["actuation_forces"][0, hip] == 10.0
     wrapper.close()
+
+
+def test_drive_classes_of_newton_drive(world: KitWorld) -> None:
+    """Those of newton 1.6 and later, which Isaac Sim 6.2 brings, tuned by pairs of column and actuator."""
+    drive = getattr(pytest.importorskip("newton.actuators", reason="newton is not installed"), "DrivePD", None)
+    if drive is None:
+        pytest.skip("this newton has no drive classes")
+    gains = [wp.full(2, value, dtype=wp.float32, device="cpu") for value in (10.0, 0.0)]
+    pairs = [(ActuatorConfig(drive(*gains)), name) for name in ("hip", "knee")]
+    with ArticulationActuators.from_actuators(ROBOTS, pairs) as one:
+        world.play()
+        for column, actuator in zip(one.actuated_dof_indices, one.actuators, strict=True):
+            assert isinstance(actuator.controller, drive)
+            actuator.controller.kp.assign([column + 1.0] * 2)
+        one.articulation.set_dof_positions(0.0)
+        one.articulation.set_dof_position_targets(1.0)
+        world.update(steps=1)
+        np.testing.assert_allclose(one.applied_efforts, [[column + 1.0 for column in one.actuated_dof_indices]] * 2)
 
 
 def test_device_is_where_physics_will_run(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,7 @@ def joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
     listing = robot
     while listing and not targets(listing, _LISTED):
         listing = listing.GetParent()
-    listed = {joint.GetPath(): joint for joint in _listed(listing, {listing.GetPath()})} if listing else {}
+    listed = {joint.GetPath(): joint for joint in _listed(listing)} if listing else {}
     ahead = listed if listing == robot else {path: joint for path, joint in listed.items() if path in found}
     return list((ahead | found).values())
 
@@ -75,16 +75,18 @@ def _joints_of(robot: Usd.Prim) -> list[Usd.Prim]:
     return [stage.GetPrimAtPath(path) for path in connected] or below
 
 
-def _listed(robot: Usd.Prim, seen: set[Sdf.Path]) -> Iterator[Usd.Prim]:
+def _listed(robot: Usd.Prim) -> Iterator[Usd.Prim]:
     """The joints that the robot schema lists at a prim; robots in the list stand for those of their own lists."""
-    for path in targets(robot, _LISTED):
+    seen, waiting = set[Sdf.Path](), [robot.GetPath()]
+    while waiting:
+        path = waiting.pop()
         prim = robot.GetStage().GetPrimAtPath(path)
         if prim and prim.IsA("PhysicsJoint"):
             yield prim
         elif prim and path not in seen:
             # each once: robots may list each other
             seen.add(path)
-            yield from _listed(prim, seen)
+            waiting += reversed(targets(prim, _LISTED))
 
 
 def _joints_of_bodies(stage: Usd.Stage) -> _JointsOfBodies:
