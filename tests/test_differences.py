@@ -121,6 +121,10 @@ TESTED = {
             "prim_above_robots_means_all_of_them robots_with_different_joints_are_refused",
         ),
         "`dir()` of the package": ("test_imports.py", "what_dir_gives_in_kit_is_loaded_already"),
+        "`impl.controller_builders`": (
+            "impl/test_builders.py",
+            "first_call_says_what_to_write_instead controller_has_a_value_for_each_robot",
+        ),
         "added": ("test_state_of_wrappers.py", "state_of_one_engine_goes_on_in_another"),
     },
     "The embedded articulation": {
