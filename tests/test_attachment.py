@@ -636,6 +636,6 @@ def test_process_ends_quietly_with_a_wrapper_playing(more: str) -> None:
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY / "python")}
     done = subprocess.run(code, env=environment, capture_output=True, text=True, check=False)
     # without a driver Warp says so
-    expected = ("Warp ", "no native core for Python")
+    expected = ("Warp ", "No native core for Python")
     said = [line for line in done.stderr.splitlines() if not line.startswith(expected)]
     assert (done.returncode, said) == (0, [])

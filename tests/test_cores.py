@@ -26,6 +26,6 @@ def test_missing_core_is_named_by_python(tmp_path: Path, names: list[str], there
     for name in names:
         (tmp_path / name).touch()
     assert missing_core(tmp_path) == (
-        f"no native core for Python {HERE} in this package{there}: Warp steps instead, slower. Build it with a C++17 "
+        f"No native core for Python {HERE} in this package{there}: Warp steps instead, slower. Build it with a C++17 "
         f"compiler: './repo.sh package --python {HERE}' for Kit, 'pip install' elsewhere."
     )

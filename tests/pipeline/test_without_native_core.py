@@ -14,7 +14,7 @@ from isaacsim.core.experimental.actuators.pipeline import assembly
 def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Actuators work all the same."""
     monkeypatch.setattr(assembly, "is_native_there", lambda: False)
-    monkeypatch.setattr(assembly, "missing_core", lambda: "no native core for Python 3.12 in this package")
+    monkeypatch.setattr(assembly, "missing_core", lambda: "No native core for Python 3.12 in this package")
     monkeypatch.setattr(assembly, "_told", set())
     gain = wp.full(1, 3.0, dtype=wp.float32, device="cpu")
     for _ in range(2):
@@ -26,7 +26,7 @@ def test_missing_core_is_told_once(monkeypatch: pytest.MonkeyPatch, caplog: pyte
                 host.step(0.01)
                 assert host.arrays().efforts.tolist() == [6.0]
     (record,) = caplog.records
-    assert record.message == "no native core for Python 3.12 in this package"
+    assert record.message == "No native core for Python 3.12 in this package"
 
 
 def test_core_that_is_turned_off_is_no_core_missing(

@@ -21,6 +21,6 @@ def missing_core(folder: Path = FOLDER) -> str | None:
     others = sorted({(int(tag[1]), int(tag[2])) for tag in tags if tag})
     there = f", though for {', '.join(f'{major}.{minor}' for major, minor in others)}" if others else ""
     return (
-        f"no native core for Python {here} in this package{there}: Warp steps instead, slower. Build it with a C++17 "
+        f"No native core for Python {here} in this package{there}: Warp steps instead, slower. Build it with a C++17 "
         f"compiler: './repo.sh package --python {here}' for Kit, 'pip install' elsewhere."
     )

@@ -37,8 +37,6 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     def on_startup(self, ext_id: str) -> None:
         """Say which version runs, trust what the setting lists, and register the node where Kit does not find it.
 
-        A warning says so where there is no native core for Kit's Python.
-
         Args:
             ext_id: The extension as Kit names it: name, a dash, version.
         """
@@ -47,8 +45,6 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
 
         manager = omni.kit.app.get_app().get_extension_manager()
         carb.log_info(_which_runs(ext_id, manager))
-        if missing := missing_core():
-            carb.log_warn(missing)
         self._trusted = _trust_listed()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
@@ -100,7 +96,7 @@ def _trust_listed() -> Any:
 
 
 def _which_runs(ext_id: str, manager: Any) -> str:
-    """Name the version that runs and those of the same name that do not, each with its path."""
+    """Name the version that runs and those of the same name that do not, each with its path, and a missing core."""
     name, _, version = ext_id.partition("-")
     ids = sorted({known["id"] for known in manager.get_extensions()} - {ext_id})
     others = [other for other in ids if other.partition("-")[0] == name]
@@ -111,4 +107,4 @@ def _which_runs(ext_id: str, manager: Any) -> str:
             f"{other_version} does not, from {manager.get_extension_path(other)}. To have it instead, write "
             f'"{name}" = {{ version = "{other_version}", exact = true }} under [dependencies] of the .kit file.'
         )
-    return " ".join(said)
+    return " ".join([*said, *filter(None, [missing_core()])])

@@ -51,8 +51,7 @@ class Doctor(Command):
         wrong = any(row["result"] != "passed" for row in tests)
         notes = []
         if native.core is None:
-            said = missing_core() or "the native core is there and not loaded: Warp steps instead, slower."
-            notes.append(said[0].upper() + said[1:])
+            notes.append(missing_core() or "The native core is there and not loaded: Warp steps instead, slower.")
         what = {"what": "what", "value": "is"}
         test = {"test": "self-test of the core", "result": "result"}
         library = {"library": "library", "version": "version", "extra": "extra", "command": "how to get it"}
