@@ -82,6 +82,8 @@ void copy_run(const Problem& p, const Block& b, const Run& run, int64_t pitch, c
 // The values of a row that lie in pieces, put together for this block.
 void gather(const Problem& p, const Block& b, const Gathered& row) {
     float* RESTRICT out = b.derived + row.array * b.pitch;
+    static constexpr decltype(&copy_run<0>) copies[] = {copy_run<0>, copy_run<1>, copy_run<2>, copy_run<3>,
+                                                        copy_run<4>};
     if (row.rest) std::copy_n(row.rest + b.first, b.size, out);
     for (const Piece& piece : *row.pieces) {
         // the next block's, whose few lines the processor does not foresee
@@ -89,22 +91,7 @@ void gather(const Problem& p, const Block& b, const Gathered& row) {
         for (int64_t k = 0; k < b.robots * piece.count; k += 16) PREFETCH(next + k);
         for (const Run& run : piece.runs) {
             const float* from = piece.values + b.first_robot * piece.count + run.place;
-            switch (run.count) {
-                case 1:
-                    copy_run<1>(p, b, run, piece.count, from, out);
-                    break;
-                case 2:
-                    copy_run<2>(p, b, run, piece.count, from, out);
-                    break;
-                case 3:
-                    copy_run<3>(p, b, run, piece.count, from, out);
-                    break;
-                case 4:
-                    copy_run<4>(p, b, run, piece.count, from, out);
-                    break;
-                default:
-                    copy_run<0>(p, b, run, piece.count, from, out);
-            }
+            copies[run.count < 5 ? run.count : 0](p, b, run, piece.count, from, out);
         }
     }
 }
