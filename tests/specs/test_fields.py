@@ -134,7 +134,7 @@ def test_accepts_tables(value):
             list[float],
         ),
         *(np.array(1.0), np.zeros((2, 2)), [math.nan], [1.0, math.inf], [True], ["1"], [None], [[1.0]], [1e39]),
-        *([np.timedelta64(1)], Vt.BoolArray([True]), Vt.StringArray(["1"]), Gf.Vec2f(0, 1)),
+        *([np.timedelta64(1, "s")], Vt.BoolArray([True]), Vt.StringArray(["1"]), Gf.Vec2f(0, 1)),
     ],
     ids=value_id,
 )

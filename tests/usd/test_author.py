@@ -683,7 +683,7 @@ REFUSALS = {
         )
         for value in (
             *(-1, 4097, 2**31, 2**64, 1.0, 2.5, math.nan, True, "1", None, np.float32(1), np.bool_(True)),
-            *(Fraction(2), Decimal(2), np.timedelta64(2), np.timedelta64("NaT")),
+            *(Fraction(2), Decimal(2), np.timedelta64(2, "s"), np.timedelta64("NaT", "s")),
         )
     },
     "many bad values": Refusal(
