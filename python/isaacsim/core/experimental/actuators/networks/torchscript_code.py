@@ -120,6 +120,18 @@ def parse(content: bytes, entry: str) -> ast.Module:
         raise NetworkError(f"{entry} is no code that PyTorch writes ({error}): must be. Save it anew.") from error
 
 
+def source_of(node: ast.AST) -> str:
+    """The text of a node, shortened.
+
+    Raises:
+        NetworkError: It is too deeply nested.
+    """
+    try:
+        return ast.unparse(node)[:100]
+    except RecursionError as error:
+        raise NetworkError("code is nested deeper than Python writes: must be flatter. Save it anew.") from error
+
+
 def literal(node: ast.expr) -> Any:
     """A number, text or list that stands in the code."""
     match node:
@@ -135,7 +147,7 @@ def literal(node: ast.expr) -> Any:
             return [literal(item) for item in items]
         case ast.Tuple(elts=items):
             return tuple(literal(item) for item in items)
-    raise refuse(f"{ast.unparse(node)[:100]} as a constant")
+    raise refuse(f"{source_of(node)} as a constant")
 
 
 class Interpreter:
@@ -211,7 +223,7 @@ class Interpreter:
             case ast.If(test=test, body=body, orelse=other):
                 chosen = self._value(test, values)
                 if not isinstance(chosen, bool):
-                    raise refuse(f"if {ast.unparse(test)[:100]}, which differs from row to row,")
+                    raise refuse(f"if {source_of(test)}, which differs from row to row,")
                 self._nest(lambda: self._block(method, body if chosen else other, values))
             case ast.Pass():
                 pass
@@ -242,7 +254,7 @@ class Interpreter:
                 for part, one in zip(parts, value, strict=True):
                     self._assign(part, one, values)
             case _:
-                raise refuse(f"an assignment to {ast.unparse(target)[:100]}")
+                raise refuse(f"an assignment to {source_of(target)}")
 
     def _value(self, node: ast.expr, values: dict[str, Any]) -> Any:
         return self._nest(lambda: self._expression(node, values))
