@@ -202,8 +202,8 @@ def test_joints_of_one_name_are_told_apart_by_path() -> None:
         add_actuator(ROBOT, "knee", "act", STIFF, stage=stage)
     add_actuator(ROBOT, KNEE, "act", STIFF, stage=stage)
     assert efforts(stage) == [[0.0, 10.0]]
-    prim = add_motors(ROBOT, {"hip|knee": [STIFF]}, stage=stage, overwrite_existing=True)[0]
-    targets = [str(path) for path in prim.GetRelationship("newton:targets").GetTargets()]
+    prims = add_motors(ROBOT, {"hip|knee": [STIFF]}, stage=stage, overwrite_existing=True)
+    targets = [str(path) for prim in prims for path in prim.GetRelationship("newton:targets").GetTargets()]
     assert targets == [HIP, KNEE, f"{ROBOT}/other/knee"]
 
 

@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators.errors import ActuatorParseError, Host
 from isaacsim.core.experimental.actuators.usd import author
 from neural_twin import random_network, write_network
 from places import ROBOTS
+from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
 
@@ -56,6 +57,12 @@ def text(stage: Any) -> str:
     return stage.GetRootLayer().ExportToString()
 
 
+def shared(prims: list[Any]) -> list[str | None]:
+    """Name of the class prim that each inherits from."""
+    classes = [prim.GetInherits().GetAllDirectInherits() for prim in prims]
+    return [found[0].name if found else None for found in classes]
+
+
 def test_motors_come_back_as_they_went_in(stage: Any) -> None:
     """Every config, by the names of the joints."""
     motors = {
@@ -64,7 +71,8 @@ def test_motors_come_back_as_they_went_in(stage: Any) -> None:
         "slide": [PD],
     }
     prims = add_motors(LEG, motors, stage=stage)
-    assert [str(prim.GetPath()) for prim in prims] == [f"{LEG}/Actuators/{name}" for name in ("HAA", "KFE", "slide")]
+    names = ("L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide")
+    assert [str(prim.GetPath()) for prim in prims] == [f"{LEG}/Actuators/{name}" for name in names]
     expected = {
         "L_HAA|R_HAA": motors[".*_HAA"],
         "L_KFE|R_KFE": MotorConfig(motors[".*_KFE"][0], [motors[".*_KFE"][1]]),
@@ -77,10 +85,11 @@ def test_motors_come_back_as_they_went_in(stage: Any) -> None:
 
 
 def test_joints_with_other_values_get_prims_of_their_own(stage: Any) -> None:
-    """Called after what the names have in common; single ones after their joint, pattern or numbers else."""
+    """Prims are called after their joint; what equal ones share after what the names have in common, or the pattern."""
     kp = {".*_HAA": 1.0, "L_KFE": 2.0, "R_KFE|slide": 3.0}
     prims = add_motors(LEG, {".*": [PDControlConfig(kp, 0.0)]}, stage=stage)
-    assert [prim.GetName() for prim in prims] == ["HAA", "L_KFE", "joints"]
+    assert [prim.GetName() for prim in prims] == ["L_HAA", "R_HAA", "L_KFE", "R_KFE", "slide"]
+    assert shared(prims) == ["_HAA", "_HAA", None, "_joints", "_joints"]
     found = motors_of(stage)
     assert {joints: motor.controller.kp for joints, motor in found.items()} == {
         "L_HAA|R_HAA": 1.0,
@@ -89,7 +98,66 @@ def test_joints_with_other_values_get_prims_of_their_own(stage: Any) -> None:
     }
     with use_stage(leg()):
         again = {"L_.*": [PDControlConfig({"L_HAA": 1.0, "L_KFE": 2.0}, 0.0)], "R.*": [PD], r"\w+de": [PD]}
-        assert [prim.GetName() for prim in add_motors(LEG, again)] == ["L_HAA", "L_KFE", "R", "slide"]
+        assert shared(add_motors(LEG, again)) == [None, None, "_R", "_R", None]
+
+
+def test_each_joint_has_a_prim_that_says_no_more_than_its_target(stage: Any) -> None:
+    """Values are in one class prim, from which they compose; what one prim says otherwise holds for it alone."""
+    left, right = add_motors(LEG, {".*_HAA": [PD, MaxEffortClampingConfig(4.0)]}, stage=stage)
+    for prim, joint in ((left, "L_HAA"), (right, "R_HAA")):
+        assert prim.GetRelationship("newton:targets").GetTargets() == [f"{LEG}/{joint}"]
+        assert prim.GetAttribute("newton:kp").Get() == 20.0
+        spec = stage.GetRootLayer().GetPrimAtPath(prim.GetPath())
+        assert [one.name for one in spec.properties] == ["newton:targets"]
+    assert stage.GetPrimAtPath(f"{LEG}/Actuators/_HAA").GetTypeName() == "", "nobody takes it for an actuator"
+    left.GetAttribute("newton:kp").Set(30.0)
+    assert {joints: motor.controller.kp for joints, motor in motors_of(stage).items()} == {"L_HAA": 30.0, "R_HAA": 20.0}
+
+
+def test_limits_and_delays_are_authored_as_newton_takes_them(stage: Any) -> None:
+    """The plain limit last, for newton keeps the order; no delay of 0, which newton refuses."""
+    limits = [MaxEffortClampingConfig(4.0), DCMotorClampingConfig(9.0, 2.0, 5.0)]
+    motors = {"L.*": MotorConfig(PD, limits, DelayConfig({".*HAA": 0, ".*KFE": 3}))}
+    hip, knee = add_motors(LEG, motors, stage=stage)
+    clamps = ["NewtonPDControlAPI", "NewtonDCMotorClampingAPI", "NewtonMaxEffortClampingAPI"]
+    assert applied_schemas(hip) == clamps and applied_schemas(knee) == [*clamps, "NewtonActuatorDelayAPI"]
+
+
+def test_a_class_goes_with_the_last_prim_that_inherits_from_it(stage: Any) -> None:
+    """And is not shared with a motor that comes later."""
+    add_motors(LEG, {"L_.*": [PD]}, stage=stage)
+    prims = add_motors(LEG, {"R_.*": [PD], "slide": [PD]}, stage=stage)
+    assert shared(prims) == ["_R", "_R", None]
+    again = add_motors(LEG, {"[LR]_HAA": [PDControlConfig(1.0, 1.0)]}, stage=stage, overwrite_existing=True)
+    assert shared(again) == ["_LR_HAA", "_LR_HAA"]
+    children = stage.GetPrimAtPath(f"{LEG}/Actuators").GetAllChildrenNames()
+    assert {"_L", "_R", "_LR_HAA"} < set(children), "one joint of each is left"
+    add_motors(LEG, {"[LR]_.*": [PD]}, stage=stage, overwrite_existing=True)
+    children = stage.GetPrimAtPath(f"{LEG}/Actuators").GetAllChildrenNames()
+    assert [name for name in children if name.startswith("_")] == ["_LR"]
+
+
+def test_a_robot_that_is_referred_to_brings_the_class_along(stage: Any) -> None:
+    """Under the path it has there; joints are authored into a variant as well."""
+    sets = stage.GetPrimAtPath(LEG).GetVariantSets().AddVariantSet("Physics")
+    sets.AddVariant("motors")
+    sets.SetVariantSelection("motors")
+    with sets.GetVariantEditContext():
+        prims = add_motors(LEG, {".*": [PD]}, stage=stage)
+    assert shared(prims) == ["_joints"] * 5
+    scene = Usd.Stage.CreateInMemory()
+    scene.DefinePrim("/Two").GetReferences().AddReference(stage.GetRootLayer().identifier, LEG)
+    assert list(motors_of(scene)) == ["L_HAA|L_KFE|R_HAA|R_KFE|slide"]
+    assert next(iter(motors_of(scene).values())) == MotorConfig(PD)
+
+
+def test_joints_that_turn_and_slide_share_a_motor_in_other_units() -> None:
+    """In centimetres their equal gains are other numbers, which no class can hold."""
+    stage = leg()
+    stage.SetMetadata("metersPerUnit", 0.01)
+    prims = add_motors(LEG, {"L_HAA|slide": [PD]}, stage=stage)
+    assert shared(prims) == [None, None]
+    assert [prim.GetAttribute("newton:kp").Get() for prim in prims] == pytest.approx([200_000.0, 20.0])
 
 
 def test_names_in_any_script_come_back() -> None:
@@ -103,7 +171,7 @@ def test_names_in_any_script_come_back() -> None:
             made.joint(f"/World/Hand/{name}", "Revolute", f"/World/Hand/link_{at - 1}", f"/World/Hand/link_{at}")
     motors = {"グリッパー": MotorConfig(PD), "Gelenk_[üö]": MotorConfig(PDControlConfig(1.0, 0.5))}
     prims = add_motors("/World/Hand", motors, stage=made.stage)
-    assert [prim.GetName() for prim in prims] == ["グリッパー", "Gelenk_üö"]
+    assert [prim.GetName() for prim in prims] == names
     found = motors_of(made.stage)
     assert found == {"グリッパー": motors["グリッパー"], "Gelenk_ü|Gelenk_ö": motors["Gelenk_[üö]"]}
 
@@ -115,7 +183,7 @@ def test_armature_and_friction_are_the_joints_own(stage: Any) -> None:
         ".*_KFE": MotorConfig(PD, friction=0.75),
         "slide": MotorConfig(armature=2.0),
     }
-    assert len(add_motors(LEG, motors, stage=stage)) == 2
+    assert len(add_motors(LEG, motors, stage=stage)) == 4
     assert stage.GetAttributeAtPath(f"{LEG}/slide.physxJointAxis:linear:armature").Get() == 2.0
     expected = {
         "L_HAA|R_HAA": MotorConfig(PD, armature={"L_HAA": 0.25, "R_HAA": 0.5}, friction=0.125),
@@ -176,8 +244,9 @@ def test_overwrite_replaces_what_drives_the_joints(stage: Any) -> None:
     add_actuator(LEG, "slide", "push", PD, stage=stage)
     add_motors(LEG, {"L.*|slide": [PIDControlConfig(1.0, 2.0, 3.0)]}, stage=stage, overwrite_existing=True)
     assert list(motors_of(stage)) == ["L_HAA|L_KFE|slide"]
+    add_actuator(LEG, ["R_HAA", "R_KFE"], "right", PD, stage=stage)
     with pytest.raises(ValueError, match="which drives other joints too"):
-        add_motors(LEG, {"slide": [PD]}, stage=stage, overwrite_existing=True)
+        add_motors(LEG, {"R_KFE": [PD]}, stage=stage, overwrite_existing=True)
     with Usd.EditContext(stage, stage.GetSessionLayer()):
         with pytest.raises(ValueError, match="in another layer than the edit target"):
             add_motors(LEG, {".*": [PD]}, stage=stage, overwrite_existing=True)
@@ -189,10 +258,8 @@ def test_joints_outside_articulations_match_no_pattern(stage: Any) -> None:
         "physics:excludeFromArticulation", Sdf.ValueTypeNames.Bool
     ).Set(True)
     stage.DefinePrim(f"{LEG}/weld", "PhysicsFixedJoint")
-    (prim,) = add_motors(LEG, {".*": [PD]}, stage=stage)
-    assert [path.name for path in prim.GetRelationship("newton:targets").GetTargets()] == [
-        *("L_HAA", "L_KFE", "R_HAA", "R_KFE", "slide")
-    ]
+    prims = add_motors(LEG, {".*": [PD]}, stage=stage)
+    assert [prim.GetName() for prim in prims] == ["L_HAA", "L_KFE", "R_HAA", "R_KFE", "slide"]
 
 
 def test_motors_of_a_file_and_of_one_robot_of_several() -> None:
@@ -217,7 +284,7 @@ def test_networks_come_with_full_paths_that_the_stage_may_name(tmp_path: Path) -
     found = next(iter(motors_of(stage).values()))
     assert found.controller == NeuralControlConfig(str((tmp_path / "robot" / "net.safetensors").resolve()))
     write_network(tmp_path / "outside.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
-    stage.GetAttributeAtPath(f"{LEG}/Actuators/joints.newton:modelPath").Set("../outside.safetensors")
+    stage.GetAttributeAtPath(f"{LEG}/Actuators/_joints.newton:modelPath").Set("../outside.safetensors")
     with pytest.raises(ActuatorParseError, match="must lie in the folder of the layer"):
         motors_of(stage)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .components.catalogue import in_order
 from .extras import needs
 from .hosts.current import current_stage
 from .pipeline.motors import Motor, resolve_motors
@@ -113,7 +114,7 @@ def add_motors(
     """
     with needs("add_motors", "usd"):
         from .usd.articulation import unloaded_at
-        from .usd.author import author_actuators, joints_to_drive
+        from .usd.author import EqualMotors, author_actuators, joints_to_drive
         from .usd.motors import effort_limits
         from .usd.roots import said_of_unloaded
 
@@ -123,18 +124,22 @@ def add_motors(
         found = resolve_motors(motors, names, paths, 1, limits=lambda: effort_limits(where, paths, names)[None])
     except ValueError as error:
         raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
-    actuators: dict[str, ActuatorSpec] = {}
+    authored: list[EqualMotors] = []
     for motor in found:
         parts = _split(motor.spec) if motor.spec is not None else []
         for part in parts:
-            actuators[_free(_name(motor.pattern, part.dof_names, len(parts)), actuators)] = part
+            taken = {name for one in authored for name in one.names}
+            prims: list[str] = []
+            for name in part.dof_names:
+                prims.append(_free(_identifier(name), {*taken, *prims}))
+            authored.append(EqualMotors(part, prims, _shared_name(motor.pattern, part.dof_names, len(parts))))
     properties = [
         (name, dict(zip([(paths[at], names[at]) for at in motor.columns], _per_joint(motor, value), strict=True)))
         for motor in found
         for given, value in motor.properties.items()
         for name in _USD_PROPERTIES[given]
     ]
-    return author_actuators(where, articulation_root, actuators, properties, overwrite_existing=overwrite_existing)
+    return author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
 
 
 def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, MotorConfig]:
@@ -212,11 +217,17 @@ def _split(spec: ActuatorSpec) -> list[ActuatorSpec]:
             targets=tuple(spec.targets[joint] for joint in joints),
             dof_names=tuple(spec.dof_names[joint] for joint in joints),
             controller=_of_joint(spec.controller, joints[0]),
-            clamping=tuple(_of_joint(clamp, joints[0]) for clamp in spec.clamping),
-            delay=spec.delay and _of_joint(spec.delay, joints[0]),
+            # newton has them act in the order in which they are authored
+            clamping=tuple(in_order([_of_joint(clamp, joints[0]) for clamp in spec.clamping])),
+            delay=_some_delay(spec.delay and _of_joint(spec.delay, joints[0])),
         )
         for joints in groups.values()
     ]
+
+
+def _some_delay(delay: DelayConfig | None) -> DelayConfig | None:
+    """A delay of no steps as none: newton refuses a file with such a prim."""
+    return delay if delay is not None and delay.delay_steps > 0 else None
 
 
 def _of_joint(config: Any, joint: int) -> Any:
@@ -228,16 +239,18 @@ def _at(value: Any, joint: int) -> Any:
     return value[joint].item() if isinstance(value, np.ndarray) else value
 
 
-def _name(pattern: str, joints: Sequence[str], parts: int) -> str:
-    """What to call a prim: after its joint, or after its pattern, or what the names of the joints have in common."""
-    if len(joints) == 1:
-        text = joints[0]
-    elif parts == 1:
+def _shared_name(pattern: str, joints: Sequence[str], parts: int) -> str:
+    """What to call the motor of several joints: after its pattern, or what the names of the joints have in common."""
+    # a list of all names is no pattern, and long
+    if parts == 1 and pattern not in ("|".join(joints), "|".join(map(re.escape, joints))):
         # what stands for any of some characters says nothing
-        text = re.sub(r"\\[A-Za-z]", " ", pattern)
-    else:
-        last = _common([name[::-1] for name in joints])[::-1]
-        text = max(_common(joints), last, key=len)
+        return _identifier(re.sub(r"\\[A-Za-z]", " ", pattern))
+    last = _common([name[::-1] for name in joints])[::-1]
+    return _identifier(max(_common(joints), last, key=len))
+
+
+def _identifier(text: str) -> str:
+    """A name for a prim."""
     # letters of any script may stand in a name
     text = "".join(letter if f"_{letter}".isidentifier() else "_" for letter in text)
     text = re.sub("_+", "_", text).strip("_") or "joints"

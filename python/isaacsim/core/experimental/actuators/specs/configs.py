@@ -84,6 +84,14 @@ _PEAK: dict[str, Any] = {
 }
 
 
+def _motor_side(described: dict[str, Any], name: str) -> dict[str, Any]:
+    """The description of a value before a gear; `newton:*` attributes hold values at the joint."""
+    return described | {"attribute": f"actuator:geared:{name}", "earlier": f"newton:{name}"}
+
+
+_GEAR: dict[str, Any] = _motor_side({"type": "float", "unit": "", "fallback": 1.0}, "gear")
+
+
 class Config:
     """What one applied schema of an actuator prim says."""
 
@@ -147,13 +155,13 @@ class GearedPDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
 
-    kp: float = parameter(**_KP)
+    kp: float = parameter(**_motor_side(_KP, "kp"))
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    kd: float = parameter(**_KD)
+    kd: float = parameter(**_motor_side(_KD, "kd"))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
-    gear: float = parameter(1.0, attribute="newton:gear", type="float", unit="", fallback=1.0)
+    gear: float = parameter(1.0, **_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, **_CONST)
+    const_effort: float = parameter(0.0, **_motor_side(_CONST, "constEffort"))
     """Effort added at the motor at every step [N·m or N]."""
 
 
@@ -167,20 +175,20 @@ class GearedPIDControlConfig(ControlConfig):
 
     SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
 
-    kp: float = parameter(**_KP)
+    kp: float = parameter(**_motor_side(_KP, "kp"))
     """Proportional gain at the motor [N·m/rad or N/m]."""
-    ki: float = parameter(**_KI)
+    ki: float = parameter(**_motor_side(_KI, "ki"))
     """Integral gain at the motor [N·m/(rad·s) or N/(m·s)]."""
-    kd: float = parameter(**_KD)
+    kd: float = parameter(**_motor_side(_KD, "kd"))
     """Derivative gain at the motor [N·m·s/rad or N·s/m]."""
     integral_max: float = parameter(
         math.inf,
-        **_INTEGRAL_MAX,
+        **_motor_side(_INTEGRAL_MAX, "integralMax"),
     )
     """Largest integral in either direction [rad·s or m·s], not an effort; inf means no limit."""
-    gear: float = parameter(1.0, attribute="newton:gear", type="float", unit="", fallback=1.0)
+    gear: float = parameter(1.0, **_GEAR)
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
-    const_effort: float = parameter(0.0, **_CONST)
+    const_effort: float = parameter(0.0, **_motor_side(_CONST, "constEffort"))
     """Effort added at the motor at every step [N·m or N]."""
 
 

@@ -47,6 +47,8 @@ class Parameter:
     """Largest number of elements; None means any."""
     or_joint: bool = False
     """Whether `JOINT` may stand in its place, until the joint is known."""
+    earlier: str = ""
+    """Attribute that files of version 0.2 store the value in; empty where it is the same."""
 
     @property
     def dimension(self) -> tuple[int, int]:

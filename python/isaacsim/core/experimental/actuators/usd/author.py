@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -12,6 +13,7 @@ from pxr import Sdf, Usd, Vt
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import parameters_of, violations
+from ..specs.stand_ins import LISTED, stand_ins
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
 from .axes import address, axis_in, is_angular
@@ -20,6 +22,8 @@ from .joint_order import dof_names, is_part, joints_of
 from .joint_properties import axis_of, write_properties
 from .roots import said_of_unloaded
 from .schema import TARGETS, is_actuator
+from .shared import classes_of, drop_unused, free_name, own_specs
+from .text import whole
 from .units import to_stage, units_of
 
 
@@ -38,6 +42,40 @@ _VALUE_TYPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         lambda path: Sdf.AssetPath(asset_text(path)),
     ),
 }
+
+
+@dataclass(frozen=True)
+class EqualMotors:
+    """Joints with equal actuators, each of which gets a prim.
+
+    Args:
+        spec: The actuator, with its joints; its path and network are not looked at.
+        names: Names of the prims, one for each joint.
+        shared: Name of the class prim that holds the values, where there are several joints.
+    """
+
+    spec: ActuatorSpec
+    names: Sequence[str]
+    shared: str
+
+
+@dataclass(frozen=True)
+class _Prim:
+    """A prim to be written.
+
+    Args:
+        path: Where.
+        configs: Laws that it applies, in the units of the stage.
+        targets: Joints, or axes of joints, that it drives; a class prim drives none.
+        inherits: Class prim that has the laws, or None.
+    """
+
+    path: Sdf.Path
+    configs: Sequence[Any] = ()
+    targets: Sequence[Sdf.Path] = ()
+    inherits: Sdf.Path | None = None
+
+
 _KIND_WORDS = {"controller": "a control config", "clamping": "a clamping config", "delay": "a DelayConfig"}
 
 
@@ -60,7 +98,8 @@ def author_actuator(
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
-    return _define(stage, path, _on_stage(stage, configs, targets), targets)
+    _write(stage, _Prim(path, _on_stage(stage, configs, targets), targets))
+    return stage.GetPrimAtPath(path)
 
 
 def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str], list[str]]:
@@ -74,58 +113,82 @@ def joints_to_drive(stage: Usd.Stage, articulation_root: str) -> tuple[list[str]
 def author_actuators(
     stage: Usd.Stage,
     articulation_root: str,
-    actuators: Mapping[str, ActuatorSpec],
+    motors: Sequence[EqualMotors],
     properties: Sequence[tuple[str, Mapping[tuple[str, str], float]]],
     *,
     overwrite_existing: bool,
 ) -> list[Usd.Prim]:
-    """Define `<articulation_root>/Actuators/<name>` for each name, all or none; see `add_motors` for the contract.
+    """Define `<articulation_root>/Actuators/<name>` for each joint, all or none; see `add_motors` for the contract.
+
+    Each joint has a prim of its own, for newton and Isaac Sim drive the first target of a prim only. Equal values are
+    in a class prim that these inherit from.
 
     Args:
         stage: Where.
         articulation_root: Path of the robot's prim.
-        actuators: What they are, by name; their paths and networks are not looked at.
+        motors: What they are.
         properties: Joint properties to author: name, and value by path of the joint and name of the DOF.
         overwrite_existing: Whether to replace what drives these joints, and prims of these names.
     """
     root = _root_prim(stage, str(articulation_root))
     scope = root.GetPath().AppendChild("Actuators")
-    driven = {dof for spec in actuators.values() for dof in zip(spec.targets, spec.dof_names, strict=True)}
-    problems, obsolete = others_driving(
-        stage, driven, {scope.AppendChild(name) for name in actuators}, overwrite_existing
-    )
-    found: list[tuple[Sdf.Path, list[Any], list[Sdf.Path]]] = []
-    for name, spec in actuators.items():
+    driven = {dof for one in motors for dof in zip(one.spec.targets, one.spec.dof_names, strict=True)}
+    places = {scope.AppendChild(name) for one in motors for name in one.names}
+    problems, obsolete = others_driving(stage, driven, places, overwrite_existing)
+    planned: list[tuple[str, list[_Prim]]] = []
+    for one in motors:
         try:
-            configs = _check_configs(spec.controller, spec.clamping, spec.delay)
-            dofs = zip(spec.targets, spec.dof_names, strict=True)
-            targets = _resolve_targets(root, [address(joint, name) for joint, name in dofs])
-            _check_place(stage, scope.AppendChild(name), targets, overwrite_existing)
-            found.append((scope.AppendChild(name), _on_stage(stage, configs, targets), targets))
+            planned.append((one.shared, _prims_of(stage, root, scope, one, overwrite_existing)))
         except ValueError as error:
             problems.append(str(error))
     if problems:
         raise ValueError("\n".join(dict.fromkeys(problems)))
-    layer, before = stage.GetEditTarget().GetLayer(), Sdf.Layer.CreateAnonymous("before")
-    before.TransferContent(layer)
-    try:
+    with whole(stage):
         for name, values in properties:
             axes = [(joint, axis_of(stage, joint, dof_name)) for joint, dof_name in values]
             write_properties(stage, {name: np.array(list(values.values()))}, axes)
-        for path in obsolete:
-            stage.RemovePrim(path)
-        return [_define(stage, *one) for one in found]
-    except BaseException:
-        layer.TransferContent(before)
-        raise
+        _remove(stage, [*obsolete, *places])
+        for shared, prims in planned:
+            with_class = list(_with_class(stage, scope, shared, prims))
+            with Sdf.ChangeBlock():
+                for prim in with_class:
+                    _write(stage, prim)
+    return [stage.GetPrimAtPath(prim.path) for _, prims in planned for prim in prims]
 
 
-def _define(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[Sdf.Path]) -> Usd.Prim:
-    """Write a prim that was checked."""
-    _write(stage, path, configs, targets)
-    if isinstance(configs[0], NeuralControlConfig):
-        note_authored(stage.GetEditTarget().GetLayer(), asset_text(configs[0].model_path))
-    return stage.GetPrimAtPath(path)
+def _prims_of(
+    stage: Usd.Stage, root: Usd.Prim, scope: Sdf.Path, motors: EqualMotors, overwrite_existing: bool
+) -> list[_Prim]:
+    """The prims of some joints, checked, each with its own values."""
+    spec = motors.spec
+    configs = _check_configs(spec.controller, spec.clamping, spec.delay)
+    addresses = [address(joint, name) for joint, name in zip(spec.targets, spec.dof_names, strict=True)]
+    prims = []
+    for name, target in zip(motors.names, _resolve_targets(root, addresses), strict=True):
+        _check_place(stage, scope.AppendChild(name), [target], overwrite_existing)
+        prims.append(_Prim(scope.AppendChild(name), _on_stage(stage, configs, [target]), [target]))
+    return prims
+
+
+def _with_class(stage: Usd.Stage, scope: Sdf.Path, name: str, prims: Sequence[_Prim]) -> Iterator[_Prim]:
+    """The same prims, their values in a class prim where several have equal ones."""
+    values = prims[0].configs
+    if len(prims) == 1 or any(prim.configs != values for prim in prims):
+        yield from prims
+        return
+    shared = scope.AppendChild(free_name(stage, scope, f"_{name}"))
+    yield _Prim(shared, values)
+    for prim in prims:
+        yield _Prim(prim.path, (), prim.targets, shared)
+
+
+def _remove(stage: Usd.Stage, paths: Iterable[Sdf.Path]) -> None:
+    """Remove prims, as far as they are there, and the class prims that nobody inherits from any more."""
+    removed = [prim for path in paths if (prim := stage.GetPrimAtPath(path))]
+    classes = {path for prim in removed for path in classes_of(prim)}
+    for path in [prim.GetPath() for prim in removed]:
+        stage.RemovePrim(path)
+    drop_unused(stage, classes)
 
 
 def others_driving(
@@ -151,7 +214,7 @@ def others_driving(
             problems.append(f"{where}. Deactivate that prim, or pass overwrite_existing=True.")
         elif not driven.issuperset(dofs):
             problems.append(f"{where}, which drives other joints too. Give those a motor, or deactivate that prim.")
-        elif any(spec.layer != layer for spec in prim.GetPrimStack()):
+        elif any(spec.layer != layer for spec in own_specs(prim)):
             problems.append(f"{where}, which is defined in another layer than the edit target. Deactivate that prim.")
         else:
             obsolete.append(prim.GetPath())
@@ -307,7 +370,7 @@ def _check_place(stage: Usd.Stage, path: Sdf.Path, targets: list[Sdf.Path], over
         return
     if not overwrite_existing:
         raise ValueError(f"<{path}> exists already. Choose another name or pass overwrite_existing=True.")
-    elsewhere = [spec.layer for spec in existing.GetPrimStack() if spec.layer != layer or spec.path != here]
+    elsewhere = [spec.layer for spec in own_specs(existing) if spec.layer != layer or spec.path != here]
     if elsewhere:
         raise ValueError(
             f"<{path}> is also defined in layer {elsewhere[0].GetDisplayName()}, which the edit target "
@@ -326,13 +389,13 @@ def _is_composed(prim: Usd.Prim, target: Usd.EditTarget) -> bool:
     return any(node.path == site and target.GetLayer() in node.layerStack.layers for node in nodes)
 
 
-def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[Sdf.Path]) -> None:
-    """Build the prim in a layer of its own, then copy it into the edit target in one call.
+def _write(stage: Usd.Stage, prim: _Prim) -> None:
+    """Build a prim that was checked in a layer of its own, then copy it into the edit target in one call.
 
     Whatever fails before or in that call leaves the edit target as it was.
     """
     target = stage.GetEditTarget()
-    layer = target.GetLayer()
+    layer, path = target.GetLayer(), prim.path
     spec_path = target.MapToSpecPath(path)
     # what is copied is the topmost prim the layer lacks, or else the actuator itself
     top = spec_path
@@ -341,19 +404,7 @@ def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[S
     draft = Sdf.Layer.CreateAnonymous("actuator")
     root = Sdf.Path("/Draft")
     drafted = root if top == spec_path else root.AppendPath(spec_path.MakeRelativePath(top))
-    spec = Sdf.CreatePrimInLayer(draft, drafted)
-    spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
-    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[config.SCHEMA for config in configs]))
-    for config in configs:
-        for field, described in parameters_of(config).items():
-            value_type, to_usd = _VALUE_TYPES[described.type]
-            attribute = Sdf.AttributeSpec(spec, described.attribute, value_type)
-            attribute.custom = True
-            attribute.default = to_usd(getattr(config, field))
-    relationship = Sdf.RelationshipSpec(spec, TARGETS)
-    relationship.targetPathList.explicitItems = [
-        target.MapToSpecPath(joint).StripAllVariantSelections() for joint in targets
-    ]
+    _fill(Sdf.CreatePrimInLayer(draft, drafted), prim, target)
     # a mere over would hide what lies below it
     above = stage.GetPrimAtPath(path.GetParentPath())
     needs_scope = not (above and above.IsDefined())
@@ -365,3 +416,55 @@ def _write(stage: Usd.Stage, path: Sdf.Path, configs: list[Any], targets: list[S
         if needs_scope and top == spec_path:
             scope = layer.GetPrimAtPath(spec_path.GetParentPath())
             scope.specifier, scope.typeName = Sdf.SpecifierDef, "Scope"
+    for config in prim.configs:
+        if isinstance(config, NeuralControlConfig):
+            note_authored(layer, asset_text(config.model_path))
+
+
+def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
+    """Write into a spec what a prim says."""
+    if prim.targets:
+        spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
+    else:
+        # without a type nobody takes it for an actuator
+        spec.specifier = Sdf.SpecifierClass
+    if prim.inherits is not None:
+        spec.inheritPathList.prependedItems = [_path_in(target, prim.inherits)]
+    if prim.configs:
+        write_configs(spec, prim.configs)
+    if prim.targets:
+        relationship = Sdf.RelationshipSpec(spec, TARGETS)
+        relationship.targetPathList.explicitItems = [_path_in(target, joint) for joint in prim.targets]
+
+
+def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
+    """A path of the stage as relationships and arcs of the edit target say it."""
+    return target.MapToSpecPath(path).StripAllVariantSelections()
+
+
+def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any]) -> None:
+    """Write schemas and values of laws into a spec, and what stands in for those that newton does not know.
+
+    Args:
+        spec: Where.
+        configs: The laws, in the units of the stage.
+    """
+    nearest = stand_ins(configs)
+    written = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
+    for one in written:
+        for field, described in parameters_of(one).items():
+            value_type, to_usd = _VALUE_TYPES[described.type]
+            write_attribute(spec, described.attribute, value_type, to_usd(getattr(one, field)))
+    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in written]))
+    if nearest:
+        listed = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
+        write_attribute(spec, LISTED, Sdf.ValueTypeNames.TokenArray, listed)
+
+
+def write_attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName, value: Any) -> None:
+    """Write a value into a spec; an attribute that is new to it is a custom one."""
+    attribute = spec.attributes.get(name)
+    if attribute is None:
+        attribute = Sdf.AttributeSpec(spec, name, value_type)
+        attribute.custom = True
+    attribute.default = value

@@ -33,6 +33,7 @@ from .schema import (
     properties_without_effect,
     read_config,
     schema_problem,
+    stood_in_for,
     values_without_effect,
 )
 from .units import from_stage, units_of
@@ -235,7 +236,10 @@ def _parse(
     configs: dict[str, list] = {"controller": [], "clamping": [], "delay": []}
     unknown = []
     of_later_version = False
+    for_others = stood_in_for(prim)
     for schema in applied_schemas(prim):
+        if schema in for_others:
+            continue
         if problem := schema_problem(prim, schema):
             unknown.append(problem)
             of_later_version |= may_be_later(schema)

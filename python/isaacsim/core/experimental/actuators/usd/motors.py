@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from pxr import Usd
 
 from ..errors import ActuatorParseError
+from ..specs.actuator_spec import ActuatorSpec
 from ..specs.configs import ControlConfig, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
 from ..specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ..specs.motors import MotorConfig
@@ -22,6 +23,7 @@ from .joint_properties import authored, axis_of, envelopes, read_property
 from .mjc_actuators import armature_of, joint_bounds, joint_of, law_of_prim, mjc_prims
 from .other_drives import gains_of_drives
 from .roots import match_roots
+from .shared import classes_of
 from .words import listed
 
 
@@ -33,16 +35,15 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     joints = joint_orders(stage, [root])[0]
     dofs = dof_names(stage, joints)
     specs = discover(stage, root, joints, dofs, si=True)
-    for spec in specs:
+    for spec, own in _by_motor(stage, specs):
         controller = _with_file(stage, spec.path, spec.controller, issues)
-        own = list(zip(spec.targets, spec.dof_names, strict=True))
         values = {name: _property(stage, own, name) for name in ("armature", "friction")}
         # joints that have a property stand apart from those that do not
         groups: dict[tuple[bool, ...], list[int]] = {}
-        for at in range(len(spec.targets)):
+        for at in range(len(own)):
             groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
         for group in groups.values():
-            names = [spec.dof_names[at] for at in group]
+            names = [own[at][1] for at in group]
             motors["|".join(names)] = MotorConfig(
                 copy.copy(controller),
                 [copy.copy(clamp) for clamp in spec.clamping],
@@ -54,6 +55,18 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     driven = {name for spec in specs for name in spec.dof_names}
     free = {name: path for name, path in zip(dofs, joints, strict=True) if name not in driven}
     return motors | _of_mujoco(stage, free)
+
+
+def _by_motor(
+    stage: Usd.Stage, specs: Sequence[ActuatorSpec]
+) -> Iterator[tuple[ActuatorSpec, list[tuple[str, str]]]]:
+    """Each motor once, with its joints: prims that inherit from one class prim are one, where they say the same."""
+    found: dict[tuple[str, str], tuple[ActuatorSpec, list[tuple[str, str]]]] = {}
+    for spec in specs:
+        classes = classes_of(stage.GetPrimAtPath(spec.path))
+        key = str(classes[0] if classes else spec.path), repr((spec.controller, spec.clamping, spec.delay))
+        found.setdefault(key, (spec, []))[1].extend(zip(spec.targets, spec.dof_names, strict=True))
+    yield from found.values()
 
 
 def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, MotorConfig]:

@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from pxr import Sdf, Usd
+from pxr import Sdf, Usd, Vt
 
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.configs import CONFIGS, ForeignConfig, Kind
 from ..specs.fields import Parameter, parameters_of
+from ..specs.stand_ins import LISTED, STAND_INS
 from .alike import nearest, plain, visible
 
 TARGETS = "newton:targets"
@@ -29,6 +30,8 @@ _SCHEMAS_OF: dict[str, list[str]] = {TARGETS: []}
 for _config in CONFIGS:
     for _described in parameters_of(_config).values():
         _SCHEMAS_OF.setdefault(_described.attribute, []).append(_config.SCHEMA)
+# namespaces of these
+_NAMESPACES = {name.rpartition(":")[0] for name in _SCHEMAS_OF}
 
 # schemas the host program has registered a component for, and what kind it is; no stage can add to them
 _foreign: dict[str, Kind] = {}
@@ -62,19 +65,49 @@ def is_actuator(prim: Usd.Prim) -> bool:
     return prim.GetTypeName() == ACTUATOR_TYPE
 
 
+def stood_in_for(prim: Usd.Prim) -> set[str]:
+    """Schemas of newton on a prim that stand in for a law of ours that is applied too, and are for others to read.
+
+    Where we do not know the law that they stand for, they hold.
+    """
+    attribute = prim.GetAttribute(LISTED)
+    listed = attribute.Get() if attribute else None
+    if not isinstance(listed, Vt.TokenArray):
+        return set()
+    applied = [CONFIG_BY_SCHEMA[schema] for schema in applied_schemas(prim) if schema in CONFIG_BY_SCHEMA]
+    ours = {config.KIND for config in applied if config in STAND_INS}
+    others = (config for config in applied if config not in STAND_INS and config.KIND in ours)
+    return {config.SCHEMA for config in others if config.SCHEMA in set(listed)}
+
+
+def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
+    """The attribute that holds each parameter of a law on a prim: the earlier one on prims of older files."""
+    described_by_name = parameters_of(config_type)
+    now = {name: described.attribute for name, described in described_by_name.items()}
+    earlier = {name: described.earlier or described.attribute for name, described in described_by_name.items()}
+    if now == earlier or prim.HasAttribute(LISTED) or _any_authored(prim, now) or not _any_authored(prim, earlier):
+        return now
+    return earlier
+
+
+def _any_authored(prim: Usd.Prim, names: dict[str, str]) -> bool:
+    return any(prim.GetAttribute(name).HasAuthoredValue() for name in names.values() if prim.HasAttribute(name))
+
+
 def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
     """Return `config_type` filled from `prim`; what is wrong is appended to `issues`."""
     before = len(issues)
     described_by_name = parameters_of(config_type)
-    values = {name: _read_value(prim, described, issues) for name, described in described_by_name.items()}
+    stored = attributes_on(prim, config_type)
+    values = {name: _read_value(prim, stored[name], one, issues) for name, one in described_by_name.items()}
     try:
         return config_type(**values)
     except ValueError as error:
         # a table that does not fit together; its parts were reported already when they are wrong themselves
         if len(issues) == before:
             problem = str(error).splitlines()[0].removeprefix(f"{config_type.__name__}.")
-            for name, described in described_by_name.items():
-                problem = problem.replace(name, described.attribute)
+            for name, attribute in stored.items():
+                problem = problem.replace(name, attribute)
             issues.append(f"<{prim.GetPath()}>.{problem} Or deactivate the prim.")
         return None
 
@@ -103,7 +136,7 @@ def may_be_later(schema: str) -> bool:
 def values_without_effect(prim: Usd.Prim) -> list[str]:
     """One message per attribute that is read at its default value, and changes over time beside it."""
     schemas = applied_schemas(prim)
-    read = {name for name, owners in _SCHEMAS_OF.items() if set(owners).intersection(schemas)}
+    read = _properties_on(prim, schemas)
     foreign = any(schema in _foreign for schema in schemas)
     return [
         f"<{prim.GetPath()}>.{attribute.GetName()} ({_layer_of(attribute)}) has time samples or a spline beside its "
@@ -113,6 +146,12 @@ def values_without_effect(prim: Usd.Prim) -> list[str]:
         if _source(attribute, Usd.TimeCode.Default()) == Usd.ResolveInfoSourceDefault
         if _source(attribute, Usd.TimeCode.EarliestTime()) != Usd.ResolveInfoSourceDefault
     ]
+
+
+def _properties_on(prim: Usd.Prim, schemas: Iterable[str]) -> list[str]:
+    """Attributes that some schemas give a prim."""
+    found = (attributes_on(prim, CONFIG_BY_SCHEMA[schema]) for schema in schemas if schema in CONFIG_BY_SCHEMA)
+    return list(dict.fromkeys(name for names in found for name in names.values()))
 
 
 def _source(attribute: Usd.Attribute, time: Usd.TimeCode) -> Usd.ResolveInfoSource:
@@ -125,7 +164,7 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
     # what a schema of the host program has is not known here
     if any(schema in _foreign for schema in schemas):
         return []
-    known = [name for name, owners in _SCHEMAS_OF.items() if name == TARGETS or set(owners).intersection(schemas)]
+    known = [TARGETS, *_properties_on(prim, schemas)]
     unknown = [one for one in schemas if may_be_later(one) and one not in (*CONFIG_BY_SCHEMA, *_MARKERS)]
     return [
         f"<{prim.GetPath()}>.{visible(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
@@ -136,8 +175,8 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
 
 
 def _looks_ours(found: Usd.Property) -> bool:
-    namespace = found.GetNamespace().partition(":")[0]
-    return namespace == "newton" or plain(namespace) == "newton"
+    namespace = found.GetNamespace()
+    return namespace in _NAMESPACES or plain(namespace.partition(":")[0]) == "newton"
 
 
 def _meant(name: str, known: list[str], unknown: list[str]) -> str:
@@ -181,13 +220,13 @@ def opinion_of_other_kind(prim: Usd.Prim, name: str, kind: type[Sdf.PropertySpec
     return next((layer_name(spec.layer) for spec in stack if not isinstance(spec, kind)), None)
 
 
-def _read_value(prim: Usd.Prim, described: Parameter, issues: list[str]) -> Any:
+def _read_value(prim: Usd.Prim, name: str, described: Parameter, issues: list[str]) -> Any:
     """Return the authored value, or the schema's fallback when nothing is authored or the value is unusable."""
-    where = f"<{prim.GetPath()}>.{described.attribute}"
-    if layer := opinion_of_other_kind(prim, described.attribute, Sdf.AttributeSpec):
+    where = f"<{prim.GetPath()}>.{name}"
+    if layer := opinion_of_other_kind(prim, name, Sdf.AttributeSpec):
         issues.append(f"{where} ({layer}) is a relationship: must be an attribute. Author a value or remove it.")
         return described.fallback
-    attribute = prim.GetAttribute(described.attribute)
+    attribute = prim.GetAttribute(name)
     # a blocked value means: as if nothing were authored
     if not attribute or not attribute.HasAuthoredValue():
         if attribute and attribute.GetConnections():

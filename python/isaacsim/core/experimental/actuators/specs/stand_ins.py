@@ -1,0 +1,99 @@
+"""What drives a joint nearly as a law of ours does, for readers of USD that do not know the law.
+
+newton and Isaac Sim know the schemas of newton-usd-schemas. They refuse a file whose controller is a law of ours, and
+leave out a limit of ours. So `usd/author.py` applies the nearest schemas of newton beside it and lists them in the
+attribute `actuator:standIns`; `usd/discover.py` skips what is listed there, as long as it knows the law itself.
+
+A law that newton does not know has its line in `STAND_INS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .configs import (
+    ClampingConfig,
+    Config,
+    DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+)
+from .fields import violations
+
+LISTED = "actuator:standIns"
+"""Attribute of an actuator prim that lists the schemas which stand in for others."""
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """A line of the table.
+
+    Args:
+        config: Returns the config of newton's that comes nearest.
+        otherwise: What those do otherwise who go by it.
+    """
+
+    config: Callable[[Any], Config]
+    otherwise: str
+
+
+def _pd_at_joint(motor: GearedPDControlConfig) -> PDControlConfig:
+    """Return the law of a geared motor at the joint: `gear·kp·(target − gear·q) = gear²·kp·(target/gear − q)`."""
+    squared = motor.gear**2
+    return PDControlConfig(motor.kp * squared, motor.kd * squared, motor.const_effort * motor.gear)
+
+
+def _pid_at_joint(motor: GearedPIDControlConfig) -> PIDControlConfig:
+    """Return the law of a geared motor at the joint; its integral is `gear` times that of the joint."""
+    squared = motor.gear**2
+    most = motor.integral_max / abs(motor.gear) if motor.gear else math.inf
+    return PIDControlConfig(
+        motor.kp * squared, motor.ki * squared, motor.kd * squared, most, motor.const_effort * motor.gear
+    )
+
+
+def _dc_motor(motor: DCMotorCutoffClampingConfig) -> ClampingConfig:
+    """Return newton's curve of a DC motor, or the peak alone: newton refuses a curve whose stall effort is infinite."""
+    if math.isinf(motor.saturation_effort):
+        return MaxEffortClampingConfig(motor.max_motor_effort)
+    return DCMotorClampingConfig(motor.saturation_effort, motor.velocity_limit, motor.max_motor_effort)
+
+
+_AT_JOINT = "take targets and feedforward at the joint, where ours takes those of the motor"
+STAND_INS: dict[type[Config], StandIn] = {
+    GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
+    GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
+    DCMotorCutoffClampingConfig: StandIn(_dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"),
+}
+
+
+def stand_in_for(config: Config) -> StandIn | None:
+    """The line of a config that newton does not know; None for others, and for those of the host program."""
+    return next((STAND_INS[base] for base in type(config).__mro__ if base in STAND_INS), None)
+
+
+def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
+    """What stands in for configs that newton does not know, by their place in the list.
+
+    A schema is applied once: where the list has one of the kind already, that holds. A config whose numbers are out of
+    range for newton has none.
+    """
+    applied = {config.SCHEMA for config in configs}
+    found: dict[int, Config] = {}
+    for at, config in enumerate(configs):
+        line = stand_in_for(config)
+        if line is None:
+            continue
+        nearest = line.config(config)
+        if nearest.SCHEMA not in applied and not violations(nearest, ""):
+            found[at] = nearest
+            applied.add(nearest.SCHEMA)
+    return found
+

@@ -1,0 +1,53 @@
+"""Class prims that hold the values of several actuator prims, which inherit from them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from pxr import Pcp, Sdf, Usd
+
+from .schema import is_actuator
+
+
+def classes_of(prim: Usd.Prim) -> list[Sdf.Path]:
+    """Paths of the prims that a prim inherits from directly."""
+    return list(prim.GetInherits().GetAllDirectInherits())
+
+
+def own_specs(prim: Usd.Prim) -> list[Sdf.PrimSpec]:
+    """What layers say of a prim itself, without what they say of the prims that it inherits from."""
+    return [
+        spec
+        for node in _own_nodes(prim.GetPrimIndex().rootNode)
+        for layer in node.layerStack.layers
+        if (spec := layer.GetPrimAtPath(node.path))
+    ]
+
+
+def _own_nodes(node: Pcp.NodeRef) -> Iterator[Pcp.NodeRef]:
+    yield node
+    for below in node.children:
+        if below.arcType != Pcp.ArcTypeInherit:
+            yield from _own_nodes(below)
+
+
+def free_name(stage: Usd.Stage, parent: Sdf.Path, name: str) -> str:
+    """The name, with a number behind it where a prim below `parent` has it."""
+    names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    return next(one for one in names if not stage.GetPrimAtPath(parent.AppendChild(one)))
+
+
+def drop_unused(stage: Usd.Stage, classes: Iterable[Sdf.Path]) -> None:
+    """Remove class prims from which no actuator prim inherits, as far as the edit target says all of them."""
+    left = set(classes)
+    if not left:
+        return
+    for prim in Usd.PrimRange.AllPrims(stage.GetPseudoRoot()):
+        if is_actuator(prim):
+            left.difference_update(classes_of(prim))
+    target = stage.GetEditTarget()
+    for path in left:
+        prim = stage.GetPrimAtPath(path)
+        if prim and prim.IsAbstract() and all(spec.layer == target.GetLayer() for spec in own_specs(prim)):
+            stage.RemovePrim(path)
