@@ -284,7 +284,9 @@ def _place(prim: Usd.Prim, local: Gf.Matrix4d) -> None:
 def _author_motors(stage: Usd.Stage, path: str, robot: Imported) -> None:
     for motor in robot.motors:
         for prim in add_motors(path, {motor.joints: motor.config}, stage=stage):
-            prim.SetDocumentation(motor.source)
+            classes = prim.GetInherits().GetAllDirectInherits()
+            # those that share their values share their source
+            (stage.GetPrimAtPath(classes[0]) if classes else prim).SetDocumentation(motor.source)
 
 
 if __name__ == "__main__":

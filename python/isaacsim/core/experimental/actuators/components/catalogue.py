@@ -153,6 +153,7 @@ def later_name(name: str) -> str:
     return f"{renamed}Base" if renamed in ("Drive", "Clamping") else renamed
 
 
+@functools.cache
 def component_class(name: str) -> type[Component]:
     """The built-in component class of that name, loaded on first use from the file of that name."""
     return getattr(importlib.import_module(f"{PACKAGE}.{snake_case(name)}"), name)

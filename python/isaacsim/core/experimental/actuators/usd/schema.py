@@ -82,16 +82,23 @@ def stood_in_for(prim: Usd.Prim) -> set[str]:
 
 def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
     """The attribute that holds each parameter of a law on a prim: the earlier one on prims of older files."""
-    described_by_name = parameters_of(config_type)
-    now = {name: described.attribute for name, described in described_by_name.items()}
-    earlier = {name: described.earlier or described.attribute for name, described in described_by_name.items()}
-    if now == earlier or prim.HasAttribute(LISTED) or _any_authored(prim, now) or not _any_authored(prim, earlier):
+    now, earlier = _attributes(config_type)
+    if earlier is None or prim.HasAttribute(LISTED) or _any_authored(prim, now) or not _any_authored(prim, earlier):
         return now
     return earlier
 
 
+@functools.cache
+def _attributes(config_type: type[Any]) -> tuple[dict[str, str], dict[str, str] | None]:
+    """The attributes of the parameters of a law, and the earlier ones where there are any."""
+    found = parameters_of(config_type)
+    now = {name: described.attribute for name, described in found.items()}
+    earlier = {name: described.earlier or described.attribute for name, described in found.items()}
+    return now, None if earlier == now else earlier
+
+
 def _any_authored(prim: Usd.Prim, names: dict[str, str]) -> bool:
-    return any(prim.GetAttribute(name).HasAuthoredValue() for name in names.values() if prim.HasAttribute(name))
+    return any(prim.HasAttribute(name) and prim.GetAttribute(name).HasAuthoredValue() for name in names.values())
 
 
 def read_config(prim: Usd.Prim, config_type: type[Any], issues: list[str]) -> Any:
