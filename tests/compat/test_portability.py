@@ -13,11 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import newton_drives
 import numpy as np
 import pytest
 from checkpoint_files import network
 from isaacsim.core.experimental.actuators import (
-    ArticulationActuators,
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
@@ -26,13 +26,11 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     add_actuator,
-    drive_newton_model,
-    use_host,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
-from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.networks import onnx
+from newton_drives import DT, motion
 from pxr import Usd
 from small_networks import numbers
 
@@ -43,8 +41,9 @@ with quiet_warp(), warnings.catch_warnings():
 if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
     pytest.skip("the same file is compared with newton 1.8", allow_module_level=True)
 
-STEPS, TOLERANCE, DT = 500, 1e-5, 0.01
+STEPS, TOLERANCE = 500, 1e-5
 ROOT, NAMES = "/World/Arm", ["shoulder", "extension"]
+PATHS = [f"{ROOT}/joints/{name}" for name in NAMES]
 PD, PID = PDControlConfig(60.0, 4.0), PIDControlConfig(60.0, 90.0, 4.0, 0.05, 1.5)
 TABLE = PositionBasedClampingConfig([-1.0, 0.0, 0.0, 2.0], [20.0, 5.0, 9.0, 40.0])
 MOTORS: dict[str, tuple[Any, Sequence[Any], Any]] = {
@@ -141,73 +140,24 @@ def recurrent(kind: str, metadata: Mapping[str, Any], size: int = 4) -> bytes:
     return model.SerializeToString()
 
 
-class Theirs:
-    """newton's builder, parser and actuators on one robot of the file."""
+class Theirs(newton_drives.Theirs):
+    """newton's builder, parser and actuators on the robot of the file."""
 
     def __init__(self, file: Path, through_ours: bool = False) -> None:
-        with quiet_warp(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            builder = newton.ModelBuilder()
-            builder.add_usd(str(file))
-            self.model = builder.finalize(device="cpu")
-        self.state, self.control = self.model.state(), self.model.control()
-        labels = [label.rpartition("/")[2] for label in self.model.joint_label]
-        self.columns = [int(self.model.joint_qd_start.numpy()[labels.index(name)]) for name in NAMES]
-        self.group = drive_newton_model(self.model) if through_ours else None
-        self.states = [[one.state(), one.state()] for one in self.model.actuators]
-        self.own = self.group.state() if self.group else None
-
-    def efforts(self, q: Any, qd: Any, q_target: Any, qd_target: Any, feedforward: Any) -> np.ndarray:
-        """Those of the joints, by name."""
-        given = {"joint_target_q": q_target, "joint_target_qd": qd_target, "joint_act": feedforward}
-        signals = ((self.state, {"joint_q": q, "joint_qd": qd}), (self.control, given))
-        for source, arrays in signals:
-            for name, values in arrays.items():
-                getattr(source, name).numpy()[self.columns] = values
-        self.control.joint_f.zero_()
-        if self.group is not None:
-            self.group.step(self.state, self.control, self.own, self.own, DT)
-        else:
-            for actuator, states in zip(self.model.actuators, self.states, strict=True):
-                actuator.step(self.state, self.control, *states, dt=DT)
-                states.reverse()
-        return self.control.joint_f.numpy()[self.columns]
+        super().__init__(file, PATHS, through_ours)
 
 
-class Ours:
-    """Our parser and actuators on one robot of the file; `faults` and warnings are those of a wrapper."""
+class Ours(newton_drives.Ours):
+    """Our parser and actuators on the robot of the file; `faults` and warnings are those of a wrapper."""
 
     def __init__(self, file: Path) -> None:
-        stage = Usd.Stage.Open(str(file))
-        paths = [f"{ROOT}/joints/{name}" for name in NAMES]
-        self.host = ArraysHost(NAMES, 1, path=ROOT, stage=stage, dof_paths=paths)
-        with use_host(self.host), quiet_warp():
-            self.host.play()
-            self.wrapper = ArticulationActuators(ROOT)
-
-    def efforts(self, q: Any, qd: Any, q_target: Any, qd_target: Any, feedforward: Any) -> np.ndarray:
-        """Those of the joints, by name."""
-        arrays = self.host.arrays()
-        given = {"positions": q, "velocities": qd, "position_targets": q_target, "velocity_targets": qd_target}
-        for name, values in given.items():
-            getattr(arrays, name)[:] = values
-        self.wrapper.set_dof_feedforward_effort_targets(np.atleast_2d(feedforward))
-        self.host.step(DT)
-        return arrays.efforts.copy()
-
-
-def motion(steps: int = STEPS) -> np.ndarray:
-    """Five signals of each step, of both joints, float32."""
-    rng = np.random.default_rng(8)
-    signals = rng.normal(size=(steps, 5, len(NAMES)))
-    signals[:, 2] = signals[:, 0] + 0.5 * signals[:, 2]
-    return signals.astype(np.float32)
+        super().__init__(file, ROOT, PATHS)
 
 
 def compare(file: Path, through_ours: bool = False) -> None:
     """Efforts agree, by what the largest is; a wrapper holds its own to be fine."""
     theirs, ours = Theirs(file, through_ours), Ours(file)
-    found = np.array([(theirs.efforts(*signals), ours.efforts(*signals)) for signals in motion()])
+    found = np.array([(theirs.efforts(*signals), ours.efforts(*signals)) for signals in motion(len(NAMES), STEPS)])
     ours.wrapper.close()
     assert np.ptp(found[:, 0], axis=0).min() > 1.0, "they do something"
     scale = np.abs(found[:, 0]).max()
@@ -316,7 +266,7 @@ def test_columns_of_the_callers_own_give_the_same_efforts(robots: Path, tmp_path
     sides, wind = [Theirs(file), Theirs(file, through_ours=True), Ours(file)], np.zeros((1, len(NAMES)), np.float32)
     sides[2].wrapper.set_custom_input("wind", wind)
     largest = 0.0
-    for number, values in enumerate(motion(60)):
+    for number, values in enumerate(motion(len(NAMES), 60)):
         wind[:] = 5 * np.sin(0.3 * number + np.arange(len(NAMES)))
         for side in sides[:2]:
             side.control.wind.numpy()[side.columns] = wind[0]

@@ -24,9 +24,9 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError, HostError
 from isaacsim.core.experimental.actuators.usd import author
+from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from neural_twin import random_network, write_network
 from places import ROBOTS
-from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
 from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
 

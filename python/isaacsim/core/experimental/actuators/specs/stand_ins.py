@@ -70,7 +70,9 @@ _AT_JOINT = "take targets and feedforward at the joint, where ours takes those o
 STAND_INS: dict[type[Config], StandIn] = {
     GearedPDControlConfig: StandIn(_pd_at_joint, _AT_JOINT),
     GearedPIDControlConfig: StandIn(_pid_at_joint, _AT_JOINT),
-    DCMotorCutoffClampingConfig: StandIn(_dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"),
+    DCMotorCutoffClampingConfig: StandIn(
+        _dc_motor, "brake beyond no-load speed, or limit no speed, where ours gives 0"
+    ),
 }
 
 
@@ -96,4 +98,3 @@ def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
             found[at] = nearest
             applied.add(nearest.SCHEMA)
     return found
-

@@ -57,9 +57,7 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     return motors | _of_mujoco(stage, free)
 
 
-def _by_motor(
-    stage: Usd.Stage, specs: Sequence[ActuatorSpec]
-) -> Iterator[tuple[ActuatorSpec, list[tuple[str, str]]]]:
+def _by_motor(stage: Usd.Stage, specs: Sequence[ActuatorSpec]) -> Iterator[tuple[ActuatorSpec, list[tuple[str, str]]]]:
     """Each motor once, with its joints: prims that inherit from one class prim are one, where they say the same."""
     found: dict[tuple[str, str], tuple[ActuatorSpec, list[tuple[str, str]]]] = {}
     for spec in specs:

@@ -1,0 +1,178 @@
+"""newton opens every file that we ship or write, drives all the joints that we drive, and with the same efforts.
+
+Of laws that newton does not know it runs what stands in for them, which does the same as far as the line says.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
+    DelayConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    Simulation,
+    add_motors,
+    load_motors,
+    motors_of,
+    save_motors,
+)
+from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, DelayedPDActuatorCfg, to_usd
+from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.usd.stage import open_stage
+from newton_drives import Ours, Theirs, compare_with_newton, motion
+from places import ROBOTS
+
+with quiet_warp(), warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    pytest.importorskip("newton", reason="newton is not installed")
+
+if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
+    pytest.skip("files are opened by newton 1.8", allow_module_level=True)
+
+TOLERANCE = 1e-5
+ANYMAL, ARM = "/World/Anymal", "/World/Arm"
+GEAR = 5.0
+MOTORS: dict[str, Any] = {
+    ".*_H.*": [
+        PDControlConfig({"L.*": 60.0, "R.*": 70.0}, 2.0),
+        DCMotorClampingConfig(120.0, 7.5, 80.0),
+        DelayConfig(2),
+    ],
+    # in another order than they act, and with a delay of none
+    "[LR]F_KFE": [
+        PIDControlConfig(90.0, 5.0, 3.0, 0.2),
+        MaxEffortClampingConfig(30.0),
+        DCMotorClampingConfig(60.0, 1.0, 40.0),
+        DelayConfig(0),
+    ],
+    "[LR]H_KFE": [PDControlConfig(80.0, 2.0, 1.5), MaxEffortClampingConfig("joint")],
+}
+GROUPS = {
+    "legs": DelayedPDActuatorCfg(
+        joint_names_expr=[".*H.."], stiffness=40.0, damping=5.0, max_delay=3, effort_limit=30.0
+    ),
+    "knees": DCMotorCfg(
+        joint_names_expr=[".*KFE"],
+        stiffness=40.0,
+        damping=5.0,
+        effort_limit=80.0,
+        saturation_effort=120.0,
+        velocity_limit=7.5,
+    ),
+}
+
+
+def with_motors(stage: Any) -> None:
+    add_motors(ANYMAL, MOTORS, stage=stage, overwrite_existing=True)
+
+
+def with_groups(stage: Any) -> None:
+    to_usd(GROUPS, stage, ANYMAL, overwrite_existing=True)
+
+
+def with_saved_motors(stage: Any) -> None:
+    save_motors("motors.json", MOTORS)
+    add_motors(ANYMAL, load_motors("motors.json"), stage=stage, overwrite_existing=True)
+
+
+def written(folder: Path, robot: str, edit: Callable[[Any], Any]) -> Path:
+    """A shipped robot, edited, as a file."""
+    file = folder / f"{robot}.usda"
+    stage: Any = open_stage(ROBOTS / f"{robot}.usda")
+    flat = type(stage).Open(stage.Flatten())
+    edit(flat)
+    flat.GetRootLayer().Export(str(file))
+    return file
+
+
+def require_same(file: Path, joints: int) -> None:
+    """newton drives what we drive, all of the joints, and each does something."""
+    found = compare_with_newton(file)
+    assert found.newtons == found.ours and len(found.ours) == joints
+    assert found.efforts.min() > 1.0
+    assert found.difference <= TOLERANCE
+
+
+@pytest.mark.parametrize(
+    ("robot", "joints"),
+    {
+        "anymal_c": 12,
+        "arm_2dof": 2,
+        "franka_panda": 7,
+        # one finger follows the other
+        "i2rt_yam": 7,
+        "pendulum": 1,
+        "so101": 6,
+        "unitree_g1": 29,
+        "unitree_go1": 12,
+    }.items(),
+)
+def test_shipped_robots(robot: str, joints: int) -> None:
+    """Every file of `data/robots`."""
+    require_same(ROBOTS / f"{robot}.usda", joints)
+
+
+def test_no_shipped_robot_is_left_out() -> None:
+    """A new one is tested too."""
+    (mark,) = (mark for mark in test_shipped_robots.pytestmark if mark.name == "parametrize")
+    assert {robot for robot, _ in mark.args[1]} == {file.stem for file in ROBOTS.glob("*.usda")}
+
+
+@pytest.mark.parametrize("edit", [with_motors, with_groups, with_saved_motors])
+def test_files_that_we_write(edit: Callable[[Any], Any], tmp_path: Path) -> None:
+    """By `add_motors`, by the groups of Isaac Lab, and from a file of motors."""
+    require_same(written(tmp_path, "anymal_c", edit), 12)
+
+
+def test_motors_of_an_mjcf_file(tmp_path: Path) -> None:
+    """Read by MuJoCo, and authored into the robot's USD file."""
+    with Simulation(ROBOTS / "arm_2dof.xml") as sim:
+        motors = motors_of(sim)
+    require_same(
+        written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True)), 2
+    )
+
+
+@pytest.mark.parametrize(
+    "law", [GearedPDControlConfig(2.0, 0.1, GEAR, 1.5), GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, GEAR, 1.5)]
+)
+def test_a_geared_motor_is_driven_at_the_joint(law: Any, tmp_path: Path) -> None:
+    """newton's targets are those of the joint: with these it does the same."""
+    motors = {".*": [law, MaxEffortClampingConfig(200.0)]}
+    file = written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
+    joints = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
+    theirs, ours = Theirs(file, joints), Ours(file, ARM, joints)
+    largest = 0.0
+    for q, qd, target, qd_target, feedforward in motion(2, 60):
+        found = theirs.efforts(q, qd, target, qd_target, feedforward)
+        expected = ours.efforts(q, qd, GEAR * target, GEAR * qd_target, feedforward / GEAR)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+        largest = max(largest, np.abs(expected).max())
+    ours.wrapper.close()
+    assert largest > 20.0
+
+
+@pytest.mark.parametrize("stall", [60.0, float("inf")])
+def test_a_motor_that_is_cut_off_is_limited(stall: float, tmp_path: Path) -> None:
+    """Below no-load speed as ours, or where the stall effort is infinite by the peak."""
+    motors = {".*": [PDControlConfig(60.0, 4.0), DCMotorCutoffClampingConfig(stall, 2.0, 40.0)]}
+    file = written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
+    joints = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
+    theirs, ours = Theirs(file, joints), Ours(file, ARM, joints)
+    slow = np.clip(motion(2, 60), -1.9, 1.9)
+    found = np.array([(theirs.efforts(*one), ours.efforts(*one)) for one in slow])
+    ours.wrapper.close()
+    np.testing.assert_allclose(found[:, 0], found[:, 1], rtol=1e-5, atol=1e-4)
+    assert np.abs(found).max() == 40.0

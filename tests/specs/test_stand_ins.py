@@ -1,0 +1,162 @@
+"""What stands in for laws that newton does not know: the table, and prims that carry it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import pytest
+from isaacsim.core.experimental.actuators import (
+    DCMotorClampingConfig,
+    DCMotorCutoffClampingConfig,
+    DelayConfig,
+    GearedPDControlConfig,
+    GearedPIDControlConfig,
+    MaxEffortClampingConfig,
+    PDControlConfig,
+    PIDControlConfig,
+    add_actuator,
+)
+from isaacsim.core.experimental.actuators.errors import ActuatorParseError
+from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
+from isaacsim.core.experimental.actuators.specs.stand_ins import LISTED, STAND_INS, stand_ins
+from isaacsim.core.experimental.actuators.usd.discover import parse_prim
+from isaacsim.core.experimental.actuators.usd.schema import applied_schemas
+from pxr import Sdf, Usd
+from small_stages import pendulum
+
+ROOT = "/World/Robot"
+CUTOFF = DCMotorCutoffClampingConfig(60.0, 2.0, 40.0)
+GEARED = GearedPDControlConfig(2.0, 0.1, 5.0, 1.5)
+
+
+@pytest.fixture
+def stage() -> Any:
+    """A robot with the joint `hinge`."""
+    return pendulum().stage
+
+
+def prim_with(stage: Any, controller: Any, *clamping: Any) -> Any:
+    return add_actuator(ROOT, "hinge", "act", controller, clamping=clamping, stage=stage)
+
+
+def read(prim: Any) -> Any:
+    """The spec of a prim, of which nothing is remarked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return parse_prim(prim)
+
+
+def test_every_law_that_newton_does_not_know_has_a_line() -> None:
+    """Without one it would be lost elsewhere without a word."""
+    ours = {config for config in CONFIGS if not config.SCHEMA.startswith("Newton")}
+    assert set(STAND_INS) == ours
+    assert all(line.otherwise for line in STAND_INS.values())
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (GEARED, PDControlConfig(50.0, 2.5, 7.5)),
+        (GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, -5.0, 1.5), PIDControlConfig(50.0, 75.0, 2.5, 0.1, -7.5)),
+        (GearedPIDControlConfig(2.0, 3.0, 0.1, 0.5, 0.0), PIDControlConfig(0.0, 0.0, 0.0, math.inf)),
+        (CUTOFF, DCMotorClampingConfig(60.0, 2.0, 40.0)),
+        (DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0), MaxEffortClampingConfig(40.0)),
+    ],
+)
+def test_the_nearest_law_of_newton(ours: Any, theirs: Any) -> None:
+    """At the joint, and such that newton takes it."""
+    assert stand_ins([DelayConfig(2), ours]) == {1: theirs}
+
+
+def test_what_is_there_already_is_left() -> None:
+    """A schema is applied once; numbers that newton cannot hold are left out."""
+    assert stand_ins([MaxEffortClampingConfig(30.0), DCMotorCutoffClampingConfig(math.inf, 2.0, 40.0)]) == {}
+    assert stand_ins([GearedPDControlConfig(1e30, 0.0, 1e10)]) == {}
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        GEARED,
+        GearedPIDControlConfig(0.1, 0.3, 0.7, math.inf, 9.7),
+        CUTOFF,
+        DCMotorCutoffClampingConfig(math.inf, 2, 40),
+    ],
+)
+def test_prims_read_back_as_written(config: Any, stage: Any) -> None:
+    """To the last digit of a file, whatever stands in; a plain limit beside them holds."""
+    limit = MaxEffortClampingConfig(30.0)
+    is_law = config.KIND == "controller"
+    prim = prim_with(stage, config if is_law else GEARED, *([] if is_law else [config]), limit)
+    spec = read(prim)
+    assert spec.clamping == (() if is_law else (config,)) + (limit,)
+    expected = config if is_law else GEARED
+    assert vars(spec.controller) == pytest.approx(vars(expected), rel=1e-7)
+    assert PDControlConfig.SCHEMA in applied_schemas(prim) or PIDControlConfig.SCHEMA in applied_schemas(prim)
+
+
+def test_each_stands_where_its_law_does_and_is_listed(stage: Any) -> None:
+    """For newton runs limits in the order of the schemas."""
+    prim = prim_with(stage, GEARED, CUTOFF, MaxEffortClampingConfig(30.0))
+    assert applied_schemas(prim) == [
+        *("ArticulationGearedPDControlAPI", "NewtonPDControlAPI"),
+        *("ArticulationDCMotorCutoffClampingAPI", "NewtonDCMotorClampingAPI"),
+        "NewtonMaxEffortClampingAPI",
+    ]
+    assert list(prim.GetAttribute(LISTED).Get()) == ["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"]
+    assert prim.GetAttribute("newton:kp").Get() == 50.0 and prim.GetAttribute("actuator:geared:kp").Get() == 2.0
+
+
+def test_prims_of_older_files_are_read(stage: Any) -> None:
+    """Whose values before the gear are in attributes of newton."""
+    prim = stage.DefinePrim(f"{ROOT}/Actuators/act", "NewtonActuator")
+    prim.CreateRelationship("newton:targets").SetTargets([f"{ROOT}/hinge"])
+    prim.AddAppliedSchema("ArticulationGearedPDControlAPI")
+    for name, value in {"kp": 2.0, "kd": 0.5, "gear": 5.0, "constEffort": 1.5}.items():
+        prim.CreateAttribute(f"newton:{name}", Sdf.ValueTypeNames.Float).Set(value)
+    assert read(prim).controller == GearedPDControlConfig(2.0, 0.5, 5.0, 1.5)
+
+
+def test_a_stand_in_holds_where_the_law_is_not_known(stage: Any) -> None:
+    """That of a later version; so does a schema that is listed beside none of ours."""
+    prim = prim_with(stage, PDControlConfig(50.0, 2.5), DCMotorClampingConfig(60.0, 2.0, 40.0))
+    listed = prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.TokenArray)
+    listed.Set(["NewtonPDControlAPI", "NewtonDCMotorClampingAPI"])
+    assert read(prim).clamping == (DCMotorClampingConfig(60.0, 2.0, 40.0),)
+    prim.AddAppliedSchema("ActuatorServoControlAPI")
+    with pytest.warns(UserWarning, match="ActuatorServoControlAPI, which has no effect"):
+        spec = parse_prim(prim)
+    assert spec is not None and spec.controller == PDControlConfig(50.0, 2.5)
+
+
+def test_a_law_and_one_that_is_not_listed_are_two(stage: Any) -> None:
+    """As ever: which of them is meant is not guessed."""
+    prim = prim_with(stage, GEARED)
+    prim.RemoveProperty(LISTED)
+    with pytest.raises(ActuatorParseError, match=r"has controller schemas .* must have exactly one"):
+        parse_prim(prim)
+    prim.CreateAttribute(LISTED, Sdf.ValueTypeNames.String).Set("NewtonPDControlAPI")
+    with pytest.raises(ActuatorParseError, match="must have exactly one"):
+        parse_prim(prim)
+
+
+def test_attributes_before_the_gear_that_nobody_reads_are_named(stage: Any) -> None:
+    """A misspelt name, and one of an older file beside those of today."""
+    prim = prim_with(stage, GEARED)
+    prim.CreateAttribute("actuator:geared:kq", Sdf.ValueTypeNames.Float).Set(1.0)
+    prim.CreateAttribute("newton:gear", Sdf.ValueTypeNames.Float).Set(1.0)
+    with pytest.warns(UserWarning) as caught:
+        parse_prim(prim)
+    said = str(caught[0].message)
+    assert "actuator:geared:kq" in said and "newton:gear" in said and ".newton:kp (" not in said
+
+
+def test_values_of_a_class_prim_stand_in_too(stage: Any) -> None:
+    """A prim that inherits all of it is read alike."""
+    prim = prim_with(stage, GEARED, CUTOFF)
+    stage.DefinePrim(f"{ROOT}/Actuators/other", "NewtonActuator").GetInherits().AddInherit(prim.GetPath())
+    other = Usd.Stage.GetPrimAtPath(stage, f"{ROOT}/Actuators/other")
+    spec = read(other)
+    assert (spec.controller, spec.clamping) == (read(prim).controller, (CUTOFF,))
