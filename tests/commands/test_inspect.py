@@ -39,6 +39,18 @@ def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: py
         assert words in text
 
 
+def test_equal_motors_are_one_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    """With all of their joints; programs get each prim by itself."""
+    file = str(ROBOTS / "unitree_go1.usda")
+    assert main(["inspect", file]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("PD(kp=60, kd=1.5) → max effort 23.7" in line for line in lines) == 1
+    assert sum("FL_thigh_joint and 7 more" in line and "kp" in line.split() for line in lines) == 1
+    assert main(["inspect", file, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["actuators"]
+    assert len(rows) == 12 and all(row["joints"] == [row["actuator"]] for row in rows)
+
+
 def test_a_drive_is_told_as_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In SI, at its joint."""
     file = edited(tmp_path, without(OF_SHOULDER), number(SHOULDER, "drive:angular:physics:stiffness", 1.0))

@@ -19,12 +19,14 @@ class Table:
         columns: Headings by the keys of a row, in the order they are shown, units in brackets.
         rows: Values by key: numbers, texts, booleans, None for what is not there, or lists of these.
         title: Heading of the whole; None for none.
+        shown: Rows for people, where those are other ones than for programs; None where they are the same.
     """
 
     name: str
     columns: Mapping[str, str]
     rows: Sequence[Mapping[str, Any]]
     title: str | None = None
+    shown: Sequence[Mapping[str, Any]] | None = None
 
 
 @dataclass(frozen=True)

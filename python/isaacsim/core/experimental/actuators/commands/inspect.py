@@ -9,7 +9,7 @@ from typing import Any
 
 import tyro
 
-from ..inspection.described import JOINT_UNITS, InspectedJoint, InspectedRobot, InspectedValue
+from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
 from ..inspection.inspect import inspect_robots
 from ..inspection.rules.drives import no_effort_limit
 from ..inspection.rules.rule import Checked
@@ -61,13 +61,12 @@ class Inspect(Command):
         units = "rad, rad/s, N·m, kg·m² where a joint turns; m, m/s, N, kg where it slides"
         title = f"{robots[0].path}: {units}" if len(robots) == 1 else units
         joints = [_joint(robot, joint) for robot in robots for joint in robot.joints]
-        drivers = [row for robot in robots for row in _drivers(robot)]
-        values = [row for robot in robots for row in _values(robot)]
-        tables = [
-            Table("joints", _columns(_JOINTS, robots), joints, title),
-            Table("actuators", _columns(_DRIVERS, robots), drivers),
-            Table("values", _columns(_VALUES, robots), values),
-        ]
+        tables = [Table("joints", _columns(_JOINTS, robots), joints, title)]
+        for name, columns, rows in (("actuators", _DRIVERS, _drivers), ("values", _VALUES, _values)):
+            # people read equal motors in one line, programs each by itself
+            of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
+            of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
+            tables.append(Table(name, _columns(columns, robots), of_each, shown=of_equal))
         if problems:
             tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
         notes = [line for robot in robots for line in robot.remarks]
@@ -89,12 +88,21 @@ def _joint(robot: InspectedRobot, joint: InspectedJoint) -> dict[str, Any]:
     return row | numbers | {"driven_by": joint.driven_by, "driver": joint.driver}
 
 
-def _drivers(robot: InspectedRobot) -> list[dict[str, Any]]:
+def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuator]]:
+    """Actuators with the same laws and values, from the same layers, together."""
+    groups: dict[str, list[InspectedActuator]] = {}
+    for one in actuators:
+        alike = repr((one.pipeline, one.values)) if one.controller is not None else one.path
+        groups.setdefault(alike, []).append(one)
+    return list(groups.values())
+
+
+def _drivers(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
     """Actuators, and drives where there is no actuator."""
     rows = [
-        {"robot": robot.path, "actuator": _name(one.path), "path": one.path, "joints": list(one.joints)}
-        | {"pipeline": one.pipeline}
-        for one in robot.actuators
+        {"robot": robot.path, "actuator": _name(group), "path": group[0].path}
+        | {"joints": [joint for one in group for joint in one.joints], "pipeline": group[0].pipeline}
+        for group in groups
     ]
     for joint in robot.joints:
         if joint.driven_by == "USD drive":
@@ -104,18 +112,25 @@ def _drivers(robot: InspectedRobot) -> list[dict[str, Any]]:
     return rows
 
 
-def _name(path: str) -> str:
+def _name(group: Sequence[InspectedActuator]) -> str:
+    """What to call equal actuators."""
+    first = _last(group[0].path)
+    return first if len(group) == 1 else f"{first} and {len(group) - 1} more"
+
+
+def _last(path: str) -> str:
     return path.rsplit("/", 1)[-1]
 
 
-def _values(robot: InspectedRobot) -> list[dict[str, Any]]:
+def _values(robot: InspectedRobot, groups: Sequence[Sequence[InspectedActuator]]) -> list[dict[str, Any]]:
+    """Parameters of actuators, and what a file says of joints."""
     rows = [
-        _row(robot, one.path, one.joints, law, name, value)
-        for one in robot.actuators
-        for (law, name), value in one.values.items()
+        _row(robot, _name(group), group[0].path, [joint for one in group for joint in one.joints], law, name, value)
+        for group in groups
+        for (law, name), value in group[0].values.items()
     ]
     return rows + [
-        _row(robot, joint.path, [joint.name], "joint", name, value)
+        _row(robot, _last(joint.path), joint.path, [joint.name], "joint", name, value)
         for joint in robot.joints
         for name, value in joint.values.items()
         if value.said
@@ -123,7 +138,13 @@ def _values(robot: InspectedRobot) -> list[dict[str, Any]]:
 
 
 def _row(
-    robot: InspectedRobot, path: str, joints: Sequence[str], law: str, parameter: str, value: InspectedValue
+    robot: InspectedRobot,
+    of: str,
+    path: str,
+    joints: Sequence[str],
+    law: str,
+    parameter: str,
+    value: InspectedValue,
 ) -> dict[str, Any]:
-    what = {"of": _name(path), "path": path, "joints": list(joints), "law": law, "parameter": parameter}
+    what = {"of": of, "path": path, "joints": list(joints), "law": law, "parameter": parameter}
     return {"robot": robot.path, **what, **vars(value)}

@@ -53,17 +53,18 @@ def show_json(answer: Answer) -> None:
 
 
 def _drawn(table: Table) -> RichTable:
+    rows = table.rows if table.shown is None else table.shown
     title = None if table.title is None else escape(table.title)
     drawn = RichTable(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for key, heading in table.columns.items():
-        values = [row.get(key) for row in table.rows]
+        values = [row.get(key) for row in rows]
         drawn.add_column(
             escape(heading),
             justify="right" if all(map(_is_number, values)) else "left",
             overflow="fold",
             min_width=min(_SHORT, max(len(_text(value)) for value in values)),
         )
-    for row in table.rows:
+    for row in rows:
         drawn.add_row(*(escape(_text(row.get(key))) for key in table.columns))
     return drawn
 
