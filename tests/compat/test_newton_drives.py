@@ -23,16 +23,20 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     PIDControlConfig,
     Simulation,
+    add_actuator,
     add_motors,
+    lint,
     load_motors,
     motors_of,
     save_motors,
 )
 from isaacsim.core.experimental.actuators.compat.isaac_lab import DCMotorCfg, DelayedPDActuatorCfg, to_usd
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
+from isaacsim.core.experimental.actuators.inspection.fix import fix
 from isaacsim.core.experimental.actuators.usd.stage import open_stage
 from newton_drives import Ours, Theirs, compare_with_newton, motion
 from places import ROBOTS
+from pxr import Sdf
 
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -43,6 +47,7 @@ if tuple(map(int, version("newton").split(".")[:2])) < (1, 8):
 
 TOLERANCE = 1e-5
 ANYMAL, ARM = "/World/Anymal", "/World/Arm"
+JOINTS = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
 GEAR = 5.0
 MOTORS: dict[str, Any] = {
     ".*_H.*": [
@@ -152,8 +157,7 @@ def test_a_geared_motor_is_driven_at_the_joint(law: Any, tmp_path: Path) -> None
     """newton's targets are those of the joint: with these it does the same."""
     motors = {".*": [law, MaxEffortClampingConfig(200.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
-    joints = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
-    theirs, ours = Theirs(file, joints), Ours(file, ARM, joints)
+    theirs, ours = Theirs(file, JOINTS), Ours(file, ARM, JOINTS)
     largest = 0.0
     for q, qd, target, qd_target, feedforward in motion(2, 60):
         found = theirs.efforts(q, qd, target, qd_target, feedforward)
@@ -169,10 +173,53 @@ def test_a_motor_that_is_cut_off_is_limited(stall: float, tmp_path: Path) -> Non
     """Below no-load speed as ours, or where the stall effort is infinite by the peak."""
     motors = {".*": [PDControlConfig(60.0, 4.0), DCMotorCutoffClampingConfig(stall, 2.0, 40.0)]}
     file = written(tmp_path, "arm_2dof", lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True))
-    joints = [f"{ARM}/joints/{name}" for name in ("shoulder", "extension")]
-    theirs, ours = Theirs(file, joints), Ours(file, ARM, joints)
+    theirs, ours = Theirs(file, JOINTS), Ours(file, ARM, JOINTS)
     slow = np.clip(motion(2, 60), -1.9, 1.9)
     found = np.array([(theirs.efforts(*one), ours.efforts(*one)) for one in slow])
     ours.wrapper.close()
     np.testing.assert_allclose(found[:, 0], found[:, 1], rtol=1e-5, atol=1e-4)
     assert np.abs(found).max() == 40.0
+
+
+def one_prim(stage: Any) -> None:
+    """All joints are targets of one actuator."""
+    names = [prim.GetName() for prim in stage.GetPrimAtPath(f"{ANYMAL}/Actuators").GetChildren()]
+    stage.RemovePrim(f"{ANYMAL}/Actuators")
+    add_actuator(
+        ANYMAL, names, "all", PDControlConfig(60.0, 4.0), clamping=[MaxEffortClampingConfig(30.0)], stage=stage
+    )
+
+
+def test_a_file_that_lint_corrects(tmp_path: Path) -> None:
+    """Of twelve targets newton drives one, and of the layer over the file all."""
+    file = written(tmp_path, "anymal_c", one_prim)
+    found = compare_with_newton(file)
+    assert (len(found.ours), len(found.newtons)) == (12, 1)
+    fix(file, tmp_path / "fixed.usda")
+    require_same(tmp_path / "fixed.usda", 12)
+
+
+def geared_as_before(stage: Any) -> None:
+    """As version 0.2 wrote it: values before the gear in attributes of newton, and nothing that stands in."""
+    for name in ("shoulder", "extension"):
+        prim = stage.GetPrimAtPath(f"{ARM}/Actuators/{name}")
+        prim.RemoveAppliedSchema("NewtonPDControlAPI")
+        prim.AddAppliedSchema("ArticulationGearedPDControlAPI")
+        for attribute, value in {"kp": 2.0, "kd": 0.1, "gear": GEAR}.items():
+            prim.CreateAttribute(f"newton:{attribute}", Sdf.ValueTypeNames.Float).Set(value)
+
+
+def test_a_file_that_newton_refuses(tmp_path: Path) -> None:
+    """Its motors are laws of ours alone; lint says so, and puts what stands in for them beside them."""
+    file, fixed = written(tmp_path, "arm_2dof", geared_as_before), tmp_path / "fixed.usda"
+    with pytest.raises(ValueError, match="has no drive schema"):
+        Theirs(file, JOINTS)
+    corrected, left = fix(file, fixed)
+    assert {one.rule for one in corrected} == {"no-stand-in"} and {one.severity for one in left} == {"note"}
+    assert motors_of(fixed) == motors_of(file)
+    assert Theirs(fixed, JOINTS).driven == JOINTS
+    stage: Any = open_stage(fixed)
+    stage.GetAttributeAtPath(f"{ARM}/Actuators/shoulder.actuator:geared:kp").Set(4.0)
+    stage.GetRootLayer().Export(str(tmp_path / "retuned.usda"))
+    (finding,) = (one for one in lint(tmp_path / "retuned.usda") if one.severity == "warning")
+    assert finding.rule == "no-stand-in" and "newton:kp = 100" in finding.remedy

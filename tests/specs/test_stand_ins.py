@@ -160,3 +160,10 @@ def test_values_of_a_class_prim_stand_in_too(stage: Any) -> None:
     other = Usd.Stage.GetPrimAtPath(stage, f"{ROOT}/Actuators/other")
     spec = read(other)
     assert (spec.controller, spec.clamping) == (read(prim).controller, (CUTOFF,))
+
+
+def test_a_value_that_is_blocked_is_not_named(stage: Any) -> None:
+    """It is as if nothing were authored, whoever would have read it."""
+    prim = prim_with(stage, GEARED)
+    prim.CreateAttribute("newton:gear", Sdf.ValueTypeNames.Float).Block()
+    assert read(prim).controller.gear == 5.0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from isaacsim.core.experimental.actuators import add_actuator
 from places import ROBOTS
 from pxr import Sdf, Usd
 
@@ -39,6 +41,18 @@ def integer(prim: str, name: str, value: int) -> Edit:
 def schema(prim: str, name: str) -> Edit:
     """A schema is applied."""
     return lambda stage: stage.GetPrimAtPath(prim).AddAppliedSchema(name)
+
+
+def target(prim: str, joint: str) -> Edit:
+    """A joint is added to those that an actuator drives."""
+    return lambda stage: stage.GetPrimAtPath(prim).GetRelationship("newton:targets").AddTarget(joint)
+
+
+def motor(joint: str, controller: Any, *clamping: Any) -> Edit:
+    """An actuator takes the place of the one that drives a joint."""
+    return lambda stage: add_actuator(
+        ARM, joint, joint, controller, clamping=clamping, overwrite_existing=True, stage=stage
+    )
 
 
 def without(path: str) -> Edit:

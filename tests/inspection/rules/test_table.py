@@ -6,10 +6,23 @@ import math
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import lint
+from isaacsim.core.experimental.actuators import GearedPDControlConfig, MaxEffortClampingConfig, lint
 from isaacsim.core.experimental.actuators.inspection.rules.table import RULES
 from places import ROBOTS
-from robot_files import EXTENSION, OF_EXTENSION, OF_SHOULDER, SHOULDER, Edit, edited, integer, number, schema, without
+from robot_files import (
+    EXTENSION,
+    OF_EXTENSION,
+    OF_SHOULDER,
+    SHOULDER,
+    Edit,
+    edited,
+    integer,
+    motor,
+    number,
+    schema,
+    target,
+    without,
+)
 
 DT = 1 / 240
 _DC = (
@@ -21,6 +34,23 @@ _DC = (
 BROKEN: dict[str, tuple[tuple[Edit, ...], str]] = {
     "unusable-actuator": ((number(OF_SHOULDER, "newton:kp", -5.0),), "newton:kp = -5.0"),
     "without-effect": ((number(OF_SHOULDER, "newton:kpp", 5.0),), "newton:kpp"),
+    "several-targets": (
+        (without(OF_EXTENSION), target(OF_SHOULDER, EXTENSION)),
+        "drives 2 joints. newton and Isaac Sim drive the first, shoulder, and leave extension limp",
+    ),
+    "no-stand-in": (
+        (schema(OF_SHOULDER, "ArticulationDCMotorCutoffClampingAPI"), *_DC[1:]),
+        "ArticulationDCMotorCutoffClampingAPI, which newton does not know: it leaves it out",
+    ),
+    "refused-elsewhere": (
+        (schema(OF_SHOULDER, "NewtonActuatorDelayAPI"), integer(OF_SHOULDER, "newton:delaySteps", 0)),
+        "a delay of 0: newton refuses the file",
+    ),
+    "approximated": (
+        (motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)),),
+        "at shoulder, newton and Isaac Sim go by NewtonPDControlAPI instead of ArticulationGearedPDControlAPI: they "
+        "take targets and feedforward at the joint",
+    ),
     "undriven-joint": ((without(OF_EXTENSION),), "extension has no actuator"),
     "drive-and-actuator": ((number(SHOULDER, "drive:angular:physics:stiffness", 4.0),), "stiffness 229.183"),
     "no-effort-limit": (
@@ -99,7 +129,8 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
     assert finding.rule == rule
     assert words in finding.problem and finding.remedy.endswith((".", "?"))
     assert finding.where.startswith("/World/Arm/")
-    assert finding.severity == ("error" if rule in ("unusable-actuator", "unstable-gains") else "warning")
+    severities = {"unusable-actuator": "error", "unstable-gains": "error", "approximated": "note"}
+    assert finding.severity == severities.get(rule, "warning")
 
 
 @pytest.mark.parametrize("name", GOOD)

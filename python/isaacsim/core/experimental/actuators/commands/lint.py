@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +52,7 @@ class Lint(Command):
         if self.fix is None:
             found = {file: lint(file, self.dt) for file in files}
             tables = [_table("findings", found, files)]
-            return Answer(tables, [_count(found)], any(found.values()))
+            return Answer(tables, [_count(found)], any(map(_is_wrong, found.values())))
         if len(files) > 1:
             raise ValueError(f"--fix = {self.fix}: corrects one file, {len(files)} are named. Name one.")
         fixed, left = fix(files[0], self.fix, self.dt)
@@ -59,7 +60,7 @@ class Lint(Command):
         notes = [f"{self.fix} lies over {files[0]}: {len(fixed)} corrected, {len(left)} left."]
         if not fixed:
             notes = [f"Nothing that can be corrected without guessing: {self.fix} is not written."]
-        return Answer(tables, notes, bool(left))
+        return Answer(tables, notes, _is_wrong(left))
 
 
 def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -> Table:
@@ -73,7 +74,12 @@ def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -
     return Table(name, columns, rows, {"fixed": "corrected", "left": "left"}.get(name))
 
 
+def _is_wrong(found: Sequence[Finding]) -> bool:
+    """Whether there is more than notes."""
+    return any(finding.severity != "note" for finding in found)
+
+
 def _count(found: dict[Path, list[Finding]]) -> str:
-    errors = sum(finding.severity == "error" for findings in found.values() for finding in findings)
-    warnings = sum(map(len, found.values())) - errors
-    return f"errors: {errors}, warnings: {warnings}, files: {len(found)}"
+    counts = Counter(finding.severity for findings in found.values() for finding in findings)
+    notes = f", notes: {counts['note']}" if counts["note"] else ""
+    return f"errors: {counts['error']}, warnings: {counts['warning']}{notes}, files: {len(found)}"

@@ -46,6 +46,8 @@ class InspectedActuator:
         clamping: Effort limits, in the order in which they act.
         delay: Command delay, or None.
         values: Every parameter of these, by the word for the law and the name of the parameter.
+        stand_ins: Laws of newton's that the prim has for others, in the place of laws of ours; in SI.
+        unsplit: Why a prim with several joints cannot become one for each in a layer over the file, a clause.
     """
 
     path: str
@@ -55,6 +57,8 @@ class InspectedActuator:
     clamping: tuple[ClampingConfig, ...] = ()
     delay: DelayConfig | None = None
     values: Mapping[tuple[str, str], InspectedValue] = field(default_factory=dict[tuple[str, str], InspectedValue])
+    stand_ins: tuple[Config, ...] = ()
+    unsplit: str = ""
 
     @property
     def configs(self) -> tuple[Config, ...]:

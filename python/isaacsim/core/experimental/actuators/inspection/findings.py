@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..usd.edits import Edit
 
-Severity = Literal["error", "warning"]
+Severity = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Finding:
 
     Args:
         rule: Name of the rule.
-        severity: `error` where the robot cannot be used like this, `warning` where it can and is doubtful.
+        severity: `error` where the robot cannot be used like this, `warning` where it can and is doubtful, `note` where
+            nothing is wrong, and others do otherwise.
         where: Path of the prim or joint.
         problem: What is wrong, with the value.
         remedy: What to do.

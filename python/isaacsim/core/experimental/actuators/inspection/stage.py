@@ -62,8 +62,11 @@ def _robot(stage: Any, root: str, paths: Sequence[str]) -> InspectedRobot:
 
 def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     from ..usd.axes import is_angular
+    from ..usd.discover import stand_ins_on
     from ..usd.joint_properties import axis_of
     from ..usd.layers import layer_of_parameter
+    from ..usd.schema import attributes_on
+    from ..usd.split import why_unsplit
 
     clamps = tuple(in_order(spec.clamping))
     dofs = zip(spec.targets, spec.dof_names, strict=True)
@@ -71,11 +74,14 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     configs = [one for one in (spec.delay, spec.controller, *clamps) if one is not None]
     values: dict[tuple[str, str], InspectedValue] = {}
     for config in configs:
-        for name, (described, value) in values_of(config, linear, "").items():
-            layer = layer_of_parameter(stage, spec.path, described.attribute if described else f"newton:{name}")
+        stored = attributes_on(stage.GetPrimAtPath(spec.path), type(config))
+        for name, (_, value) in values_of(config, linear, "").items():
+            layer = layer_of_parameter(stage, spec.path, stored.get(name, f"newton:{name}"))
             values[law_of(config), name] = InspectedValue(value.value, value.unit, source_of(layer))
     words = pipeline_of(configs)
-    return InspectedActuator(spec.path, spec.dof_names, words, spec.controller, clamps, spec.delay, values)
+    laws = spec.controller, clamps, spec.delay, values
+    others = tuple(stand_ins_on(stage, spec.path))
+    return InspectedActuator(spec.path, spec.dof_names, words, *laws, others, why_unsplit(stage, spec.path))
 
 
 def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:

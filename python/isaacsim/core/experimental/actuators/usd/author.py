@@ -12,7 +12,7 @@ from pxr import Sdf, Usd, Vt
 
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
-from ..specs.fields import parameters_of, violations
+from ..specs.fields import Parameter, parameters_of, violations
 from ..specs.stand_ins import LISTED, stand_ins
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
@@ -431,7 +431,7 @@ def _fill(spec: Sdf.PrimSpec, prim: _Prim, target: Usd.EditTarget) -> None:
     if prim.inherits is not None:
         spec.inheritPathList.prependedItems = [_path_in(target, prim.inherits)]
     if prim.configs:
-        write_configs(spec, prim.configs)
+        write_configs(spec, prim.configs, prim.configs)
     if prim.targets:
         relationship = Sdf.RelationshipSpec(spec, TARGETS)
         relationship.targetPathList.explicitItems = [_path_in(target, joint) for joint in prim.targets]
@@ -442,29 +442,35 @@ def _path_in(target: Usd.EditTarget, path: Sdf.Path) -> Sdf.Path:
     return target.MapToSpecPath(path).StripAllVariantSelections()
 
 
-def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any]) -> None:
-    """Write schemas and values of laws into a spec, and what stands in for those that newton does not know.
+def write_configs(spec: Sdf.PrimSpec, configs: Sequence[Any], values_of: Sequence[Any]) -> None:
+    """Write the schemas of laws into a spec, and what stands in for those that newton does not know.
 
     Args:
         spec: Where.
         configs: The laws, in the units of the stage.
+        values_of: Those of them whose values are written.
     """
     nearest = stand_ins(configs)
-    written = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
-    for one in written:
-        for field, described in parameters_of(one).items():
-            value_type, to_usd = _VALUE_TYPES[described.type]
-            write_attribute(spec, described.attribute, value_type, to_usd(getattr(one, field)))
-    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in written]))
+    applied = [one for at, config in enumerate(configs) for one in (config, nearest.get(at)) if one is not None]
+    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=[one.SCHEMA for one in applied]))
+    for config in (*values_of, *nearest.values()):
+        for field, described in parameters_of(config).items():
+            write_attribute(spec, described.attribute, described, getattr(config, field))
     if nearest:
-        listed = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
-        write_attribute(spec, LISTED, Sdf.ValueTypeNames.TokenArray, listed)
+        attribute = _attribute(spec, LISTED, Sdf.ValueTypeNames.TokenArray)
+        attribute.default = Vt.TokenArray([one.SCHEMA for one in nearest.values()])
 
 
-def write_attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName, value: Any) -> None:
-    """Write a value into a spec; an attribute that is new to it is a custom one."""
-    attribute = spec.attributes.get(name)
-    if attribute is None:
-        attribute = Sdf.AttributeSpec(spec, name, value_type)
-        attribute.custom = True
-    attribute.default = value
+def write_attribute(spec: Sdf.PrimSpec, name: str, described: Parameter, value: Any) -> None:
+    """Write the value of a parameter into a spec."""
+    value_type, to_usd = _VALUE_TYPES[described.type]
+    _attribute(spec, name, value_type).default = to_usd(value)
+
+
+def _attribute(spec: Sdf.PrimSpec, name: str, value_type: Sdf.ValueTypeName) -> Sdf.AttributeSpec:
+    """The attribute of a spec, a custom one where it is new to it."""
+    found = spec.attributes.get(name)
+    if found is None:
+        found = Sdf.AttributeSpec(spec, name, value_type)
+        found.custom = True
+    return found

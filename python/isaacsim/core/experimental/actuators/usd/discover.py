@@ -130,6 +130,15 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     return spec
 
 
+@readable
+def stand_ins_on(stage: Usd.Stage, path: str) -> list[Any]:
+    """What a prim says to others in the place of laws of ours, as far as it can be read, in SI."""
+    prim = stage.GetPrimAtPath(path)
+    read = (read_config(prim, CONFIG_BY_SCHEMA[schema], []) for schema in sorted(stood_in_for(prim)))
+    angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
+    return [from_stage(config, units_of(stage), angular) for config in read if config is not None]
+
+
 def targets_of(prim: Usd.Prim) -> list[tuple[str, str]]:
     """Path of the joint and axis of each target, `</Robot/hip>` or `</Robot/hip.rotX>`; the former names no axis.
 

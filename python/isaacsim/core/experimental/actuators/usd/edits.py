@@ -54,4 +54,28 @@ class SchemaEdit:
     instead: str
 
 
-Edit = ParameterEdit | PropertyEdit | SchemaEdit
+@dataclass(frozen=True)
+class SplitEdit:
+    """A prim with several targets, each of which gets a prim of its own.
+
+    Args:
+        prim: Path of the prim.
+    """
+
+    prim: str
+
+
+@dataclass(frozen=True)
+class StandInEdit:
+    """A prim that gets what stands in for its laws, for readers that do not know these.
+
+    Args:
+        prim: Path of the prim.
+        configs: Its laws, in the order in which they are to be applied.
+    """
+
+    prim: str
+    configs: tuple[Config, ...]
+
+
+Edit = ParameterEdit | PropertyEdit | SchemaEdit | SplitEdit | StandInEdit

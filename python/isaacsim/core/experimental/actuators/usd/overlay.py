@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pxr import Sdf, Usd
 
 from ..saving import whole_file
 from ..specs.fields import parameters_of
+from .author import write_attribute, write_configs
 from .axes import is_angular
 from .discover import dofs_driven
-from .edits import Edit, ParameterEdit, PropertyEdit
+from .edits import Edit, ParameterEdit, PropertyEdit, SchemaEdit, SplitEdit, StandInEdit
 from .joint_properties import axis_of, write_properties
+from .schema import attributes_of, attributes_on
+from .split import split
 from .stage import open_stage
 from .units import to_stage, units_of
 
@@ -66,25 +70,51 @@ def write_overlay(source: Path, overlay: Path, edits: Sequence[Edit]) -> None:
 
 
 def _apply(stage: Usd.Stage, edit: Edit) -> None:
-    if isinstance(edit, PropertyEdit):
-        write_properties(stage, {edit.name: np.array([edit.value])}, [(edit.joint, edit.axis)])
-        return
+    match edit:
+        case PropertyEdit():
+            write_properties(stage, {edit.name: np.array([edit.value])}, [(edit.joint, edit.axis)])
+        case ParameterEdit():
+            _apply_parameter(stage, edit)
+        case SchemaEdit():
+            _apply_schema(stage, edit)
+        case SplitEdit():
+            split(stage, edit.prim)
+        case StandInEdit():
+            _apply_stand_ins(stage, edit)
+
+
+def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
     prim = stage.GetPrimAtPath(edit.prim)
-    if isinstance(edit, ParameterEdit):
-        angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
-        value = getattr(to_stage(edit.config, units_of(stage), angular), edit.field)
-        described = parameters_of(edit.config)[edit.field]
-        spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
-        attribute = spec.attributes.get(described.attribute)
-        if attribute is None:
-            attribute = Sdf.AttributeSpec(spec, described.attribute, Sdf.ValueTypeNames.Float)
-            attribute.custom = True
-        elif attribute.default is not None:
-            value = min(value, attribute.default)
-        attribute.default = value
-        return
+    config, described = _on_stage(stage, prim, edit.config), parameters_of(edit.config)[edit.field]
+    value, name = getattr(config, edit.field), attributes_on(prim, type(edit.config))[edit.field]
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
+    attribute = spec.attributes.get(name)
+    if attribute is not None and attribute.default is not None:
+        value = min(value, attribute.default)
+    write_attribute(spec, name, described, value)
+
+
+def _apply_schema(stage: Usd.Stage, edit: SchemaEdit) -> None:
+    spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), edit.prim)
     applied, before = Sdf.TokenListOp(), spec.GetInfo("apiSchemas") if spec.HasInfo("apiSchemas") else None
     applied.prependedItems = [*(before.prependedItems if before else ()), edit.instead]
     applied.deletedItems = [*(before.deletedItems if before else ()), edit.schema]
     spec.SetInfo("apiSchemas", applied)
+
+
+def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
+    prim = stage.GetPrimAtPath(edit.prim)
+    configs = [_on_stage(stage, prim, config) for config in edit.configs]
+    # values that an older file has where those of the stand-in go are written under their own names
+    stored = {type(config): attributes_on(prim, type(config)) for config in configs}
+    moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]
+    spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
+    write_configs(spec, configs, moved)
+    for name in {name for config in moved for name in stored[type(config)].values()}.difference(spec.attributes.keys()):
+        Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Float).default = Sdf.ValueBlock()
+
+
+def _on_stage(stage: Usd.Stage, prim: Usd.Prim, config: Any) -> Any:
+    """A config of a prim with its numbers in the units of the stage."""
+    angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs_driven(prim)]
+    return to_stage(config, units_of(stage), angular)

@@ -82,19 +82,25 @@ def stood_in_for(prim: Usd.Prim) -> set[str]:
 
 def attributes_on(prim: Usd.Prim, config_type: type[Any]) -> dict[str, str]:
     """The attribute that holds each parameter of a law on a prim: the earlier one on prims of older files."""
-    now, earlier = _attributes(config_type)
+    now, earlier = attributes_of(config_type), _earlier(config_type)
     if earlier is None or prim.HasAttribute(LISTED) or _any_authored(prim, now) or not _any_authored(prim, earlier):
         return now
     return earlier
 
 
 @functools.cache
-def _attributes(config_type: type[Any]) -> tuple[dict[str, str], dict[str, str] | None]:
-    """The attributes of the parameters of a law, and the earlier ones where there are any."""
+def attributes_of(config_type: type[Any]) -> dict[str, str]:
+    """The attribute that holds each parameter of a law, by the name of the parameter."""
+    return {name: described.attribute for name, described in parameters_of(config_type).items()}
+
+
+@functools.cache
+def _earlier(config_type: type[Any]) -> dict[str, str] | None:
+    """The attributes of older files; None where they are the same."""
     found = parameters_of(config_type)
-    now = {name: described.attribute for name, described in found.items()}
-    earlier = {name: described.earlier or described.attribute for name, described in found.items()}
-    return now, None if earlier == now else earlier
+    if not any(described.earlier for described in found.values()):
+        return None
+    return {name: described.earlier or described.attribute for name, described in found.items()}
 
 
 def _any_authored(prim: Usd.Prim, names: dict[str, str]) -> bool:
@@ -177,8 +183,13 @@ def properties_without_effect(prim: Usd.Prim) -> list[str]:
         f"<{prim.GetPath()}>.{visible(found.GetName())} ({_layer_of(found)}): no schema applied here has it, so it has "
         f"no effect. {_meant(found.GetName(), known, unknown)}"
         for found in prim.GetAuthoredProperties()
-        if found.GetName() not in known and _looks_ours(found)
+        if found.GetName() not in known and _looks_ours(found) and not _is_blocked(found)
     ]
+
+
+def _is_blocked(found: Usd.Property) -> bool:
+    """Whether the strongest opinion takes all others back."""
+    return isinstance(found, Usd.Attribute) and found.GetResolveInfo(Usd.TimeCode.Default()).ValueIsBlocked()
 
 
 def _looks_ours(found: Usd.Property) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from . import drives, prims, steps, units, values
+from . import drives, portability, prims, steps, units, values
 from .rule import Rule
 
 _FUNCTIONS: tuple[Rule, ...] = (
     prims.unusable_actuator,
     prims.without_effect,
+    portability.several_targets,
+    portability.no_stand_in,
+    portability.refused_elsewhere,
+    portability.approximated,
     drives.undriven_joint,
     drives.drive_and_actuator,
     drives.no_effort_limit,

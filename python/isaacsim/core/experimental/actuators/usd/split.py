@@ -1,0 +1,44 @@
+"""Give each target of an actuator prim a prim of its own, in a layer that lies over the file."""
+
+from __future__ import annotations
+
+from pxr import Sdf, Usd
+
+from ..specs.actuator_spec import ACTUATOR_TYPE
+from .authored import targets
+from .readable import readable
+from .schema import TARGETS
+from .shared import free_name
+
+
+@readable
+def why_unsplit(stage: Usd.Stage, path: str) -> str:
+    """Why a prim cannot be split, a subordinate clause; empty where it can."""
+    prim = stage.GetPrimAtPath(path)
+    if prim.IsInstanceProxy() or prim.IsInPrototype():
+        return "it is part of an instance"
+    if prim.GetAllChildren():
+        return "it has prims below it"
+    if prim.IsInstanceable():
+        return "it is instanceable"
+    return ""
+
+
+def split(stage: Usd.Stage, path: str) -> None:
+    """Leave a prim its first target; each further one gets a prim in the root layer that inherits all else from it."""
+    prim, layer = stage.GetPrimAtPath(path), stage.GetRootLayer()
+    first, *others = targets(prim, TARGETS)
+    _target(Sdf.CreatePrimInLayer(layer, prim.GetPath()), first)
+    parent = prim.GetPath().GetParentPath()
+    for target in others:
+        joint = target.GetPrimPath().name
+        name = free_name(stage, parent, f"{joint}_{target.name}" if target.IsPropertyPath() else joint)
+        spec = Sdf.CreatePrimInLayer(layer, parent.AppendChild(name))
+        spec.specifier, spec.typeName = Sdf.SpecifierDef, ACTUATOR_TYPE
+        spec.inheritPathList.prependedItems = [prim.GetPath()]
+        _target(spec, target)
+
+
+def _target(spec: Sdf.PrimSpec, target: Sdf.Path) -> None:
+    relationship = spec.relationships.get(TARGETS) or Sdf.RelationshipSpec(spec, TARGETS)
+    relationship.targetPathList.explicitItems = [target]
