@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
+import os
 import re
 from collections.abc import Container, Sequence
 from typing import Any
@@ -15,6 +17,7 @@ from .extras import needs
 from .hosts.current import current_stage
 from .pipeline.motors import Motor, resolve_motors
 from .specs.actuator_spec import ActuatorSpec
+from .specs.arguments import path_of
 from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
 from .specs.motors import MotorConfig, Motors
 
@@ -81,13 +84,18 @@ def add_actuator(
 
 
 def add_motors(
-    articulation_root: str, motors: Motors, *, stage: Any = None, overwrite_existing: bool = False
+    articulation_root: str,
+    motors: Motors,
+    *,
+    stage: Any = None,
+    overwrite_existing: bool = False,
+    layer: str | os.PathLike[str] | None = None,
 ) -> list[Any]:
-    """Define actuator prims for motors by pattern, `<articulation_root>/Actuators/…`, and return them.
+    """Define an actuator prim for each joint of motors by pattern, `<articulation_root>/Actuators/…`, and return them.
 
-    A motor becomes one prim for all its joints, or one for each set of values that its joints have. A prim is called
-    after its joint, or after the pattern. Armature and friction are authored on the joints. Either all of it is
-    authored or nothing. Joints without a motor stay as they are.
+    Each joint has a prim of its own, called after it, for newton and Isaac Sim drive one joint a prim. Joints with
+    equal values inherit them from a class prim, which is called after the pattern. Armature and friction are authored
+    on the joints. Either all of it is authored or nothing. Joints without a motor stay as they are.
 
     Args:
         articulation_root: Path of the robot's prim.
@@ -96,6 +104,9 @@ def add_motors(
             `MaxEffortClampingConfig("joint")` the number that its joint has.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
         overwrite_existing: Replace prims of the same names, and others that drive these joints.
+        layer: File of a layer to author into, `.usda`, `.usd` or `.usdc`; None means the edit target of the stage. One
+            that the robot is made of is edited, through references, payloads and variants. Another one becomes a
+            sublayer of the layer that defines the joints, and is made where there is none. `stage.Save()` writes all.
 
     Raises:
         ValueError: Listing every problem: bad patterns or values, a joint with two motors or with an actuator already,
@@ -110,12 +121,13 @@ def add_motors(
         >>> limit = MaxEffortClampingConfig({".*[1-4]": 87.0, ".*[56]": 12.0})
         >>> motors = {".*_joint[1-6]": [PDControlConfig(80.0, 4.0), limit], ".*7": [PDControlConfig(20.0, 1.0)]}
         >>> [prim.GetName() for prim in add_motors("/World/Panda", motors, stage=stage, overwrite_existing=True)]
-        ['panda_joint', 'panda_joint_2', 'panda_joint7']
+        ['panda_joint1', 'panda_joint2', 'panda_joint3', 'panda_joint4', 'panda_joint5', 'panda_joint6', 'panda_joint7']
     """
     with needs("add_motors", "usd"):
         from .usd.articulation import unloaded_at
         from .usd.author import EqualMotors, author_actuators, joints_to_drive
         from .usd.motors import effort_limits
+        from .usd.own_layer import own_layer
         from .usd.roots import said_of_unloaded
 
     where = current_stage() if stage is None else stage
@@ -139,7 +151,12 @@ def add_motors(
         for given, value in motor.properties.items()
         for name in _USD_PROPERTIES[given]
     ]
-    return author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
+    if layer is None or not found:
+        edited = contextlib.nullcontext()
+    else:
+        edited = own_layer(where, paths[found[0].columns[0]], path_of("layer", layer))
+    with edited:
+        return author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
 
 
 def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, MotorConfig]:

@@ -19,17 +19,18 @@ def own_specs(prim: Usd.Prim) -> list[Sdf.PrimSpec]:
     """What layers say of a prim itself, without what they say of the prims that it inherits from."""
     return [
         spec
-        for node in _own_nodes(prim.GetPrimIndex().rootNode)
+        for node in own_nodes(prim.GetPrimIndex().rootNode)
         for layer in node.layerStack.layers
         if (spec := layer.GetPrimAtPath(node.path))
     ]
 
 
-def _own_nodes(node: Pcp.NodeRef) -> Iterator[Pcp.NodeRef]:
+def own_nodes(node: Pcp.NodeRef) -> Iterator[Pcp.NodeRef]:
+    """The sites that a prim is composed of, strongest first, without those of the prims that it inherits from."""
     yield node
     for below in node.children:
         if below.arcType != Pcp.ArcTypeInherit:
-            yield from _own_nodes(below)
+            yield from own_nodes(below)
 
 
 def free_name(stage: Usd.Stage, parent: Sdf.Path, name: str) -> str:
