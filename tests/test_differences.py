@@ -14,6 +14,7 @@ TESTS = REPOSITORY / "tests"
 
 AUTHOR, DISCOVER, WRAPPER = "usd/test_author.py", "usd/test_discover.py", "test_articulation_actuators.py"
 ISAAC_SIM, PROPERTIES, NEWTON = "hosts/kit/test_isaac_sim.py", "hosts/test_dof_properties.py", "compat/test_newton.py"
+STAND_INS, NEWTON_DRIVES = "specs/test_stand_ins.py", "compat/test_newton_drives.py"
 PORTABILITY, LATER = "compat/test_portability.py", "pipeline/test_later_names.py"
 ASSEMBLY = "pipeline/test_assembly.py"
 GRU = "components/test_controller_neural_gru.py"
@@ -35,6 +36,7 @@ TESTED = {
         "lookup tables": (AUTHOR, "bad_table_is_refused_when_made_and_when_authored"),
         "targets": (AUTHOR, "refusal_names_value_and_remedy"),
         "`name`": (AUTHOR, "refusal_names_value_and_remedy"),
+        "a law that newton does not know": (STAND_INS, "each_stands_where_its_law_does_and_is_listed"),
         "`clamping=` one config instead of a list": (AUTHOR, "refusal_names_value_and_remedy"),
     },
     "Reading a stage": {
@@ -45,6 +47,10 @@ TESTED = {
         ),
         "payloads that are not loaded": (DISCOVER, "unloaded_payload_is_named"),
         "several targets": (WRAPPER, "a_prim_with_several_targets_drives_each"),
+        "schemas listed in `actuator:standIns`": (
+            STAND_INS,
+            "prims_read_back_as_written a_stand_in_holds_where_the_law_is_not_known",
+        ),
         "numbers of prims on a stage not in metres and kilograms": (
             "usd/test_units.py",
             "numbers_are_converted_by_their_unit",
@@ -178,7 +184,14 @@ TESTED = {
     },
     "The same file in newton": {
         "`delaySteps` not authored": (PORTABILITY, "delay_that_is_not_authored_is_one_step"),
+        "`delaySteps` of 0": (PORTABILITY, "delay_of_none_is_refused"),
         "several targets": (PORTABILITY, "every_target_is_driven"),
+        "targets that are axes of a generic joint": (PORTABILITY, "axis_of_a_generic_joint_is_refused"),
+        "a controller of ours alone": (
+            NEWTON_DRIVES,
+            "a_geared_motor_is_driven_at_the_joint a_file_that_newton_refuses",
+        ),
+        "a limit of ours alone": (NEWTON_DRIVES, "a_motor_that_is_cut_off_is_limited"),
         "an input that is NaN": (PORTABILITY, "input_that_is_no_number_gives_no_effort"),
         "a limit that is NaN": (PORTABILITY, "limit_that_is_no_number_is_refused"),
         "order of clamps": (PORTABILITY, "plain_limit_is_the_last"),

@@ -26,6 +26,7 @@ from isaacsim.core.experimental.actuators import (
     PIDControlConfig,
     PositionBasedClampingConfig,
     add_actuator,
+    add_motors,
 )
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
@@ -33,6 +34,7 @@ from isaacsim.core.experimental.actuators.networks import onnx
 from newton_drives import DT, motion
 from pxr import Usd
 from small_networks import numbers
+from small_stages import SmallStage
 
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -199,6 +201,31 @@ def test_delay_that_is_not_authored_is_one_step(robots: Path, tmp_path: Path) ->
     file = file_with(tmp_path, robots, motor, lambda prim: prim.RemoveProperty("newton:delaySteps"))
     assert ramp(Theirs(file)) == [[10.0, 10.0], [20.0, 10.0], [30.0, 10.0]]
     assert ramp(Ours(file)) == [[10.0, 10.0], [10.0, 10.0], [20.0, 10.0]]
+
+
+def test_delay_of_none_is_refused(robots: Path, tmp_path: Path) -> None:
+    """Here it is none."""
+    file = file_with(tmp_path, robots, (PDControlConfig(10.0, 0.0), [], DelayConfig(0)))
+    with pytest.raises(ValueError, match="max_delay must be >= 1"):
+        Theirs(file)
+    assert ramp(Ours(file)) == [[10.0, 10.0], [20.0, 20.0], [30.0, 30.0]]
+
+
+def test_axis_of_a_generic_joint_is_refused(robots: Path, tmp_path: Path) -> None:
+    """Here it is a joint like any other."""
+    made = SmallStage()
+    made.root("/World/Arm")
+    for name in ("base", "tip"):
+        made.body(f"/World/Arm/{name}")
+    made.joint("/World/Arm/wrist", "", "/World/Arm/base", "/World/Arm/tip")
+    for axis in ("transX", "transY", "transZ", "rotX"):
+        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:low", 1.0)
+        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:high", -1.0)
+    (first, second) = add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 0.0)]}, stage=made.stage)
+    made.stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
+    assert [prim.GetName() for prim in (first, second)] == ["wrist_rotY", "wrist_rotZ"]
+    with pytest.raises(ValueError, match=r"wrist\.rotY' which does not exist"):
+        Theirs(tmp_path / "wrist.usda")
 
 
 def test_every_target_is_driven(robots: Path, tmp_path: Path) -> None:
