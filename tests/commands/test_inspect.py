@@ -39,8 +39,12 @@ def test_tables_are_readable(capsys: pytest.CaptureFixture[str], monkeypatch: py
         assert words in text
 
 
-def test_equal_motors_are_one_line_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+def test_equal_motors_are_one_line_for_people(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With all of their joints; programs get each prim by itself."""
+    # narrow terminals break lines
+    monkeypatch.setenv("COLUMNS", "200")
     file = str(ROBOTS / "unitree_go1.usda")
     assert main(["inspect", file]) == 0
     lines = capsys.readouterr().out.splitlines()
