@@ -34,7 +34,7 @@ class Theirs:
             import newton
 
             builder = newton.ModelBuilder()
-            builder.add_usd(str(file), load_visual_shapes=False)
+            builder.add_usd(str(file), load_visual_shapes=False, skip_mesh_approximation=True)
             self.model = builder.finalize(device="cpu")
         self.state, self.control = self.model.state(), self.model.control()
         numbers = [list(self.model.joint_label).index(joint) for joint in joints]

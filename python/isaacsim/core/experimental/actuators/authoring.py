@@ -7,7 +7,7 @@ import dataclasses
 import itertools
 import os
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -136,14 +136,12 @@ def add_motors(
         found = resolve_motors(motors, names, paths, 1, limits=lambda: effort_limits(where, paths, names)[None])
     except ValueError as error:
         raise ValueError(f"{error}{said_of_unloaded(unloaded_at(where, articulation_root))}") from error
+    taken: set[str] = set()
     authored: list[EqualMotors] = []
     for motor in found:
         parts = _split(motor.spec) if motor.spec is not None else []
         for part in parts:
-            taken = {name for one in authored for name in one.names}
-            prims: list[str] = []
-            for name in part.dof_names:
-                prims.append(_free(_identifier(name), {*taken, *prims}))
+            prims = [_prim_name(joint, taken) for joint in part.dof_names]
             authored.append(EqualMotors(part, prims, _shared_name(motor.pattern, part.dof_names, len(parts))))
     properties = [
         (name, dict(zip([(paths[at], names[at]) for at in motor.columns], _per_joint(motor, value), strict=True)))
@@ -256,6 +254,15 @@ def _at(value: Any, joint: int) -> Any:
     return value[joint].item() if isinstance(value, np.ndarray) else value
 
 
+def _prim_name(joint: str, taken: set[str]) -> str:
+    """What to call the prim of a joint: after it, as nearly as a prim can be; the name is taken from then on."""
+    name = joint if joint.isidentifier() else _identifier(joint)
+    names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
+    free = next(one for one in names if one not in taken)
+    taken.add(free)
+    return free
+
+
 def _shared_name(pattern: str, joints: Sequence[str], parts: int) -> str:
     """What to call the motor of several joints: after its pattern, or what the names of the joints have in common."""
     # a list of all names is no pattern, and long
@@ -278,8 +285,3 @@ def _common(names: Sequence[str]) -> str:
     """What names begin with, all of them."""
     alike = itertools.takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     return "".join(letters[0] for letters in alike)
-
-
-def _free(name: str, taken: Container[str]) -> str:
-    """The name, with a number behind it where it is taken."""
-    return next(one for one in itertools.chain([name], (f"{name}_{n}" for n in itertools.count(2))) if one not in taken)
