@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from isaacsim.core.experimental.actuators import GearedPDControlConfig, MaxEffortClampingConfig
 from isaacsim.core.experimental.actuators.commands.main import main
 from places import ROBOTS
-from robot_files import OF_SHOULDER, SHOULDER, edited, number
+from robot_files import OF_SHOULDER, SHOULDER, edited, motor, number
 
 LOW = number(SHOULDER, "drive:angular:physics:maxForce", 40.0)
 BARE = number(OF_SHOULDER, "newton:kd", 0.0)
@@ -66,3 +67,11 @@ def test_wrong_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     arm = str(ROBOTS / "arm_2dof.usda")
     assert main(["lint", arm, arm, "--fix", str(tmp_path / "fixed.usda")]) == 1
     assert "corrects one file" in capsys.readouterr().err
+
+
+def test_a_note_makes_nothing_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What others do otherwise is told and counted, and the file is in order."""
+    file = edited(tmp_path, motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)))
+    code, found = said(capsys, file)
+    assert (code, [row["severity"] for row in found["findings"]]) == (0, ["note"])
+    assert found["notes"] == ["errors: 0, warnings: 0, notes: 1, files: 1"]

@@ -6,8 +6,16 @@ import math
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import GearedPDControlConfig, MaxEffortClampingConfig, lint
+from isaacsim.core.experimental.actuators import (
+    GearedPDControlConfig,
+    MaxEffortClampingConfig,
+    NeuralControlConfig,
+    PDControlConfig,
+    add_motors,
+    lint,
+)
 from isaacsim.core.experimental.actuators.inspection.rules.table import RULES
+from neural_twin import random_network, write_network
 from places import ROBOTS
 from robot_files import (
     EXTENSION,
@@ -23,6 +31,7 @@ from robot_files import (
     target,
     without,
 )
+from small_stages import SmallStage
 
 DT = 1 / 240
 _DC = (
@@ -159,3 +168,27 @@ def test_values_of_mjcf_are_checked(tmp_path: Path) -> None:
     assert [(one.rule, one.where) for one in lint(file)] == [("limits-in-radians", "/boom/shoulder")]
     file.write_text("\n".join(line for line in text.splitlines() if "extension_servo" not in line))
     assert [(one.rule, one.where) for one in lint(file)] == [("undriven-joint", "/carriage/extension")]
+
+
+def test_more_that_newton_refuses(tmp_path: Path) -> None:
+    """A velocity limit without a stall effort, a network of another format, and an axis of a generic joint."""
+    file = edited(tmp_path, schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"), _DC[2])
+    assert [one.problem for one in lint(file) if one.rule == "refused-elsewhere"] == [
+        "has a velocity limit and no stall effort: newton refuses the file."
+    ]
+    write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {"model_type": "mlp"})
+    network = motor("shoulder", NeuralControlConfig("./net.safetensors"), MaxEffortClampingConfig(60.0))
+    (finding,) = lint(edited(tmp_path, network, name="neural.usda"))
+    assert finding.problem == "has the network net.safetensors, not an ONNX file: newton refuses the file."
+    made = SmallStage()
+    made.root("/World/Arm")
+    for name in ("base", "tip"):
+        made.body(f"/World/Arm/{name}")
+    made.joint("/World/Arm/wrist", "", "/World/Arm/base", "/World/Arm/tip")
+    for axis in ("transX", "transY", "transZ", "rotX"):
+        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:low", 1.0)
+        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:high", -1.0)
+    add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 1.0)]}, stage=made.stage)
+    made.stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
+    found = lint(tmp_path / "wrist.usda")
+    assert [(one.rule, one.severity) for one in found] == [("refused-elsewhere", "note")] * 2
