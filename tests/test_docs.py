@@ -39,7 +39,7 @@ COMMANDS = [
     for page in PAGES
     for number, command in enumerate(
         re.findall(
-            r"^(?:actuators|\./python\.sh -m isaacsim\.core\.experimental\.actuators) (\w+ .*)$",
+            r"^\./actuators (\w+ .*)$",
             "".join(re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)),
             re.MULTILINE,
         )
@@ -157,3 +157,10 @@ def test_links_and_commands_name_real_files(page: Path) -> None:
     commands = re.findall(r"^    (\w+)\)", (REPOSITORY / "repo.sh").read_text(), re.MULTILINE)
     missing += [command for command in re.findall(r"\./repo\.sh (\w+)", text) if command not in commands]
     assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda page: page.name)
+def test_commands_run_from_a_clone(page: Path) -> None:
+    """Pages show the launcher of the clone, which needs nothing installed."""
+    shown = re.findall(r"^```(?:sh|bash)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    assert not re.findall(r"^(?:actuators|\./python\.sh -m isaacsim\S+actuators) .*$", "".join(shown), re.MULTILINE)

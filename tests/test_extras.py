@@ -7,16 +7,15 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
+from isaacsim.core.experimental.actuators import extras
 from isaacsim.core.experimental.actuators.errors import NetworkError
-from isaacsim.core.experimental.actuators.extras import LIBRARIES, needs
+from isaacsim.core.experimental.actuators.extras import DISTRIBUTIONS, LIBRARIES, install_command, needs
 from places import REPOSITORY
 
 EXTRAS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-# distributions whose name is not that of what is imported
-DISTRIBUTIONS = {"pxr": "usd-core", "newton_usd_schemas": "newton-usd-schemas", "ovstage": "ovphysx", "yaml": "pyyaml"}
-DISTRIBUTIONS |= {"tomli_w": "tomli-w", "rerun": "rerun-sdk"}
 BLOCKED = sorted({name for names in LIBRARIES.values() for name in names})
 # makes an interpreter one without the libraries, however they are installed
 HOOK = f"""import sys
@@ -85,7 +84,7 @@ def test_what_is_missing_is_told(code: str, error: str, extra: str) -> None:
     """The last line of the error names the library and the command that installs it."""
     done = without_extras(code)
     last = done.stderr.strip().splitlines()[-1]
-    said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*actuators\[{extra}\]'`\.$"
+    said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*pip install -e '.*\[{extra}\]'`\.$"
     found = re.search(said, last)
     assert found and found[1].partition(".")[0] in LIBRARIES[extra], done.stderr
 
@@ -126,3 +125,61 @@ def test_name_of_the_missing_module_is_kept() -> None:
     assert caught.value.name == "pxr.Usd"
     with pytest.raises(NetworkError), needs("It", "nets", NetworkError):
         raise ModuleNotFoundError("no", name="onnx")
+
+
+class Installed:
+    """A distribution that pip installed from a URL, or from an index."""
+
+    def __init__(self, said: str | None) -> None:
+        self.said = said
+
+    def read_text(self, name: str) -> str | None:
+        """Return what pip noted."""
+        assert name == "direct_url.json"
+        return self.said
+
+
+def test_clone_installs_into_its_own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By `python.sh`, from the root as from elsewhere; another environment's pip installs the same."""
+    monkeypatch.chdir(REPOSITORY)
+    monkeypatch.setattr(sys, "prefix", str(REPOSITORY / ".venv"))
+    assert install_command("physx") == "./python.sh -m pip install -e '.[physx]'"
+    monkeypatch.chdir("/")
+    assert install_command("physx") == f"{REPOSITORY}/python.sh -m pip install -e '{REPOSITORY}[physx]'"
+    monkeypatch.setattr(sys, "prefix", "/usr")
+    assert install_command("physx") == f"pip install -e '{REPOSITORY}[physx]'"
+
+
+@pytest.mark.parametrize(
+    ("said", "command"),
+    [
+        (None, "pip install 'articulation-actuators[files]'"),
+        ('{"url": "WHEEL", "archive_info": {}}', "pip install 'articulation-actuators[files] @ WHEEL'"),
+        ('{"url": "WHEEL.gone", "archive_info": {}}', "pip install pyyaml tomli-w"),
+        (
+            '{"url": "https://h/r.git", "vcs_info": {"vcs": "git", "commit_id": "ab"}}',
+            "pip install 'articulation-actuators[files] @ git+https://h/r.git@ab'",
+        ),
+    ],
+    ids=["index", "wheel", "wheel that is gone", "git"],
+)
+def test_wheel_is_installed_again_from_where_it_came(
+    said: str | None, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the extra; what came from a file that is gone names the libraries."""
+    wheel = tmp_path / "a b.whl"
+    wheel.touch()
+    monkeypatch.setattr(extras, "_ROOT", tmp_path)
+    monkeypatch.setattr(extras, "distribution", lambda name: Installed(said and said.replace("WHEEL", wheel.as_uri())))
+    assert install_command("files") == command.replace("WHEEL", wheel.as_uri())
+
+
+def test_extension_folder_names_the_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No distribution is there whose extra could be installed."""
+
+    def missing(name: str) -> None:
+        raise extras.PackageNotFoundError(name)
+
+    monkeypatch.setattr(extras, "_ROOT", tmp_path)
+    monkeypatch.setattr(extras, "distribution", missing)
+    assert install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"

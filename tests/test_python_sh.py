@@ -52,10 +52,12 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(project: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    project: Path, *arguments: str, script: str = "python.sh", **environment: str
+) -> subprocess.CompletedProcess[str]:
     variables = {"PATH": str(project / "tools"), "HOME": os.environ.get("HOME", "/"), **environment}
     return subprocess.run(
-        [str(project / "tools" / "bash"), str(project / "python.sh"), *arguments],
+        [str(project / "tools" / "bash"), str(project / script), *arguments],
         capture_output=True,
         text=True,
         env=variables,
@@ -176,3 +178,11 @@ def test_missing_python_says_which_are_good(project: Path) -> None:
     (project / "tools" / "python3.11").unlink()
     done = run(project, "script.py")
     assert done.returncode == 1 and "3.11, 3.12 or 3.13" in done.stderr
+
+
+def test_launcher_runs_the_console_command(project: Path) -> None:
+    """`./actuators` sets up as `python.sh` does, and hands its arguments on."""
+    shutil.copy2(REPOSITORY / "actuators", project / "actuators")
+    done = run(project, "run", "a b.usda", script="actuators")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ran: -m isaacsim.core.experimental.actuators run a b.usda\n"

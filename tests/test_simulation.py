@@ -112,7 +112,7 @@ def test_engine_that_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.delitem(sys.modules, f"isaacsim.core.experimental.actuators.hosts.physx.{name}", raising=False)
     # Python takes for missing what it finds to be None
     monkeypatch.setitem(sys.modules, "ovphysx", None)
-    with pytest.raises(HostError, match=r"needs ovphysx, .* 'articulation-actuators\[physx\]'`"):
+    with pytest.raises(HostError, match=r"needs ovphysx, .*pip install .*\[physx\]'`"):
         Simulation(ARM, engine="physx")
 
 

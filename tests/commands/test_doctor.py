@@ -10,7 +10,7 @@ import pytest
 from isaacsim.core.experimental.actuators import native
 from isaacsim.core.experimental.actuators.commands import doctor
 from isaacsim.core.experimental.actuators.commands.command import Answer
-from isaacsim.core.experimental.actuators.extras import LIBRARIES
+from isaacsim.core.experimental.actuators.extras import LIBRARIES, install_command
 
 
 def rows(answer: Answer, name: str) -> list[Any]:
@@ -34,7 +34,7 @@ def test_missing_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
     (row,) = [row for row in rows(doctor.Doctor().answer(), "libraries") if row["library"] == "mujoco"]
     assert row["version"] is None
-    assert row["command"] == "pip install 'articulation-actuators[sim]'"
+    assert row["command"] == install_command("sim")
 
 
 @pytest.mark.parametrize("variant", ["first", "last"])

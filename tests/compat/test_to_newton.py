@@ -150,5 +150,5 @@ def test_newton_has_to_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "newton"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "newton", None)
-    with pytest.raises(ModuleNotFoundError, match=r"to_newton needs newton.*articulation-actuators\[newton\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"to_newton needs newton.*pip install .*\[newton\]"):
         to_newton(ours.PDControlConfig(1.0, 1.0))

@@ -192,5 +192,5 @@ def test_arguments_of_a_prim_grant_nothing(tmp_path: Path) -> None:
 def test_who_has_no_torch_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After the permission was given."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(NetworkError, match=r"knee\.pt: .*needs torch, .*articulation-actuators\[train\]"):
+    with pytest.raises(NetworkError, match=r"knee\.pt: .*needs torch, .*pip install .*\[train\]"):
         load_checkpoint(unknown_file(tmp_path / "knee.pt"), trusted=True)

@@ -98,5 +98,5 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
     log = recorded()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backends.backend_agg", None)
-    with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*articulation-actuators\[examples\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"A plot needs matplotlib.*pip install .*\[examples\]"):
         log.plot()

@@ -122,7 +122,7 @@ def test_a_parquet_file_is_the_same_table(tmp_path: Path) -> None:
 def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no file is left."""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ModuleNotFoundError, match=r"A Parquet file needs pyarrow.*articulation-actuators\[parquet\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"A Parquet file needs pyarrow.*pip install .*\[parquet\]"):
         recorded().save(tmp_path / "log.parquet")
     assert list(tmp_path.iterdir()) == []
 

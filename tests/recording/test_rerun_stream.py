@@ -86,7 +86,7 @@ def test_what_limits_is_told_where_it_changes(tmp_path: Path) -> None:
 def test_without_rerun_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no file is left."""
     monkeypatch.setitem(sys.modules, "rerun", None)
-    with pytest.raises(ModuleNotFoundError, match=r"in Rerun needs rerun.*articulation-actuators\[rerun\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"in Rerun needs rerun.*pip install .*\[rerun\]"):
         recorded().save(tmp_path / "log.rrd")
     with pytest.raises(ModuleNotFoundError, match=r"in Rerun needs rerun"):
         recorded().send_to_rerun()

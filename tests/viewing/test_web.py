@@ -486,5 +486,5 @@ def test_missing_viser_is_told(sim: Simulation, monkeypatch: pytest.MonkeyPatch)
     """With the command that installs it."""
     monkeypatch.delitem(sys.modules, "isaacsim.core.experimental.actuators.viewing.web", raising=False)
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(ModuleNotFoundError, match=r"needs viser, .*articulation-actuators\[view\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"needs viser, .*pip install .*\[view\]"):
         sim.view(native=False)

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import sys
 from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 # by the names that are imported; pyproject.toml has the distributions
 _USD = ("pxr", "newton_usd_schemas")
@@ -23,6 +29,18 @@ LIBRARIES = {
     "gym": (*_USD, "mujoco", "gymnasium", "matplotlib", "rich"),
     "ray": ("ray",),
 }
+# distributions whose name is not that of what is imported
+DISTRIBUTIONS = {
+    "pxr": "usd-core",
+    "newton_usd_schemas": "newton-usd-schemas",
+    "ovstage": "ovphysx",
+    "yaml": "pyyaml",
+    "tomli_w": "tomli-w",
+    "rerun": "rerun-sdk",
+}
+_NAME = "articulation-actuators"
+# of the clone, where the package stands in one
+_ROOT = (Path(__file__).parent / "../../../../..").resolve()
 
 
 @contextlib.contextmanager
@@ -39,10 +57,41 @@ def needs(subject: str, extra: str, error: type[Exception] = ModuleNotFoundError
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] not in LIBRARIES[extra]:
             raise
-        raised = error(
-            f"{subject} needs {missing.name}, which is not installed. "
-            f"Run `pip install 'articulation-actuators[{extra}]'`."
-        )
+        raised = error(f"{subject} needs {missing.name}, which is not installed. Run `{install_command(extra)}`.")
         if isinstance(raised, ImportError):
             raised.name = missing.name
         raise raised from missing
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra, from where the package stands.
+
+    Args:
+        extra: Name of the extra.
+    """
+    if (_ROOT / "python.sh").is_file() and (_ROOT / "pyproject.toml").is_file():
+        inside = Path.cwd() == _ROOT
+        script = "./python.sh" if inside else str(_ROOT / "python.sh")
+        # python.sh installs into the clone's own environment; another one has its own pip
+        pip = f"{script} -m pip" if Path(sys.prefix) == _ROOT / ".venv" else "pip"
+        return f"{pip} install -e '{'.' if inside else _ROOT}[{extra}]'"
+    with contextlib.suppress(PackageNotFoundError):
+        wanted = f"{_NAME}[{extra}]"
+        if (origin := _origin(distribution(_NAME))) is not None:
+            return f"pip install '{wanted} @ {origin}'" if origin else f"pip install '{wanted}'"
+    # an extension folder, or a wheel that is gone: the libraries themselves
+    names = dict.fromkeys(DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra])
+    return f"pip install {' '.join(names)}"
+
+
+def _origin(installed: Distribution) -> str | None:
+    """Return where a distribution was installed from: a URL, nothing for an index, None where that is gone."""
+    text = installed.read_text("direct_url.json")
+    if text is None:
+        return ""
+    said = json.loads(text)
+    url, control = said["url"], said.get("vcs_info")
+    if control is not None:
+        url = f"{control['vcs']}+{url}@{control['commit_id']}"
+    parts = urlparse(url)
+    return None if parts.scheme == "file" and not Path(url2pathname(parts.path)).exists() else url

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import native
 from ..cores import missing_core
-from ..extras import LIBRARIES
+from ..extras import LIBRARIES, install_command
 from ..loops.arrays import ActuatedArrays
 from ..specs.configs import (
     DCMotorClampingConfig,
@@ -90,7 +90,7 @@ def _libraries() -> Iterator[dict[str, str | None]]:
                 continue
             seen.add(name)
             found = _version(name, distributions) if find_spec(name) else None
-            command = None if found else f"pip install 'articulation-actuators[{extra}]'"
+            command = None if found else install_command(extra)
             yield {"library": name, "version": found, "extra": extra, "command": command}
 
 
