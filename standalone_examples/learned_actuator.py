@@ -12,6 +12,7 @@ import numpy as np
 import warp as wp
 from bench import DT, KD, KP, known_actuator, record, rms
 from bench.quadruped import ROBOT, author, drive
+from isaacsim.core.experimental.actuators.extras import needs
 from isaacsim.core.experimental.actuators.plots import style
 from isaacsim.core.experimental.actuators.training import train_actuator
 from rich.console import Console
@@ -43,16 +44,14 @@ def main() -> int:
     options = parser.parse_args()
     network = FOLDER / "actuator.safetensors"
     seconds, epochs, tolerance = (8.0, 40, QUICK_TOLERANCE) if options.quick else (20.0, 100, TOLERANCE)
-    try:
-        # docs: begin train
-        log, other = record(seed=1, seconds=seconds), record(seed=2, seconds=seconds)
-        trained = train_actuator(log, options.kind, epochs=epochs)
-        trained.report(FOLDER, test=other)
-        trained.save(network)
-        # docs: end train
-    except ModuleNotFoundError as error:
-        print(error)
-        return 2
+    with needs("This example", "train", SystemExit):
+        import torch  # noqa: F401
+    # docs: begin train
+    log, other = record(seed=1, seconds=seconds), record(seed=2, seconds=seconds)
+    trained = train_actuator(log, options.kind, epochs=epochs)
+    trained.report(FOLDER, test=other)
+    trained.save(network)
+    # docs: end train
     table = Table("on", "position off \\[rad]", "effort off \\[N·m]", "of effort RMS", title="RMS of what was learned")
     for name, errors in {**trained.errors, "the other log": trained.errors_on(other)}.items():
         table.add_row(name, "", f"{errors.rms:.2f}", f"{errors.relative:.2%}")

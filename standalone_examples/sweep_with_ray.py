@@ -1,6 +1,6 @@
 """Sweep stiffness, damping and strength of a pendulum's motor: with Ray on several processes or machines, or without.
 
-./python.sh standalone_examples/sweep_with_ray.py [--workers 2] [--plot out.png]    # Ray is in the extra `ray`
+./python.sh standalone_examples/sweep_with_ray.py [--workers 2] [--plot out.png]    # --workers 0 needs no Ray
 """
 
 import argparse
@@ -49,7 +49,7 @@ def sweep(parts: list[np.ndarray], workers: int) -> np.ndarray:
     """Return the rows of all parts, by so many processes, or by the cluster at RAY_ADDRESS; 0 is this process."""
     if workers == 0:
         return np.concatenate([simulate(part) for part in track(parts, "Sweeping")])
-    with needs(f"A sweep on {workers} workers", "ray"):
+    with needs("A sweep, unless by --workers 0,", "ray", SystemExit):
         import ray
     with ray.init() if "RAY_ADDRESS" in os.environ else ray.init("local", num_cpus=workers):
         tasks = [ray.remote(simulate).remote(part) for part in parts]

@@ -8,6 +8,7 @@ import argparse
 import time
 
 import numpy as np
+from isaacsim.core.experimental.actuators.extras import needs
 from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.progress import track
@@ -33,14 +34,9 @@ def main() -> int:
     parser.add_argument("--plot", default="train_with_gymnasium.png", help="where the picture goes")
     options = parser.parse_args()
     rounds, seconds, margin = QUICK if options.quick else WHOLE
-    try:
+    with needs("This example", "gym", SystemExit):
         from learning import Quadrupeds
         from learning.search import SHAPE, learn, returns
-    except ModuleNotFoundError as error:
-        if error.name != "gymnasium":
-            raise
-        print("This example needs gymnasium. Run `pip install 'articulation-actuators[gym]'`.")
-        return 2
     robots = Quadrupeds(ROBOTS, seconds)
     begin = time.perf_counter()
     # docs: begin train

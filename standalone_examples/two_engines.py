@@ -9,6 +9,7 @@ from pathlib import Path
 
 import isaacsim.core.experimental.actuators as ea
 import numpy as np
+from isaacsim.core.experimental.actuators.extras import needs
 from isaacsim.core.experimental.actuators.plots import style
 from rich.console import Console
 from rich.table import Table
@@ -42,11 +43,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--plot", default="two_engines.png", help="where the picture goes")
     picture = parser.parse_args().plot
-    try:
-        names, on_physx, physx_efforts, limits = move("physx")
-    except RuntimeError as error:
-        print(error)
-        return 2
+    with needs("This example", "physx", SystemExit):
+        import ovphysx  # noqa: F401
+    names, on_physx, physx_efforts, limits = move("physx")
     _, on_mujoco, mujoco_efforts, _ = move("mujoco")
     apart, first = np.abs(on_physx - on_mujoco), np.abs(physx_efforts[0] - mujoco_efforts[0]) / limits
 

@@ -6,12 +6,16 @@
 import argparse
 
 import isaacsim.core.experimental.actuators as ea
-import newton
 import numpy as np
+from isaacsim.core.experimental.actuators.extras import needs
 from isaacsim.core.experimental.actuators.plots import style
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--plot", default="your_own_newton.png", help="where the picture goes")
+picture = parser.parse_args().plot
+with needs("This example", "newton", SystemExit):
+    import newton
+print("newton's solver compiles first: up to three minutes at the first run, none later.", flush=True)
 KP, INERTIA, DT = 8.0, 0.05, 1 / 2000  # [N·m/rad], [kg·m²], [s]
 rate, ratios = np.sqrt(KP / INERTIA), np.linspace(0.05, 0.9, 12)  # natural frequency [rad/s], damping of each robot
 wheel, wheels = newton.ModelBuilder(), newton.ModelBuilder()
@@ -34,7 +38,7 @@ drawn, (panel,) = style.panels(9, 5, "One law on wheels of twelve damping ratios
 panel.plot(times[::40], exact[::40], "k.", markersize=2.5, zorder=3)
 panel.set(xlabel="time [s]", ylabel="position [rad]")
 style.lines(panel, times, positions, [f"{ratio:.2f}" for ratio in ratios], style.shades(len(ratios)))
-style.save(drawn, picture := parser.parse_args().plot)
+style.save(drawn, picture)
 good = (error := np.abs(positions - exact).max()) < 0.01
 print(f"{'ok' if good else 'FAILED'}: within {error:.4f} rad of the closed form; see {picture}")
 raise SystemExit(0 if good else 1)

@@ -84,7 +84,8 @@ def test_what_is_missing_is_told(code: str, error: str, extra: str) -> None:
     """The last line of the error names the library and the command that installs it."""
     done = without_extras(code)
     last = done.stderr.strip().splitlines()[-1]
-    said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*pip install -e '.*\[{extra}\]'`\.$"
+    command = rf"pip install -e '.*\[{extra}\]'"
+    said = rf"{error or 'ModuleNotFoundError'}: .* needs ([\w.]+), which is not installed. .*{command}`\.$"
     found = re.search(said, last)
     assert found and found[1].partition(".")[0] in LIBRARIES[extra], done.stderr
 

@@ -44,13 +44,13 @@ _ROOT = (Path(__file__).parent / "../../../../..").resolve()
 
 
 @contextlib.contextmanager
-def needs(subject: str, extra: str, error: type[Exception] = ModuleNotFoundError) -> Iterator[None]:
+def needs(subject: str, extra: str, error: type[BaseException] = ModuleNotFoundError) -> Iterator[None]:
     """Turn an import that fails inside a `with` block into the command that installs the extra.
 
     Args:
         subject: What the libraries are for, the first words of the message.
         extra: Name of the extra that brings them.
-        error: What is raised instead.
+        error: Raised instead; `SystemExit` ends a script with the message alone.
     """
     try:
         yield
