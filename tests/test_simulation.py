@@ -67,7 +67,7 @@ def test_stage_given_is_the_one_simulated() -> None:
 
 def test_missing_file_is_named(tmp_path: Path) -> None:
     """With the kinds there are."""
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.usda: no such file\. Give the path of a \.usd"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.usda: no such file\. Give the path of a USD \(\.usd"):
         Simulation(tmp_path / "nowhere.usda")
 
 

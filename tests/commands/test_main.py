@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators.commands import doctor, main
 from isaacsim.core.experimental.actuators.commands.command import Answer, Table
 from isaacsim.core.experimental.actuators.commands.show import show, show_json
+from isaacsim.core.experimental.actuators.version import __version__
 from warm_python import warm_python
 
 _TABLE = Table(
@@ -105,3 +106,9 @@ def test_module_and_script_are_the_command() -> None:
     done = warm_python().run(["-m", name, "--tyro-print-completion", "bash"])
     assert "complete -F" in done.stdout
     assert "doctor" in done.stdout
+
+
+def test_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, for scripts and reports."""
+    assert main.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"actuators {__version__}\n"

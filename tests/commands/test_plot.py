@@ -86,7 +86,7 @@ def test_what_cannot_be_drawn_is_an_error(
     assert message in shown.err and shown.out == "" and not picture.exists()
 
 
-@pytest.mark.parametrize("command", re.findall(r"^actuators (.*)$", PAGE, re.MULTILINE))
+@pytest.mark.parametrize("command", re.findall(r"^\./actuators (.*)$", PAGE, re.MULTILINE))
 def test_command_of_the_page_runs(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,3 +95,19 @@ def test_command_of_the_page_runs(
     monkeypatch.chdir(tmp_path)
     assert main(shlex.split(command)) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """MJCF and URDF have no actuators of ours; a file of motors has."""
+    motors = tmp_path / "motors.yaml"
+    motors.write_text(
+        "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"
+    )
+    file = str(ROBOTS / "arm_2dof.xml")
+    (row,) = drawn(capsys, tmp_path, "envelope", file, "shoulder", "--config", str(motors))["envelope"]
+    assert row["stall_effort"] == pytest.approx(20.0)
+    actuator, ideal = drawn(capsys, tmp_path, "step", file, "shoulder", "--config", str(motors))["step"]
+    assert (actuator["drive"], ideal["drive"]) == ("actuator", "ideal")
+    assert actuator["largest_effort"] <= 20.0
+    (row,) = drawn(capsys, tmp_path, "bode", file, "shoulder", "--config", str(motors))["bode"]
+    assert row["joint"] == "shoulder"

@@ -285,3 +285,22 @@ def test_view_of_a_held_robot_moves_it(monkeypatch: pytest.MonkeyPatch, capsys: 
 
     monkeypatch.setattr(Simulation, "view", lambda _: Moved())
     assert ran(capsys, PENDULUM, "--view", "--steps", "4")["joints"][0]["target"] == pytest.approx(0.25)
+
+
+def test_config_stands_in_for_what_the_file_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """MJCF and URDF have no actuators of ours; a file of motors has."""
+    motors = tmp_path / "motors.yaml"
+    motors.write_text(
+        "'.*':\n  controller: {law: pd, kp: 80.0, kd: 4.0}\n  clamping: [{law: max_effort, max_effort: 20.0}]\n"
+    )
+    file = str(REPOSITORY / "data" / "robots" / "arm_2dof.xml")
+    assert main(["run", file, "--config", str(motors), "--steps", "20", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert all(row["largest_effort"] <= 20.0 for row in said["joints"])
+    assert not any("No actuator" in note for note in said["notes"])
+
+
+def test_missing_file_of_targets_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """And what else could be given."""
+    assert main(["run", str(REPOSITORY / "data" / "robots" / "pendulum.usda"), "--targets", "no.csv"]) == 1
+    assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.specs.arguments import ROBOT_FILES
 from isaacsim.core.experimental.actuators.usd.stage import (
     StageEdits,
     open_stage,
@@ -105,9 +106,7 @@ def test_missing_file_is_named(tmp_path):
     """Name the missing file and what to give."""
     with pytest.raises(FileNotFoundError) as caught:
         open_stage(tmp_path / "nothing.usda")
-    assert str(caught.value) == (
-        f"{tmp_path / 'nothing.usda'}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file."
-    )
+    assert str(caught.value) == (f"{tmp_path / 'nothing.usda'}: no such file. Give the path of {ROBOT_FILES}.")
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import warnings
 from collections.abc import Sequence
 
 from ..extras import needs
+from ..version import __version__
 
 # modules of the subcommands, each with a class of the same name
-_COMMANDS = ("inspect", "lint", "diff", "resolve", "stability", "run", "plot", "doctor")
+_COMMANDS = ("inspect", "lint", "diff", "resolve", "stability", "run", "plot", "train", "doctor")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         Exit code: 0, 1 when something is wrong with what was asked about, 2 when the arguments are.
     """
+    if list(sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+        print(f"actuators {__version__}")
+        return 0
     try:
         with needs("The command actuators", "cli"):
             import tyro
@@ -43,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Command = tyro.extras.subcommand_cli_from_dict(
         classes,
         prog="actuators",
-        description="Look at the actuators of robots, check them, and see them move.",
+        description="Look at the actuators of robots, check them, and see them move. `--version` says which this is.",
         args=arguments,
     )
     problem: BaseException | None = None

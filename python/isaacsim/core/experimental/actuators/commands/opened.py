@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..articulation_actuators import ArticulationActuators
+from ..motor_files.files import load_motors
 from ..simulation import Simulation
 
 _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* will vibrate at dt"
@@ -22,7 +23,7 @@ class Opened:
     Args:
         simulation: It has not been played yet.
         robots: The articulation.
-        actuators: Those that the file describes, or None.
+        actuators: Those that the file or a configuration describes, or None.
     """
 
     simulation: Simulation
@@ -31,12 +32,15 @@ class Opened:
 
 
 @contextlib.contextmanager
-def opened(simulation: Simulation, path: str | None, *, told: bool = True) -> Iterator[Opened]:
-    """Open the robots of a simulation with the actuators that its file describes.
+def opened(
+    simulation: Simulation, path: str | None, config: Path | None = None, *, told: bool = True
+) -> Iterator[Opened]:
+    """Open the robots of a simulation with the actuators that its file or a configuration describes.
 
     Args:
         simulation: Closed at the end.
         path: Of the robot, or a prim above several equal ones; None means all there are.
+        config: File of motors by pattern of joint names, which stand in for the actuators of the file.
         told: Whether a warning says that they will vibrate.
 
     Raises:
@@ -49,9 +53,21 @@ def opened(simulation: Simulation, path: str | None, *, told: bool = True) -> It
         if not told:
             warnings.filterwarnings("ignore", _VIBRATES)
         robots, actuators = simulation.articulation(where), None
-        if simulation.stage is not None:
-            actuators = stack.enter_context(ArticulationActuators(where))
+        if config is not None or simulation.stage is not None:
+            actuators = stack.enter_context(actuators_of(where, config))
         yield Opened(simulation, robots, actuators if actuators is not None and actuators.actuators else None)
+
+
+def actuators_of(path: str, config: Path | None) -> ArticulationActuators:
+    """Return the actuators of robots: those of their file, or of a configuration.
+
+    Args:
+        path: Of the robot, or a prim above several equal ones.
+        config: File of motors by pattern of joint names.
+    """
+    if config is None:
+        return ArticulationActuators(path)
+    return ArticulationActuators.from_configs(path, load_motors(config))
 
 
 def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
@@ -62,8 +78,8 @@ def require_actuators(one: Opened, file: Path) -> ArticulationActuators:
     """
     if one.actuators is None:
         raise ValueError(
-            f"{file}: <{one.robots.paths[0]}> has no actuators: must have some for this. Add them to a USD file by "
-            "add_motors(), or describe them in a program by ArticulationActuators.from_configs()."
+            f"{file}: <{one.robots.paths[0]}> has no actuators: must have some for this. Describe them in a file and "
+            "give it by --config, or add them to a USD file by add_motors()."
         )
     return one.actuators
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from ..articulation_actuators import ArticulationActuators
 from ..hosts.dof_properties import DofType
 from ..plots.bode import draw_bode
 from ..plots.envelope import draw_envelope
@@ -18,7 +19,7 @@ from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
 from .command import Answer, Command, Table
-from .opened import opened, require_actuators
+from .opened import actuators_of, opened, require_actuators
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -59,9 +60,11 @@ class Plot(Command):
     """`envelope`: effort over speed; `step`: a jump of the target, against an ideal drive; `bode`: magnitude and phase
     of the loop."""
     file: tyro.conf.Positional[Path]
-    """A USD file whose robots have actuators."""
+    """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
     joint: tyro.conf.Positional[str]
     """Name of the joint."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
     robot: str | None = None
     """Path of the robot; by default the only one there is."""
     dt: float | None = None
@@ -85,8 +88,11 @@ class Plot(Command):
     def _open(self) -> Simulation:
         return Simulation(self.file, self.dt)
 
+    def _open_actuators(self, path: str) -> ArticulationActuators:
+        return actuators_of(path, self.config)
+
     def _envelope(self) -> tuple[Figure, Table, bool]:
-        with opened(self._open(), self.robot, told=False) as one:
+        with opened(self._open(), self.robot, self.config, told=False) as one:
             actuators, robots = require_actuators(one, self.file), one.robots
             find_actuator(actuators, self.joint)
             column = robots.dof_names.index(self.joint)
@@ -97,12 +103,14 @@ class Plot(Command):
         return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False
 
     def _step(self) -> tuple[Figure, Table, bool]:
-        with opened(self._open(), self.robot, told=False) as one:
+        with opened(self._open(), self.robot, self.config, told=False) as one:
             require_actuators(one, self.file)
             path, kinds = one.robots.paths[0], dict(zip(one.robots.dof_names, one.robots.dof_types, strict=True))
         usual = _TURN if kinds.get(self.joint) is DofType.Rotation else _SLIDE
         amplitude = usual if self.amplitude is None else self.amplitude
-        found = step_response(self._open, path, self.joint, amplitude=amplitude, seconds=self.seconds)
+        found = step_response(
+            self._open, path, self.joint, amplitude=amplitude, seconds=self.seconds, open_actuators=self._open_actuators
+        )
         rows = [
             {
                 "drive": name,
@@ -118,7 +126,7 @@ class Plot(Command):
         return draw_step_response(found), Table("step", _STEP, rows, title=title), False
 
     def _bode(self) -> tuple[Figure, Table, bool]:
-        with opened(self._open(), self.robot, told=False) as one:
+        with opened(self._open(), self.robot, self.config, told=False) as one:
             actuators = require_actuators(one, self.file)
             one.simulation.play()
             found = loop_response(actuators, self.joint)

@@ -35,9 +35,9 @@ class Resolve(Command):
     """
 
     file: tyro.conf.Positional[Path]
-    """USD, MJCF (.xml, .mjcf) or URDF file."""
+    """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
     config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .toml or .json; without it, the actuators of the file are taken."""
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json; by default the actuators of the file."""
     groups: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Take the groups of Isaac Lab that the stage keeps, which `to_usd` wrote; only what differs is told."""
 

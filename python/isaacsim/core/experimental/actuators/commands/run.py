@@ -54,7 +54,10 @@ class Run(Command):
     """See a robot move, or run the action graphs of a file."""
 
     file: tyro.conf.Positional[Path]
-    """A USD, MJCF or URDF file with robots, or a USD file with action graphs."""
+    """A USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file with robots, or a USD file with
+    action graphs."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
     targets: str | None = None
     """What the joints are to do: `hold` their pose (default), `sine` or `step` around it, or a CSV file with a column
     `time [s]` and one per joint."""
@@ -103,10 +106,10 @@ class Run(Command):
             simulation = Simulation(self.file, self.dt, engine=self.engine, strict_inertia=self.strict)
             if simulation.stage is not None and has_graphs(simulation.stage):
                 with simulation:
-                    self._refuse("robots", ("targets", "robot", "amplitude", "frequency", "record", "view"))
+                    self._refuse("robots", ("targets", "config", "robot", "amplitude", "frequency", "record", "view"))
                     rate = _FRAME_RATE if self.frame_rate is None else self.frame_rate
                     return run_graph(simulation, rate, self._counted(simulation, _SECONDS), self.watch, self.plot)
-            with opened(simulation, self.robot) as one:
+            with opened(simulation, self.robot, self.config) as one:
                 self._refuse("action graphs", ("frame_rate", "watch"))
                 simulation.play()
                 return self._run_robots(one)

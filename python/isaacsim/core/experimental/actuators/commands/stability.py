@@ -39,7 +39,9 @@ class Stability(Command):
     """Say whether the actuators of a robot make it vibrate, and what would cure it."""
 
     file: tyro.conf.Positional[Path]
-    """A USD file whose robots have actuators."""
+    """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
+    config: Path | None = None
+    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
     dt: float | None = None
     """Physics step [s]; by default that of the file, 1/240 for USD."""
     robot: str | None = None
@@ -49,7 +51,7 @@ class Stability(Command):
 
     def answer(self) -> Answer:
         """See the class."""
-        with opened(Simulation(self.file, self.dt, engine=self.engine), self.robot, told=False) as one:
+        with opened(Simulation(self.file, self.dt, engine=self.engine), self.robot, self.config, told=False) as one:
             actuators = require_actuators(one, self.file)
             one.simulation.play()
             found, columns = actuators.stability(), columns_of(_JOINT, one.robots)

@@ -95,6 +95,10 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
     return Path(text)
 
 
+ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file"
+"""What robots are read from, as errors and help say it."""
+
+
 def require_file(path: Path) -> None:
     """Refuse to read what is there and is no file, but for folders, which the system refuses itself.
 

@@ -31,6 +31,7 @@ def step_response(
     *,
     amplitude: float,
     seconds: float,
+    open_actuators: Callable[[str], ArticulationActuators] = ArticulationActuators,
 ) -> StepResponse:
     """Return the step response of a joint, the others held at their pose.
 
@@ -40,6 +41,7 @@ def step_response(
         joint: Name of the joint.
         amplitude: Of the jump [rad or m], less where a limit is near.
         seconds: How long after the jump [s].
+        open_actuators: Returns the actuators of the robot at a path; by default those of its file.
 
     Raises:
         ValueError: No actuator drives the joint.
@@ -50,22 +52,22 @@ def step_response(
     for name, number in {"amplitude": amplitude, "seconds": seconds}.items():
         if not math.isfinite(number_of(name, number)):
             raise ValueError(f"{name} = {number}: must be finite. Correct it.")
-    with open_simulation() as simulation, ArticulationActuators(path) as actuators:
+    with open_simulation() as simulation, open_actuators(path) as actuators:
         actuator, column = find_actuator(actuators, joint)
         clamps = [one_joint(clamp, actuator, 0, column) for clamp in actuator.clamping]
         actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
     at = log.joints.index(joint)
     seen = slice(len(log) - len(actual.time), None)
     limits = bounds(clamps, log.positions[seen, 0, at], log.velocities[seen, 0, at])
-    with open_simulation() as simulation, _ideal(path, joint) as actuators:
+    with open_simulation() as simulation, _ideal(path, joint, open_actuators) as actuators:
         ideal, _ = _respond(simulation, actuators, joint, amplitude, seconds)
     return StepResponse(joint, actual, ideal, limits)
 
 
 @contextlib.contextmanager
-def _ideal(path: str, joint: str) -> Any:
+def _ideal(path: str, joint: str, open_actuators: Callable[[str], ArticulationActuators]) -> Any:
     """The robot's actuators, that of one joint without delay and clamps."""
-    with ArticulationActuators(path) as actuators:
+    with open_actuators(path) as actuators:
         count = len(actuators.articulation.paths)
         if count != 1:
             raise ValueError(f"{path} means {count} robots: must be one. Name it.")

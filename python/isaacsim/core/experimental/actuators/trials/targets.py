@@ -100,6 +100,8 @@ def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, flo
         ValueError: Something else stands in the file; the message names the line or column.
         OSError: It cannot be read.
     """
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file. Give the path of a .csv file, or one of {', '.join(KINDS)}.")
     with path.open(encoding="utf-8-sig", newline="") as file:
         lines = [line for line in csv.reader(file, skipinitialspace=True) if line]
     head = [name.strip() for name in lines[0]] if lines else []

@@ -12,7 +12,7 @@ import newton_usd_schemas  # noqa: F401
 from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
-from ..specs.arguments import require_type
+from ..specs.arguments import ROBOT_FILES, require_type
 from .parts import open_parts
 from .units import units_of
 from .words import said
@@ -38,9 +38,9 @@ def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str
     require_type("source", source, (str, os.PathLike), "the path of a file, or a stage")
     path = Path(source)
     if not path.exists():
-        raise FileNotFoundError(f"{path}: no such file. Give the path of a .usd, .usda, .usdc or .usdz file.")
+        raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
     if not path.is_file():
-        raise ValueError(f"{path}: must be a file, not a folder or a device. Give the path of a USD file.")
+        raise ValueError(f"{path}: must be a file, not a folder or a device. Give the path of {ROBOT_FILES}.")
     # USD's own words, printed, are for when nobody else says it
     own_words = UsdUtils.CoalescingDiagnosticDelegate()
     try:

@@ -20,6 +20,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
+from ...specs.arguments import ROBOT_FILES
 from ...specs.linear_actuators import NO_BOUNDS, Law
 from ...usd.physics.beginnings import OFF, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
@@ -54,7 +55,7 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         UserWarning: Actuators that no joint drive stands for, by name, or links of a URDF file that were repaired.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file. Give the path of an .xml, .mjcf or .urdf file.")
+        raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
     urdf = _urdf(path, strict_inertia)
     with _listening(path):
         if urdf is None:
