@@ -19,6 +19,7 @@ inline Code code_of(const std::string& name) {
         {"log", Code::kLog},           {"neg", Code::kNeg},         {"reciprocal", Code::kReciprocal},
         {"relu", Code::kRelu},         {"sigmoid", Code::kSigmoid}, {"softplus", Code::kSoftplus},
         {"softsign", Code::kSoftsign}, {"sqrt", Code::kSqrt},       {"tanh", Code::kTanh},
+        {"sign", Code::kSign},
     };
     const auto found = known.find(name);
     if (found == known.end()) refuse("instruction = " + name, "one that networks have");

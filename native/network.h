@@ -37,6 +37,7 @@ enum class Code : int {
     kReciprocal,
     kRelu,
     kSigmoid,
+    kSign,
     kSoftplus,
     kSoftsign,
     kSqrt,

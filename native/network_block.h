@@ -234,6 +234,11 @@ inline void run(const Network& n, const Instruction& i, int lanes, float* column
             return unary([](Floats x) { return at_least(x, all(0.0f)); });
         case Code::kSigmoid:
             return unary(sigmoid_of);
+        case Code::kSign:
+            return unary([](Floats x) {
+                const Floats below = x < all(0.0f) ? all(-1.0f) : x;
+                return x > all(0.0f) ? all(1.0f) : below;
+            });
         case Code::kSoftplus:
             return unary([beta = all(c[0])](Floats x) { return softplus_of(x * beta) / beta; });
         case Code::kSoftsign:

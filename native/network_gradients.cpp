@@ -233,6 +233,8 @@ void run_back(const Network& n, const Instruction& i, int lanes, float* columns,
             return unary([&](Floats x, Floats) { return x > zero ? one : zero; });
         case Code::kSigmoid:
             return unary([](Floats, Floats y) { return sigmoid_slope(y); });
+        case Code::kSign:
+            return unary([&](Floats, Floats) { return zero; });
         case Code::kSoftplus:
             return unary([beta = all(c[0])](Floats x, Floats) { return sigmoid_of(x * beta); });
         case Code::kSoftsign:

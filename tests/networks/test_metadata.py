@@ -97,7 +97,7 @@ def test_columns_of_a_gru_are_normalised() -> None:
 def test_each_wrong_value_is_one_clear_error(network: Network, said: dict[str, Any], says: str) -> None:
     with pytest.raises(NetworkError) as error:
         check_metadata(said, network)
-    assert says in str(error.value) and "Correct the file or give metadata" in str(error.value)
+    assert says in str(error.value) and "Correct it in the file, or in a JSON file of the same name" in str(error.value)
 
 
 def test_lstm_takes_two_inputs() -> None:

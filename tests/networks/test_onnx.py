@@ -133,6 +133,14 @@ FITS: dict[str, Callable[[], Any]] = {
     "gemm": lambda: model([node("Gemm", "x w b", "h", alpha=0.5, beta=2.0), HEAD], {**WB, **V}),
     "gemm without bias": lambda: model([node("Gemm", "x w", "h"), HEAD], {"w": W, **V}),
     "gemm transposed": lambda: model([node("Gemm", "x w b", "h", transB=1), HEAD], {**WB, "w": W.T.copy(), **V}),
+    "sign": lambda: model([*LAYER, node("Sign", "a", "h"), HEAD], {**WB, **V}),
+    "layer normalization": lambda: model(
+        [*LAYER, node("LayerNormalization", "a s t", "h", epsilon=1e-3), HEAD],
+        {**WB, **V, "s": numbers(3), "t": numbers(3)},
+    ),
+    "layer normalization without bias": lambda: model(
+        [*LAYER, node("LayerNormalization", "a s", "h", axis=1), HEAD], {**WB, **V, "s": numbers(3)}
+    ),
     "softsign in parts": lambda: model(
         [*LAYER, node("Abs", "a", "c"), node("Add", "c one", "d"), node("Div", "a d", "h"), HEAD],
         {**WB, **V, "one": np.array(1.0, np.float32)},

@@ -66,6 +66,8 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     'torch.gelu(x, approximate="tanh")': gelu,
     "torch.minimum(x, torch.neg(x))": lambda x: -np.abs(x),
     "torch.max(x, torch.neg(x))": np.abs,
+    "torch.sign(x)": np.sign,
+    "torch.sgn(x)": np.sign,
     "torch.dropout(x, 0.5, False)": lambda x: x,
     "torch.mul(x, torch.pow(2., 3))": lambda x: x * 8,
     "torch.mul(x, CONSTANTS.c0)": lambda x: x * 5,

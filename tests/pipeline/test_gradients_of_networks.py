@@ -249,6 +249,7 @@ def test_every_operation(name: str, tmp_path: Path) -> None:
     ("function", "taken", "place", "slope"),
     [
         ("abs", (), 0.0, 0.0),
+        ("sign", (), 0.0, 0.0),
         ("relu", (), 0.0, 0.0),
         ("leaky_relu", (0.125,), 0.0, 0.125),
         ("elu", (0.75,), 0.0, 0.75),

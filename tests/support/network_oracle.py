@@ -62,6 +62,8 @@ def unary(function: str, numbers: tuple[float, ...], x: np.ndarray) -> np.ndarra
             return np.maximum(x, 0.0)
         case "sigmoid", ():
             return sigmoid(x)
+        case "sign", ():
+            return np.sign(x)
         case "softplus", (beta,):
             return np.logaddexp(0.0, beta * x) / beta
         case "softsign", ():

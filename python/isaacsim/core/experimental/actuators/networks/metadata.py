@@ -18,7 +18,7 @@ HistoryFill = Literal["zeros", "first"]
 # a history of this many steps is memory for every joint
 MOST_STEPS = 1024
 LONGEST_JSON = 4 * 2**20
-_REMEDY = "Correct the file or give metadata={...}."
+_REMEDY = "Correct it in the file, or in a JSON file of the same name beside it."
 
 
 class Sizes(Protocol):

@@ -29,6 +29,7 @@ UNARY: dict[str, tuple[str, ...]] = {
     "reciprocal": (),
     "relu": (),
     "sigmoid": (),
+    "sign": (),
     "softplus": ("beta",),
     "softsign": (),
     "sqrt": (),

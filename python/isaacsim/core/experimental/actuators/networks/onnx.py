@@ -29,17 +29,17 @@ FLOATS = (1, 10, 11)
 NAMES = ("input_name", "output_name", "hidden_in_name", "hidden_out_name", "cell_in_name", "cell_out_name")
 UNARY = {
     **{"Abs": "abs", "Elu": "elu", "Erf": "erf", "Exp": "exp", "LeakyRelu": "leaky_relu", "Log": "log", "Neg": "neg"},
-    **{"Reciprocal": "reciprocal", "Relu": "relu", "Sigmoid": "sigmoid", "Softplus": "softplus", "Sqrt": "sqrt"},
-    **{"Softsign": "softsign", "Tanh": "tanh"},
+    **{"Reciprocal": "reciprocal", "Relu": "relu", "Sigmoid": "sigmoid", "Sign": "sign", "Softplus": "softplus"},
+    **{"Softsign": "softsign", "Sqrt": "sqrt", "Tanh": "tanh"},
 }
 BINARY = {
     **{"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div", "Pow": "pow", "Min": "minimum", "Max": "maximum"},
 }
 # the type that each attribute has, whatever the operator, as numbers of AttributeProto
 ATTRIBUTES = {
-    **dict.fromkeys(("alpha", "beta", "gamma", "min", "max", "value_float"), 1),
+    **dict.fromkeys(("alpha", "beta", "gamma", "min", "max", "value_float", "epsilon"), 1),
     **dict.fromkeys(("axis", "to", "saturate", "num_outputs", "start", "end", "allowzero", "transA", "transB"), 2),
-    **dict.fromkeys(("hidden_size", "layout", "input_forget", "linear_before_reset", "value_int"), 2),
+    **dict.fromkeys(("hidden_size", "layout", "input_forget", "linear_before_reset", "value_int", "stash_type"), 2),
     **dict.fromkeys(("approximate", "direction"), 3),
     "value": 4,
     "value_floats": 6,
@@ -368,6 +368,7 @@ class _Reader:
             return float(tensor.reshape(-1)[0])
 
         most = {"Concat": 10000, "Clip": 3, "LSTM": 7, "GRU": 6, "Gemm": 3, "Slice": 5, "Min": 8, "Max": 8, "Where": 3}
+        most["LayerNormalization"] = 3
         if len(given) > most.get(kind, 0 if kind == "Constant" else 1 if kind in UNARY else 2):
             raise NetworkError(f"has {len(given)} inputs.")
         match kind:
@@ -439,6 +440,8 @@ class _Reader:
                 return [to.matmul(at(0), at(1))]
             case "Gemm":
                 return [self._gemm(at(0), at(1), given[2] if len(given) > 2 else None, said)]
+            case "LayerNormalization":
+                return [self._layer_norm(at(0), at(1), given[2] if len(given) > 2 else None, said)]
             case "Identity":
                 return [at(0)]
             case "Dropout":
@@ -538,6 +541,21 @@ class _Reader:
         if beta != 1:
             bias = self.to.binary("mul", bias, np.array(beta, np.float32))
         return self.to.binary("add", result, bias)
+
+    def _layer_norm(self, x: Tensor, scale: Tensor, bias: Tensor | None, said: dict[str, Any]) -> Tensor:
+        """Along the last axis; products are summed in float32 whatever `stash_type` says."""
+        axis, eps = said.pop("axis", -1), np.array(said.pop("epsilon", 1e-5), np.float32)
+        said.pop("stash_type", 1)
+        shape = self.to.shape(x)
+        width = shape[-1]
+        if axis not in (-1, len(shape) - 1) or width is ROWS:
+            raise NetworkError(f"normalises along axis {axis} of {len(shape)}: must be the last one.")
+        average = np.full((width, 1), 1.0 / width, np.float32)
+        away = self.to.binary("sub", x, self.to.matmul(x, average))
+        variance = self.to.matmul(self.to.binary("mul", away, away), average)
+        y = self.to.binary("div", away, self.to.unary("sqrt", self.to.binary("add", variance, eps)))
+        y = self.to.binary("mul", y, scale)
+        return y if bias is None else self.to.binary("add", y, bias)
 
     def _slice(self, x: Tensor, starts: Any, ends: Any, axes: Any, steps: Any) -> Tensor:
         axes = list(range(len(starts or ()))) if axes is None else axes

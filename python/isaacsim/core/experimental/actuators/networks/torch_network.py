@@ -172,7 +172,7 @@ class TorchNetwork:
             if type(size) is not int or size < 1:
                 raise NetworkError(
                     f"metadata {key} = {size!r:.100}: must be a whole number > 0, for the module does not tell it. "
-                    "Give metadata={...} or a JSON file beside it."
+                    "Say it in a JSON file of the same name beside it."
                 )
             setattr(self, key, size)
 

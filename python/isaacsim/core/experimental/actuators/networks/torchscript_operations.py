@@ -180,6 +180,7 @@ FOLDS: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "sqrt": np.sqrt,
     "tanh": np.tanh,
+    "sign": np.sign,
     "reciprocal": lambda x: 1.0 / x,
     "relu": lambda x: np.maximum(x, 0),
     "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
@@ -200,9 +201,10 @@ def _simple(name: str) -> Callable[..., Any]:
     return lambda b, x: elementwise(b, name, x)
 
 
-for _name in ("abs", "neg", "exp", "log", "sqrt", "tanh", "reciprocal", "relu", "sigmoid", "erf"):
+for _name in ("abs", "neg", "exp", "log", "sqrt", "tanh", "reciprocal", "relu", "sigmoid", "erf", "sign"):
     operation(_name, f"{_name}_")(_simple(_name))
 operation("negative")(_simple("neg"))
+operation("sgn", "sgn_")(_simple("sign"))
 
 
 @operation("rsqrt")

@@ -32,8 +32,8 @@ ADD, SUB, MUL, DIV, MINIMUM, MAXIMUM, POW = (
 ABS, CLAMP, ELU, ERF, EXP, LEAKY_RELU, LOG, NEG = (
     _CODE[code] for code in ("abs", "clamp", "elu", "erf", "exp", "leaky_relu", "log", "neg")
 )
-RECIPROCAL, RELU, SIGMOID, SOFTPLUS, SOFTSIGN, SQRT, TANH = (
-    _CODE[code] for code in ("reciprocal", "relu", "sigmoid", "softplus", "softsign", "sqrt", "tanh")
+RECIPROCAL, RELU, SIGMOID, SIGN, SOFTPLUS, SOFTSIGN, SQRT, TANH = (
+    _CODE[code] for code in ("reciprocal", "relu", "sigmoid", "sign", "softplus", "softsign", "sqrt", "tanh")
 )
 
 
@@ -47,6 +47,16 @@ def sigmoid(x: float) -> float:
 def _sigmoid_back(x: float, by: float):
     y = 1.0 / (1.0 + wp.exp(-x))
     wp.adjoint[x] += by * y * (1.0 - y)
+
+
+@wp.func
+def sign_of(x: float) -> float:
+    """Return -1, 0 or 1, NaN if the number is."""
+    if x > 0.0:
+        return 1.0
+    if x < 0.0:
+        return -1.0
+    return x
 
 
 @wp.func
@@ -95,6 +105,8 @@ def unary(code: int, x: float, a: float, b: float) -> float:
         y = most(x, 0.0)
     elif code == SIGMOID:
         y = sigmoid(x)
+    elif code == SIGN:
+        y = sign_of(x)
     elif code == SOFTPLUS:
         y = (most(a * x, 0.0) + wp.log(1.0 + wp.exp(-wp.abs(a * x)))) / a
     elif code == SOFTSIGN:
@@ -155,6 +167,8 @@ def unary_slope(code: int, x: float, a: float, b: float) -> float:
     elif code == SIGMOID:
         y = sigmoid(x)
         slope = y * (1.0 - y)
+    elif code == SIGN:
+        slope = wp.float32(0.0)
     elif code == SOFTPLUS:
         slope = sigmoid(a * x)
     elif code == SOFTSIGN:

@@ -180,7 +180,9 @@ def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
 
 
 def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
-    return model.actuator_ctrlspec[actuator] == int(mujoco.mjtCtrlInput.mjINPUT_VOLTAGE)
+    # only newer versions have it
+    inputs = getattr(mujoco, "mjtCtrlInput", None)
+    return inputs is not None and model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
 
 
 def gear_of(model: mujoco.MjModel, actuator: int) -> float:
