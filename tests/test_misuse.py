@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerNeuralMLP,
     ControllerPD,
     Delay,
+    DelayConfig,
     PDControlConfig,
     Recording,
     Simulation,
@@ -84,6 +85,7 @@ def robot(sim):
         (lambda: register_actuator_component("MyAPI", object, slice(None)), "kind = .*must be a ComponentKind"),
         (lambda: inspect_robots(ROBOTS / "pendulum.usda", 0.5), "variants = 0.5: must be a dictionary"),
         (lambda: ActuatedArrays(3, {}), "dof_names = 3: must be"),
+        (lambda: Actuator(INDICES, PD, clamping=[None]), "None: must be a component"),
         (lambda: Actuator(INDICES, PD, clamping=3), "clamping = 3: must be a list of limits"),
         (lambda: ActuatorConfig(PDControlConfig(1.0, 1.0), 0.5), "clamping = 0.5: must be a list of limits"),
         (lambda: ActuatorConfig(PD).controller.read([]), r"parameter = \[\]: must be the name"),
@@ -221,3 +223,20 @@ def test_odd_time_step_stops_nothing_else(dt):
     with pytest.raises((TypeError, ValueError), match="dt = "):
         arrays.step(q, q, q + 1, dt)
     assert arrays.step(q, q, q + 1, 0.01)[0, 0] == 2.0
+
+
+def test_actuator_that_is_none_is_named(sim: Simulation) -> None:
+    """Before anything of it is looked at."""
+    with pytest.raises(TypeError, match="actuator 'hinge' = None: must be an Actuator or ActuatorConfig"):
+        ArticulationActuators.from_actuators("/World/Pendulum", [(None, "hinge")])
+
+
+def test_delay_beyond_all_numbers_is_refused(sim: Simulation) -> None:
+    """An integer of Python may be larger than any number of floating point."""
+    with (
+        ArticulationActuators.from_configs(
+            "/World/Pendulum", {".*": [PDControlConfig(1.0, 1.0), DelayConfig(3)]}
+        ) as one,
+        pytest.raises(ValueError, match="its numbers must be finite"),
+    ):
+        one.draw_delays(0, 10**400, seed=1)

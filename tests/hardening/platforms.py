@@ -28,7 +28,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pybind11
+try:
+    import pybind11
+except ModuleNotFoundError:
+    sys.exit("platforms.py needs pybind11, which the tests do not bring. Run `./python.sh -m pip install pybind11`.")
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE, PLACE = ROOT / "native", ROOT / "build" / "platforms"

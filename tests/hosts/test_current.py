@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from fakes.kit_world import ISAAC, KINDS, KitWorld
 from isaacsim.core.experimental.actuators import (
     ArticulationActuators,
     PDControlConfig,
+    Simulation,
     add_actuator,
     use_host,
     use_stage,
@@ -505,3 +507,10 @@ def test_half_of_isaac_sim_is_none() -> None:
         assert current_host() is plain
         sys.modules["isaacsim.core.experimental.prims"] = prims
         assert current_host() is not plain
+
+
+def test_urdf_has_no_stage_and_says_so(tmp_path: Path) -> None:
+    """What needs a stage names where the simulation came from."""
+    (tmp_path / "robot.urdf").write_text('<robot name="r"><link name="base"/></robot>')
+    with Simulation(tmp_path / "robot.urdf"), pytest.raises(HostError, match="came from URDF or MJCF"):
+        current_stage()

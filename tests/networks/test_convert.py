@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import io
 import os
@@ -341,3 +342,17 @@ def test_real_network_is_converted(ending: str, tmp_path: Path) -> None:
     path = Path(REAL) / "anydrive_v3_lstm.pt"
     assert convert_checkpoint(path, tmp_path / f"net{ending}").difference == 0.0
     assert compare(load_checkpoint(path).network, load_checkpoint(tmp_path / f"net{ending}").network).difference == 0.0
+
+
+def test_full_disk_is_told_with_the_name_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the system does not say it."""
+    source, target = tmp_path / "knee.safetensors", tmp_path / "other.safetensors"
+    source.write_bytes(safetensors.write(NETWORKS["mlp"], {"input_idx": [0, 1, 2]}))
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*other\.safetensors'"):
+        convert_checkpoint(source, target)
+    assert sorted(tmp_path.iterdir()) == [source]

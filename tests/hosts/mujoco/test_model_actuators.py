@@ -184,3 +184,13 @@ def test_model_without_actuators_has_no_motors() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert motors_of_model(swing("")) == {}
+
+
+def test_versions_without_a_kind_of_control_have_motors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MuJoCo 3.11 has no `mjtCtrlInput`: its DC motors say the kind among the numbers of the gain."""
+    monkeypatch.delattr(mujoco, "mjtCtrlInput")
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody>'
+        '<actuator><dcmotor joint="a" motorconst="1" resistance="2"/></actuator></mujoco>'
+    )
+    assert motors_of_model(model)["a"].controller == PDControlConfig(kp=0.0, kd=0.5)

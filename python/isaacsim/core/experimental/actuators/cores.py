@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -15,6 +16,8 @@ def missing_core(folder: Path = FOLDER) -> str | None:
     names = sorted(path.name for path in folder.glob("core.*"))
     if any(f"core{suffix}" in names for suffix in EXTENSION_SUFFIXES):
         return None
+    if os.environ.get("ACTUATORS_CORE") == "off":
+        return "ACTUATORS_CORE=off: Warp steps instead of the native core, slower. Unset the variable to have the core."
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     # core.cpython-312-x86_64-linux-gnu.so, core.cp312-win_amd64.pyd
     tags = [re.match(r"core\.(?:cpython-|cp)(\d)(\d+)-", name) for name in names]

@@ -84,8 +84,9 @@ def current_stage() -> Any:
     """
     innermost = next((host for entry in reversed(_open) if (host := entry()) is not None), None) or _kit_host()
     if innermost is None or innermost.stage is None:
+        opened = "" if innermost is None else " (the open simulation came from URDF or MJCF, or is one of your own)"
         raise HostError(
-            "no USD stage is current. Pass one: `stage=...`, make one current: `with use_stage(stage): ...`, "
+            f"no USD stage is current{opened}. Pass one: `stage=...`, make one current: `with use_stage(stage): ...`, "
             "or open a simulation that has one: `sim = Simulation('robot.usda')`, `with use_host(my_host): ...`."
         )
     return innermost.stage

@@ -111,6 +111,10 @@ def convert_checkpoint(
                 f"most. Convert to {next(other for other in WRITERS if other != ending.lower())}, and report this."
             )
         os.replace(temporary, place)
+    except OSError as error:
+        # a full disk is told without the file, and nobody knows the temporary one
+        known = error.filename not in (None, temporary)
+        raise OSError(error.errno, error.strerror, error.filename if known else name) from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.remove(temporary)

@@ -204,8 +204,8 @@ class Actuator(NotCopied):
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
         clamps = [] if clamping is None else clamping
         require_type("clamping", clamps, Sequence, "a list of limits")
-        for component in (law, delay, *clamps):
-            if component is not None and not callable(getattr(newton.adopt(component), "finalize", None)):
+        for component in (law, *([] if delay is None else [delay]), *clamps):
+            if not callable(getattr(newton.adopt(component), "finalize", None)):
                 raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
         self.indices, self.delay, self.clamping = indices, delay, list(clamps)
         self.controller: Any = law

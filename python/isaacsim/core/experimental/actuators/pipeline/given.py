@@ -80,6 +80,8 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
     own = isinstance(given, Actuator)
     parts: Any = (given.controller, list(given.clamping), given.delay) if own else newton.parts_of(given)
     if parts is None:
+        if not all(hasattr(given, name) for name in ("controller", "clamping", "delay")):
+            raise TypeError(f"actuator {dof_name!r} = {shown(given)}: must be an Actuator or ActuatorConfig. Make one.")
         return given
     if getattr(given, "requires_grad", False):
         raise ValueError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import numbers
+import sys
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -94,4 +94,5 @@ class Normal(Distribution):
 
 
 def _is_number(value: object) -> bool:
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and math.isfinite(value)
+    # an integer may be larger than any number of floating point
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and abs(value) <= sys.float_info.max

@@ -15,6 +15,19 @@ MODELS = {
 }
 """Name of the model by name of the cfg."""
 
+_NOT_RUN = {
+    "ActuatorNetGRUResidualCfg": "its network adds to the joint's own drive. Give the drive as ImplicitActuatorCfg, "
+    "and step the network yourself as feedforward effort",
+    "ActuatorNetGRUCfg": "its network would be left out. Write its normalization into the network's metadata, and give "
+    "NeuralControlConfig(network_file) and MaxEffortClampingConfig(effort_limit) to ArticulationActuators.from_configs",
+    "ActuatorGroupCfg": "groups of early Orbit are no cfgs of joints. Give its model_cfg's numbers in a cfg of "
+    "compat.isaac_lab, with joint_names_expr=dof_names",
+    "VariableGearRatioDCMotorCfg": "its gear ratio depends on position. Give "
+    "RemotizedPDActuatorCfg with a table of limits",
+    "GearedDCMotorCfg": "its fields are those of early Orbit. Give DCMotorCfg with gear_ratio",
+}
+"""What is not run of Isaac Lab 3.0 and of early Orbit, why, and what is instead."""
+
 IMPLICIT = "ImplicitActuator"
 DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
 """Models with the limits of a DC motor."""
@@ -28,6 +41,8 @@ def model_of(cfg: Any) -> str:
     Raises:
         ValueError: It is no such cfg.
     """
+    if refused := next((one.__name__ for one in type(cfg).__mro__ if one.__name__ in _NOT_RUN), None):
+        raise ValueError(f"cfg = {type(cfg).__name__}: must be one of {', '.join(MODELS)}: {_NOT_RUN[refused]}.")
     found = next((MODELS[one.__name__] for one in type(cfg).__mro__ if one.__name__ in MODELS), None)
     if found is None:
         raise ValueError(
@@ -40,8 +55,15 @@ def require_known_model(cfg: Any) -> None:
     """Refuse a cfg that asks for a model of the user's own, whose code would not be run.
 
     Raises:
-        ValueError: It does.
+        ValueError: It does, or names no joints.
     """
+    if not hasattr(cfg, "joint_names_expr"):
+        model_of(cfg)
+        raise ValueError(
+            f"{type(cfg).__name__}.joint_names_expr is missing: must name the joints. A cfg of early Orbit has other "
+            "fields: motor_torque_limit / peak_motor_torque / motor_velocity_limit are effort_limit / "
+            "saturation_effort / velocity_limit here. Make one of compat.isaac_lab of it."
+        )
     found, asked = model_of(cfg), getattr(cfg, "class_type", None)
     # newer versions name it: "package.module:DCMotor"
     name = asked.rpartition(":")[2] if isinstance(asked, str) else getattr(asked, "__name__", found)

@@ -180,9 +180,9 @@ def _state_problem(model: mujoco.MjModel, actuator: int) -> str:
 
 
 def _takes_voltage(model: mujoco.MjModel, actuator: int) -> bool:
-    # only newer versions have it
     inputs = getattr(mujoco, "mjtCtrlInput", None)
-    return inputs is not None and model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
+    # older versions say it among the numbers of the gain, 0 for voltage
+    return inputs is None or model.actuator_ctrlspec[actuator] == int(inputs.mjINPUT_VOLTAGE)
 
 
 def gear_of(model: mujoco.MjModel, actuator: int) -> float:
