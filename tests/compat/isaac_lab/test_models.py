@@ -378,3 +378,17 @@ def test_what_a_cfg_may_not_say() -> None:
         built(lab.DelayedPDActuatorCfg(**PD, min_delay=3, max_delay=2))
     with pytest.raises(ValueError, match="must be an actuator cfg of Isaac Lab"):
         lab.DCMotor(object(), JOINTS, [0, 1], ENVS, "cpu")
+
+
+@pytest.mark.parametrize("change", ["double", "half", "transposed"])
+def test_torch_tensors_of_other_floats_and_layouts_are_taken(change: str) -> None:
+    """As Isaac Lab's models do; efforts are float32."""
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+    def changed(tensor: Any) -> Any:
+        return tensor.T.contiguous().T if change == "transposed" else getattr(tensor, change)()
+
+    model = built(lab.IdealPDActuatorCfg(**PD, effort_limit=300.0))
+    target, q, qd = torch.full((ENVS, 2), 0.5), torch.zeros(ENVS, 2), torch.zeros(ENVS, 2)
+    made = model.compute(ArticulationActions(changed(target), changed(qd), changed(qd)), changed(q), changed(qd))
+    torch.testing.assert_close(made.joint_efforts, torch.full((ENVS, 2), 100.0))

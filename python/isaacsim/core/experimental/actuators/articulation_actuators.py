@@ -16,6 +16,7 @@ import warp as wp
 
 from .actuator_set import ActuatorSet
 from .attachment import Attachment
+from .callers import level_outside
 from .components.device import device_of
 from .components.quiet_warp import quiet_warp
 from .hosts.binding import Binding
@@ -387,7 +388,7 @@ class ArticulationActuators(ActuatorSet):
         loops = self._loops()
         if not self._has_warned and loops.known and (text := loops.warning()):
             self._has_warned = True
-            warnings.warn(text, stacklevel=7)
+            warnings.warn(text, stacklevel=level_outside())
 
     def enable_auto_step_pre_physics(self) -> None:
         """Step before every physics step from now on; while an error stops stepping, from the next `reset` on."""

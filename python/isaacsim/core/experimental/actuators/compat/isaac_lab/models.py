@@ -165,7 +165,7 @@ class ActuatorBase(NotCopied):
 
         Args:
             control_action: `ArticulationActions`, or any object with its attributes; arrays `(num_envs, num_joints)`.
-            joint_pos: Positions [rad or m].
+            joint_pos: Positions [rad or m]. Torch's tensors may be of any float and layout; efforts are float32.
             joint_vel: Velocities [rad/s or m/s].
 
         Returns:
@@ -310,15 +310,16 @@ class ActuatorBase(NotCopied):
         return copied
 
     def _step(self, action: Any, joint_pos: Any, joint_vel: Any) -> None:
+        joint_pos, joint_vel = _as_computed(joint_pos), _as_computed(joint_vel)
         # an array of its own for each step, for users keep them
         out = None if is_immutable(joint_pos) else given_back(self._empty(), joint_pos)
         self.applied_effort = self._arrays.step(
             joint_pos,
             joint_vel,
-            action.joint_positions,
+            _as_computed(action.joint_positions),
             _ANY_DT,
-            qd_target=action.joint_velocities,
-            feedforward=action.joint_efforts,
+            qd_target=_as_computed(action.joint_velocities),
+            feedforward=_as_computed(action.joint_efforts),
             out=out,
         )
         self._made = joint_pos
@@ -361,6 +362,14 @@ class ActuatorBase(NotCopied):
         if isinstance(array, wp.array) and self._where.is_cpu:
             array = array.numpy()
         return array if self._like is None else given_back(array, self._like)
+
+
+def _as_computed(array: Any) -> Any:
+    """Return a tensor of Torch of another float or layout as the laws take it; anything else as it is."""
+    if not hasattr(array, "is_floating_point") or not array.is_floating_point():
+        return array
+    single = array.float()
+    return single if single.ndim != 2 or single.shape[1] < 2 or single.stride(1) == 1 else single.contiguous()
 
 
 class IdealPDActuator(ActuatorBase):
