@@ -8,8 +8,17 @@ from typing import Any
 import isaacsim.core.experimental.actuators as package
 import pytest
 import warp as wp
-from isaacsim.core.experimental.actuators import Actuator, ActuatorParsed, ComponentKind, ControllerPD, ControllerPID
+from isaacsim.core.experimental.actuators import (
+    Actuator,
+    ActuatorConfig,
+    ActuatorParsed,
+    ComponentKind,
+    ControllerPD,
+    ControllerPID,
+    parse_actuator_prim,
+)
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.usd import discover
 
 INDICES = wp.array([0, 1], dtype=wp.uint32, device="cpu")
 
@@ -86,3 +95,29 @@ def test_targets_have_the_later_names_by_default(given: dict[str, Any]) -> None:
         control = SimpleNamespace(joint_f=full(0.0), **arrays)
         actuator.step(state, control)
         assert control.joint_f.numpy().tolist() == [expected] * 2
+
+
+def test_later_names_are_keywords_too() -> None:
+    """Of what is parsed and of configs; under both names at once is an error."""
+    parsed = ActuatorParsed(drive_class=ControllerPD, drive_kwargs={"kp": 1.0})
+    assert (parsed.controller_class, parsed.controller_kwargs) == (ControllerPD, {"kp": 1.0})
+    law = ControllerPD(full(1.0), full(0.0))
+    assert ActuatorConfig(drive=law).controller is law is ActuatorConfig(law).drive
+    with pytest.raises(TypeError, match="must be given under one of the names"):
+        ActuatorConfig(law, drive=law)
+
+
+def test_explicit_effort_mode_is_the_one_there_is() -> None:
+    """Asking for it changes nothing."""
+    actuator = Actuator(INDICES, ControllerPD(full(1.0), full(0.0)))
+    actuator.set_effort_mode_explicit()
+    assert actuator.drive is actuator.controller
+
+
+def test_unsafe_checkpoints_are_trusted_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By newton's name."""
+    said: list[bool] = []
+    monkeypatch.setattr(discover, "parse_prim", lambda prim, *, files, trusted: said.append(trusted))
+    parse_actuator_prim(None, allow_unsafe_torch_checkpoints=True)
+    parse_actuator_prim(None)
+    assert said == [True, False]

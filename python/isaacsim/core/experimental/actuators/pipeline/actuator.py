@@ -242,6 +242,9 @@ class Actuator(NotCopied):
         pipeline = " -> ".join(repr(part) for part in parts if part is not None)
         return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
 
+    def set_effort_mode_explicit(self) -> None:
+        """Do nothing, for efforts are always given as such; newton 1.8 has a mode without."""
+
     @property
     def drive(self) -> Any:
         """The control law, by its later name."""

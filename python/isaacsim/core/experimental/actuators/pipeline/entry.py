@@ -15,11 +15,11 @@ from ..components.base import Clamping, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.arguments import require_type
+from ..specs.arguments import require_one, require_type
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 
 
-@dataclass
+@dataclass(init=False)
 class ActuatorConfig:
     """An actuator built in Python, for `ArticulationActuators.from_actuators`.
 
@@ -31,9 +31,10 @@ class ActuatorConfig:
         clamping: Effort limits. Configs act in canonical order, maximum effort last; a list with a component keeps its
             own order.
         delay: Command delay, or None.
+        drive: Later name of `controller`.
 
     Raises:
-        TypeError: The limits are no list.
+        TypeError: The limits are no list, or there is a control law under each name.
         ValueError: There is no controller, something is no clamp or no delay, or cannot be used.
     """
 
@@ -41,8 +42,24 @@ class ActuatorConfig:
     clamping: list[Clamping | ClampingConfig] = field(default_factory=list)
     delay: Delay | DelayConfig | None = None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        controller: Controller | ControlConfig | None = None,
+        clamping: Sequence[Clamping | ClampingConfig] | None = None,
+        delay: Delay | DelayConfig | None = None,
+        *,
+        drive: Controller | ControlConfig | None = None,
+    ) -> None:
+        law = controller if drive is None else require_one("controller", controller, "drive", drive)
+        self.controller: Any = law
+        self.clamping: Any = [] if clamping is None else clamping
+        self.delay = delay
         check_config(self)
+
+    @property
+    def drive(self) -> Controller | ControlConfig:
+        """The control law, by its later name."""
+        return self.controller
 
 
 def check_config(config: ActuatorConfig) -> None:

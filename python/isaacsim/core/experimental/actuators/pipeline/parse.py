@@ -13,7 +13,7 @@ from ..components.base import Component
 from ..errors import ActuatorParseError
 from ..extras import needs
 from ..specs.actuator_spec import ACTUATOR_TYPE
-from ..specs.arguments import require_type
+from ..specs.arguments import require_one, require_type
 from ..specs.configs import CONFIGS, ForeignConfig
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ComponentKind(enum.Enum):
     DELAY = "delay"
 
 
-@dataclass
+@dataclass(init=False)
 class ActuatorParsed:
     """What one actuator prim asks for.
 
@@ -61,6 +61,9 @@ class ActuatorParsed:
         target_paths: Paths of all joints it drives.
 
     `drive_class` and `drive_kwargs` are later names of the first two.
+
+    Raises:
+        TypeError: The control law is given under both names, or under none.
     """
 
     controller_class: type[Component]
@@ -68,6 +71,24 @@ class ActuatorParsed:
     component_specs: list[tuple[type[Component], dict[str, Any]]] = field(default_factory=list)
     target_path: str = ""
     target_paths: list[str] = field(default_factory=list)
+
+    def __init__(
+        self,
+        controller_class: type[Component] | None = None,
+        controller_kwargs: dict[str, Any] | None = None,
+        component_specs: list[tuple[type[Component], dict[str, Any]]] | None = None,
+        target_path: str = "",
+        target_paths: list[str] | None = None,
+        *,
+        drive_class: type[Component] | None = None,
+        drive_kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        self.controller_class = require_one("controller_class", controller_class, "drive_class", drive_class)
+        if None not in (controller_kwargs, drive_kwargs):
+            require_one("controller_kwargs", controller_kwargs, "drive_kwargs", drive_kwargs)
+        self.controller_kwargs = (drive_kwargs if controller_kwargs is None else controller_kwargs) or {}
+        self.component_specs, self.target_path = component_specs or [], target_path
+        self.target_paths = target_paths or []
 
     @property
     def drive_class(self) -> type[Component]:
@@ -80,12 +101,15 @@ class ActuatorParsed:
         return self.controller_kwargs
 
 
-def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed | None:
+def parse_actuator_prim(
+    prim: Any, *, trusted: bool = False, allow_unsafe_torch_checkpoints: bool = False
+) -> ActuatorParsed | None:
     """Return what a prim asks for, or None when it is no `NewtonActuator`; numbers are in the units of the stage.
 
     Args:
         prim: A USD prim.
         trusted: Whether Torch may run the file of a network that is not recognised; see `trust_checkpoints`.
+        allow_unsafe_torch_checkpoints: The same by newton's name.
 
     Raises:
         ActuatorParseError: A `ValueError` that lists every problem of the prim, or what this version cannot drive.
@@ -95,7 +119,7 @@ def parse_actuator_prim(prim: Any, *, trusted: bool = False) -> ActuatorParsed |
         from ..usd.assets import file_named
         from ..usd.discover import parse_prim
 
-    spec = parse_prim(prim, files=True, trusted=trusted)
+    spec = parse_prim(prim, files=True, trusted=trusted or allow_unsafe_torch_checkpoints)
     if spec is None:
         return None
     read = None

@@ -95,6 +95,17 @@ def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
     return Path(text)
 
 
+def require_one(name: str, value: Any, later: str, other: Any) -> Any:
+    """Return an argument that has two names.
+
+    Raises:
+        TypeError: It is given under both, or under none.
+    """
+    if (value is None) == (other is None):
+        raise TypeError(f"{name} = {value!r}, {later} = {other!r}: must be given under one of the names. Give one.")
+    return other if value is None else value
+
+
 ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file"
 """What robots are read from, as errors and help say it."""
 
