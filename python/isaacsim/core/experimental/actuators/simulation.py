@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,7 +12,7 @@ from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
-from .specs.arguments import names_of, number_of, path_of, require_type, whole_of
+from .specs.arguments import flag_of, names_of, number_of, path_of, require_type, whole_of
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -41,9 +41,10 @@ class Simulation(NotCopied):
 
     MJCF and URDF files are read by MuJoCo itself, and need no USD. Their robots are `/` and the name of a body that is
     a child of the world, `/arm`. There is no stage: what would be authored on it while physics is stopped is refused.
-    The initial state is the model's own, not that of a keyframe, and targets are 0. Options of an MJCF file hold; its
-    actuators on hinges and slides become the drives of their joints, and those that no drive stands for stay, with a
-    warning. A URDF file is fixed to the world unless a floating joint carries it, and has drives without gains.
+    The initial state is the model's own, and targets are 0, unless `keyframe` or `initial_positions` say otherwise.
+    Options of an MJCF file hold; its actuators on hinges and slides become the drives of their joints, and those that
+    no drive stands for stay, with a warning. A URDF file is fixed to the world unless a floating joint carries it or
+    `floating_base` is asked for, and has drives without gains.
 
     Args:
         source: Path of a USD, MJCF (`.xml`, `.mjcf`) or URDF file, or a stage; MuJoCo converts the units of USD to SI.
@@ -55,6 +56,14 @@ class Simulation(NotCopied):
         engine: "mujoco", which the extra `sim` brings, or "physx" for the physics of Isaac Sim, the extra `physx`.
         strict_inertia: Whether an inertia that no body can have is refused; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.
+        floating_base: Whether robots of an MJCF or URDF file whose base is fixed get a base that floats.
+        ground: Whether an MJCF or URDF file gets a horizontal plane at height 0. Robots with `floating_base` then begin
+            standing on it: moved up or down until the lowest part that collides touches.
+        keyframe: Name or number of the keyframe of an MJCF file in which physics begins, velocities included; its
+            controls are not used.
+        initial_positions: Where joints begin [rad or m], by pattern that the whole name matches; stronger than a
+            keyframe. Position targets of joints that this or a keyframe places begin at the same positions, and
+            `reset` returns there. Only with MuJoCo.
 
     Raises:
         FileNotFoundError: No such file.
@@ -85,6 +94,10 @@ class Simulation(NotCopied):
         *,
         engine: str = "mujoco",
         strict_inertia: bool = False,
+        floating_base: bool = False,
+        ground: bool = False,
+        keyframe: str | int | None = None,
+        initial_positions: Mapping[str, float] | None = None,
     ) -> None:
         if dt is not None and not (math.isfinite(number_of("dt", dt)) and dt > 0):
             raise ValueError(f"dt = {dt}: must be a finite number of seconds > 0, 1/240 for instance.")
@@ -96,8 +109,16 @@ class Simulation(NotCopied):
                 f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file."
             )
         host_class = _host_class(engine)
-        what, own_dt = _open_file(Path(source), strict_inertia) if is_file else (_open_stage(source), _DT)
+        added = {"floating_base": flag_of("floating_base", floating_base), "ground": flag_of("ground", ground)}
+        if not is_file:
+            _refuse_on_stages(engine, **added, keyframe=keyframe, initial_positions=initial_positions)
+        begun = {"keyframe": keyframe, "initial_positions": {} if initial_positions is None else initial_positions}
+        what, own_dt = (
+            _open_file(Path(source), strict_inertia, added | begun) if is_file else (_open_stage(source), _DT)
+        )
         options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
+        if engine == "mujoco" and not is_file:
+            options["initial_positions"] = begun["initial_positions"]
         self._source = "a stage" if source is what else os.fspath(source)
         self._host = host_class(what, float(own_dt if dt is None else dt), int(num_envs), **options)
         self.engine = engine
@@ -288,11 +309,26 @@ class Simulation(NotCopied):
         return f"<Simulation of {self._source} by {self.engine}: dt {self.dt:.6g} s, {self.num_envs} x, {state}>"
 
 
-def _open_file(path: Path, strict_inertia: bool) -> tuple[Any, float]:
+def _refuse_on_stages(engine: str, **asked: Any) -> None:
+    """Refuse what only files can be asked for, or only MuJoCo."""
+    for name in ("floating_base", "ground", "keyframe"):
+        if asked[name] is not False and asked[name] is not None:
+            raise ValueError(
+                f"{name} = {asked[name]!r}: must be left out for USD, whose stage says it. Author it on the stage."
+            )
+    if engine == "physx" and asked["initial_positions"] is not None:
+        raise ValueError(
+            "initial_positions: must be left out with engine='physx'. Author the joint state, or call "
+            "set_dof_positions after play()."
+        )
+
+
+def _open_file(path: Path, strict_inertia: bool, standing: Mapping[str, Any]) -> tuple[Any, float]:
     """What stands in an MJCF or URDF file, and its physics step."""
     from .hosts.mujoco.file_reader import read_file
+    from .hosts.mujoco.standing import Standing
 
-    scene = read_file(path, strict_inertia=strict_inertia)
+    scene = read_file(path, strict_inertia=strict_inertia, standing=Standing(**standing))
     return scene, scene.spec.option.timestep
 
 

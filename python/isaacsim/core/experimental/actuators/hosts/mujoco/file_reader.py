@@ -22,11 +22,12 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ...specs.arguments import ROBOT_FILES
 from ...specs.linear_actuators import NO_BOUNDS, Law
-from ...usd.physics.beginnings import OFF, warn_of_beginnings
+from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
 from ...usd.physics.scene import Articulation, Axis, Body, Scene
 from ..rotations import matrices
 from .model_actuators import actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
+from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
 
 # physics step [s] of a URDF file, which has none
@@ -37,7 +38,7 @@ _MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"m
 _KINDS = ("free", "ball", "axes", "axes")
 
 
-def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
+def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | None = None) -> Scene:
     """Return what stands in an MJCF or URDF file.
 
     Every child of the world with a hinge or slide in its subtree is a robot.
@@ -46,9 +47,11 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         path: The file.
         strict_inertia: Whether inertias of a URDF file that no body can have are refused, and not repaired; MuJoCo
             refuses those of an MJCF file.
+        standing: What is added to the file, and where its joints begin; None means nothing.
 
     Raises:
         FileNotFoundError: No such file.
+        ValueError: What is asked to be added does not fit the file.
         UnsupportedSceneError: MuJoCo cannot read it; the message names the element.
 
     Warns:
@@ -57,13 +60,21 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file. Give the path of {ROBOT_FILES}.")
     urdf = _urdf(path, strict_inertia)
+    standing = standing or Standing()
+    freed: list[str] = []
+    begin: Start = {}
     with _listening(path):
         if urdf is None:
-            spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
-            model = _parsed(path, spec.compile)
+            spec, model, begin, freed = _read_mjcf(path, standing)
+        elif standing.keyframe is not None:
+            raise ValueError(
+                f"keyframe = {standing.keyframe!r}: must be in the file, and URDF has none ({path}). Give "
+                "initial_positions instead."
+            )
         else:
             spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
             _complete(spec, urdf)
+            freed = free_bases(path, spec) if standing.floating_base else []
             model = _compiled(path, spec)
             _let_neighbours_touch(spec, model)
             _warn_of_lost_inertias(path, urdf, model)
@@ -87,8 +98,16 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         for axis in axes:
             # those are MuJoCo's defaults
             axis.hardness = {}
+    for axis in axes:
+        if axis.name in begin:
+            (axis.position,), (axis.velocity,) = begin.pop(axis.name)
+            axis.position_target = axis.position
+    begin_at(axes, standing.initial_positions)
     begun = [(axis.name, axis.position, axis.lower, axis.upper) for axis in axes]
     warn_of_beginnings(f"{path}: ", begun, _begin_elsewhere(model), stacklevel=4)
+    # elements lose their numbers
+    if standing.ground:
+        add_ground(path, spec)
     return Scene(
         gravity=np.array(model.opt.gravity),
         bodies=bodies,
@@ -101,7 +120,24 @@ def read_file(path: Path, *, strict_inertia: bool = False) -> Scene:
         spec=spec,
         motors=motors,
         not_in_motors=not_in_motors,
+        begin=begin,
+        on_ground=freed if standing.ground else [],
     )
+
+
+def _read_mjcf(path: Path, standing: Standing) -> tuple[Any, Any, Start, list[str]]:
+    """An MJCF file and its model, where its joints begin in the keyframe asked for, and the root bodies made free."""
+    spec = _parsed(path, lambda: mujoco.MjSpec.from_file(str(path)))
+    model = _parsed(path, spec.compile)
+    _name_all(spec)
+    begin = {} if standing.keyframe is None else keyframe_of(path, spec, model, standing.keyframe)
+    freed = free_bases(path, spec) if standing.floating_base else []
+    if freed:
+        # keyframes are without the new joints
+        for key in list(spec.keys):
+            spec.delete(key)
+        model = _parsed(path, spec.compile)
+    return spec, model, begin, freed
 
 
 def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
@@ -294,12 +330,9 @@ def _begin_elsewhere(model: Any) -> str:
     positions, (lower, upper) = model.key_qpos[:, model.jnt_qposadr[joints]], model.jnt_range[joints].T
     within = np.flatnonzero(((positions >= lower - OFF) & (positions <= upper + OFF)).all(axis=1))
     if not within.size:
-        return "Call set_dof_positions after play()."
+        return "Give Simulation initial_positions."
     first = int(within[0])
-    return (
-        "Call set_dof_positions after play(), or open the model by MujocoSimulation and call "
-        f"reset(keyframe={model.key(first).name or first!r})."
-    )
+    return f"Give Simulation keyframe={model.key(first).name or first!r}, or initial_positions."
 
 
 def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]], velocity_limits: dict[str, float]) -> list[Body]:

@@ -75,17 +75,26 @@ class MujocoHost(NotCopied):
         dt: Physics step [s].
         num_envs: Number of copies.
         strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
+        initial_positions: Where joints of a stage begin, by pattern; those of a scene are in it.
     """
 
     _INSTEAD = "Open another simulation."
 
     engine = "MuJoCo"
 
-    def __init__(self, source: Any, dt: float, num_envs: int, *, strict_inertia: bool = False) -> None:
+    def __init__(
+        self,
+        source: Any,
+        dt: float,
+        num_envs: int,
+        *,
+        strict_inertia: bool = False,
+        initial_positions: Mapping[str, float] | None = None,
+    ) -> None:
         self._file = source if isinstance(source, Scene) else None
         self.stage: Any = None if self._file else source
         self.dt, self.num_envs = dt, num_envs
-        self._strict_inertia = strict_inertia
+        self._options = {"strict_inertia": strict_inertia, "initial_positions": initial_positions}
         self._every_env = np.arange(num_envs)[:, None]
         self.bus = EventBus()
         self.generation = 0
@@ -440,7 +449,7 @@ class MujocoHost(NotCopied):
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        self._scene = scene = self._file or _read(self.stage, self._strict_inertia)
+        self._scene = scene = self._file or _read(self.stage, **self._options)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
         self._compile()
@@ -637,11 +646,11 @@ class MujocoHost(NotCopied):
         return speeds
 
 
-def _read(stage: Any, strict_inertia: bool) -> Scene:
+def _read(stage: Any, **options: Any) -> Scene:
     """The physics of a stage; whoever has files only needs no USD."""
     from ...usd.physics.read import read_scene
 
-    return read_scene(stage, strict_inertia=strict_inertia)
+    return read_scene(stage, **options)
 
 
 def _edits_of(stage: Any) -> Any:

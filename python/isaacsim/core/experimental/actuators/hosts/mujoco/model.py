@@ -18,6 +18,7 @@ from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 from .dry_friction import hard
+from .standing import put_on_ground
 
 _GEOMETRIES = {
     "PLANE": mujoco.mjtGeom.mjGEOM_PLANE,
@@ -137,17 +138,19 @@ def _add_scene(spec: Any, scene: Scene, names: dict[int, str]) -> None:
 
 
 def initial_state(scene: Scene, model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
-    """Return `(qpos, qvel)` as the stage authors them, or as a file has them, without velocities."""
+    """Return `(qpos, qvel)` as the stage authors them, or as a file has them and was asked to begin."""
     qpos, qvel = model.qpos0.copy(), np.zeros(model.nv)
-    if scene.spec is not None:
-        return qpos, qvel
+    for name, (position, velocity) in scene.begin.items():
+        place, speed = (int(first[0]) for first in (model.joint(name).qposadr, model.joint(name).dofadr))
+        qpos[place : place + len(position)], qvel[speed : speed + len(velocity)] = position, velocity
     for body in scene.bodies:
-        if body.kind == "free":
+        if body.kind == "free" and scene.spec is None:
             joint = model.joint(body.joint)
             qvel[joint.dofadr[0] : joint.dofadr[0] + 6] = body.velocity
         for axis in body.axes:
-            joint = model.joint(_axis_name(body, axis))
+            joint = model.joint(_axis_name(body, axis) if scene.spec is None else axis.name)
             qpos[joint.qposadr[0]], qvel[joint.dofadr[0]] = axis.position, axis.velocity
+    put_on_ground(model, qpos, scene.on_ground)
     return qpos, qvel
 
 

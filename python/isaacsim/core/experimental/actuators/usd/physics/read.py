@@ -17,7 +17,7 @@ from ..mjc_actuators import mjc_prims
 from ..readable import readable
 from ..units import StageUnits, units_of
 from ..words import listed
-from .beginnings import BEGIN_ELSEWHERE, OFF, warn_of_beginnings
+from .beginnings import BEGIN_ELSEWHERE, OFF, begin_at, warn_of_beginnings
 from .couplings import read_mimics
 from .filters import read_filters
 from .frames import HERE, Frame, Places
@@ -35,7 +35,9 @@ _GRAVITY = 9.81
 
 
 @readable
-def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
+def read_scene(
+    stage: Usd.Stage, *, strict_inertia: bool = False, initial_positions: Mapping[str, float] | None = None
+) -> Scene:
     """Return the physics of `stage`, in SI whatever its units are.
 
     Joints begin where the links are authored, unless the stage authors a joint state or the joint's limits are in the
@@ -44,9 +46,11 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     Args:
         stage: The stage.
         strict_inertia: Whether an inertia that no body can have is refused, and not repaired.
+        initial_positions: Where joints begin all the same, by pattern; see `begin_at`.
 
     Raises:
         UnsupportedSceneError: There is something that MuJoCo cannot simulate; the message names the prims.
+        ValueError: `initial_positions` do not fit the joints.
 
     Warns:
         UserWarning: Something is simulated other than it is authored; one warning for each kind, naming the prims.
@@ -74,6 +78,9 @@ def read_scene(stage: Usd.Stage, *, strict_inertia: bool = False) -> Scene:
     read_values(stage, flat, _in_degrees(stage, parsed))
     _warn_of_accelerations(stage, flat)
     _read_states(stage, branches, axes, joints, bodies, units.length)
+    begin_at(flat, initial_positions or {})
+    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for axis in flat]
+    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=2)
     colliders = read_colliders(stage, parsed, bodies, places, units)
     masses = _masses(prims, parsed, colliders, units)
     _warn_of_lost_inertias(prims, branches, axes, joints, masses)
@@ -193,8 +200,6 @@ def _read_states(
             "Correct the joints' local positions and rotations.",
             stacklevel=3,
         )
-    begun = [(axis.joint, axis.position, axis.lower, axis.upper) for branch in branches for axis in axes[branch.body]]
-    warn_of_beginnings("", begun, BEGIN_ELSEWHERE, stacklevel=3)
 
 
 def _tendons(stage: Usd.Stage, axes: Mapping[Sdf.Path, list[Axis]], bodies: Bodies, places: Places) -> list[Tendon]:

@@ -198,3 +198,7 @@ class Scene:
     # what such a file says of its motors, by pattern, and of what is to be warned who takes them
     motors: dict[str, MotorConfig] = field(default_factory=dict)
     not_in_motors: list[str] = field(default_factory=list)
+    # where its free and ball joints begin, by name, if not at their places: positions and velocities as MuJoCo has them
+    begin: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    # root bodies that are to begin on the ground, which `hosts.mujoco.standing` added
+    on_ground: list[str] = field(default_factory=list)
