@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 ROBOT, ARM = Path(__file__).parents[1] / "data" / "robots" / "franka_panda.usda", "/World/Panda"
-GOAL, STEPS = [0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4], 720  # [rad], at 240 Hz
+GOAL, STEPS = [0.6, 0.2, -0.6, -1.4, 0.6, 2.2, 1.4], 720  # [rad] by `dof_names`, at 240 Hz
 # docs: begin groups
 SHOULDER = lab.DCMotorCfg(
     joint_names_expr=["panda_joint[1-4]"],

@@ -19,7 +19,7 @@ own, angles = ea.motors_of_model(model), {}
 slow = own | {"shoulder": [own["shoulder"].controller, ea.DCMotorClampingConfig(60.0, 1.0, 60.0)]}
 for name, motors in {"the model's servos": None, "the same as motors": own, "a DC motor": slow}.items():
     with ea.MujocoSimulation(model, data := mujoco.MjData(model)) as sim:
-        data.ctrl[:] = goal = [1.0, 0.3]  # [rad], [m]
+        data.ctrl[:] = goal = [1.0, 0.3]  # [rad], [m], in the order of the model
         sim.articulation("arm").set_dof_position_targets(goal)
         actuators = motors and ea.ArticulationActuators.from_configs("arm", motors)
         angles[name] = np.zeros(1000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+
 LEGS = {"FL": (1, 1), "FR": (1, -1), "RL": (-1, 1), "RR": (-1, -1)}
 # in which it stands with its feet below its hips
 HOME = {".*_hip_joint": 0.0, ".*_thigh_joint": 0.8, ".*_calf_joint": -1.6}
@@ -49,3 +51,24 @@ def quadruped(folder: Path) -> Path:
 
 def _limits(lower: float, upper: float) -> str:
     return f'lower="{lower}" upper="{upper}"'
+
+
+def quadruped_stage() -> Usd.Stage:
+    """The tree of the file as converters write it: links side by side, joints in a scope in the order of the file."""
+    stage = Usd.Stage.CreateInMemory()
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.ArticulationRootAPI.Apply(UsdGeom.Xform.Define(stage, "/quadruped").GetPrim())
+    for link in ["trunk", *(name.removesuffix("_joint") for name in DEPTH_FIRST)]:
+        prim = UsdGeom.Xform.Define(stage, f"/quadruped/{link}").GetPrim()
+        UsdPhysics.RigidBodyAPI.Apply(prim)
+        mass = UsdPhysics.MassAPI.Apply(prim)
+        mass.CreateMassAttr(1.0)
+        mass.CreateDiagonalInertiaAttr((0.01, 0.01, 0.01))
+    for name in DEPTH_FIRST:
+        leg, part, _ = name.split("_")
+        parent = {"hip": "trunk", "thigh": f"{leg}_hip", "calf": f"{leg}_thigh"}[part]
+        joint = UsdPhysics.RevoluteJoint.Define(stage, f"/quadruped/joints/{name}")
+        joint.CreateBody0Rel().SetTargets([Sdf.Path(f"/quadruped/{parent}")])
+        joint.CreateBody1Rel().SetTargets([Sdf.Path(f"/quadruped/{leg}_{part}")])
+        joint.CreateAxisAttr("Y")
+    return stage

@@ -25,6 +25,8 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg
 from isaacsim.core.experimental.actuators.errors import HostError
 from places import ROBOTS
+from quadruped import BREADTH_FIRST, DEPTH_FIRST, quadruped, quadruped_stage
+from quadruped import HOME as QUADRUPED_HOME
 from stages import stage_of
 
 ARM = ROBOTS / "arm_2dof.xml"
@@ -530,3 +532,59 @@ except Exception as error:
     found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
     assert "a USD stage needs pxr, which is not installed" in found.stdout or "needs newton_usd_schemas" in found.stdout
+
+
+def test_dofs_are_in_one_order_however_a_robot_is_opened(tmp_path: Path) -> None:
+    """Breadth-first, from URDF as from USD."""
+    path = quadruped(tmp_path)
+    with Simulation(quadruped_stage()) as stage:
+        names = stage.articulation("/quadruped").dof_names
+        links = stage.articulation("/quadruped").link_names
+    with Simulation(path, initial_positions=QUADRUPED_HOME) as sim:
+        robot = sim.articulation("trunk")
+        assert robot.dof_names == names == BREADTH_FIRST
+        assert robot.link_names == links
+        # MuJoCo's own order is that of the file
+        assert [sim._host.model.joint(joint).name for joint in range(12)] == DEPTH_FIRST
+
+
+def test_targets_move_the_joints_that_names_say(tmp_path: Path) -> None:
+    """In MuJoCo's own arrays, which have another order."""
+    with Simulation(quadruped(tmp_path), initial_positions=QUADRUPED_HOME) as sim:
+        sim.play()
+        robot = sim.articulation("trunk")
+        values = np.linspace(-0.9, -0.85, 12)
+        robot.set_dof_positions(values)
+        data = sim.data()
+        assert [data.joint(name).qpos[0] for name in robot.dof_names] == values.astype(np.float32).tolist()
+        jacobian, mass = robot.get_jacobian_matrices().numpy()[0], robot.get_mass_matrices().numpy()[0]
+        dense = np.empty((12, 12))
+        for column, unit in zip(dense, np.eye(12), strict=True):
+            mujoco.mj_mulM(sim.model, data, column, unit)
+        own = [int(sim.model.joint(name).dofadr[0]) for name in robot.dof_names]
+        np.testing.assert_allclose(mass, dense[np.ix_(own, own)], atol=1e-6)
+        of_body = np.empty((3, 12))
+        mujoco.mj_jacBodyCom(sim.model, data, of_body, None, sim.model.body(robot.link_names[5]).id)
+        np.testing.assert_allclose(jacobian[4, :3], of_body[:, own], atol=1e-6)
+
+
+def test_links_of_fixed_joints_come_by_the_names_of_these(tmp_path: Path) -> None:
+    """A URDF file has them, and what hangs on the links follows."""
+    path = tmp_path / "arms.urdf"
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+    links = "".join(f'<link name="{name}">{inertial}</link>' for name in ("base", "one", "two", "left", "right"))
+    ends = '<parent link="{}"/><child link="{}"/><axis xyz="0 1 0"/>'.format
+    joints = "".join(
+        f'<joint name="{name}" type="{kind}">{ends(parent, child)}</joint>'
+        for name, kind, parent, child in [
+            ("z", "fixed", "base", "one"),
+            ("a", "fixed", "base", "two"),
+            ("left", "continuous", "one", "left"),
+            ("right", "continuous", "two", "right"),
+        ]
+    )
+    path.write_text(f'<robot name="arms">{links}{joints}</robot>')
+    with Simulation(path) as sim:
+        robot = sim.articulation("base")
+        assert robot.dof_names == ["right", "left"]
+        assert robot.joint_names == ["a", "z", "right", "left"]

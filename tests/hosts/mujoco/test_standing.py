@@ -180,9 +180,7 @@ def test_a_base_on_a_joint_does_not_float(tmp_path: Path) -> None:
     """It has a joint to the world already."""
     path = tmp_path / "cart.xml"
     path.write_text(HOPPER.format(base='<joint name="rail" type="slide"/>', free=0, fast=0, shape="box", ground=""))
-    with pytest.raises(
-        ValueError, match=r"'trunk' of .*cart\.xml must have no joint to the world, but has 'rail'"
-    ):
+    with pytest.raises(ValueError, match=r"'trunk' of .*cart\.xml must have no joint to the world, but has 'rail'"):
         Simulation(path, floating_base=True)
 
 

@@ -90,6 +90,9 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     motors, not_in_motors = read_motors(model)
     velocity_limits = urdf.velocity_limits if urdf else {}
     bodies = _bodies(spec, model, laws, velocity_limits)
+    for body in bodies:
+        if urdf is not None and body.path in urdf.fixed:
+            body.joint = f"/{body.path}/{urdf.fixed[body.path]}"
     axes = [axis for body in bodies for axis in body.axes]
     if urdf is not None:
         followers = {follower for follower, *_ in urdf.mimics}
@@ -402,14 +405,18 @@ def _axis(model: Any, joint: int, body: str, name: str, laws: list[Law]) -> Axis
 
 
 def _articulations(bodies: list[Body]) -> list[Articulation]:
-    """The robots: children of the world with a hinge or slide in their subtree."""
-    subtrees: dict[int, list[int]] = {}
-    top: list[int] = []
+    """The robots: children of the world with a hinge or slide in their subtree.
+
+    Links are breadth-first, those of one link by the names of their joints, as on a stage: MuJoCo has depth-first ones.
+    """
+    children: dict[int, list[int]] = {}
     for number, body in enumerate(bodies):
-        top.append(number if body.parent < 0 else top[body.parent])
-        subtrees.setdefault(top[number], []).append(number)
-    return [
-        Articulation("/" + bodies[root].path.strip("/"), numbers, axes)
-        for root, numbers in subtrees.items()
-        if (axes := [axis for number in numbers for axis in bodies[number].axes])
-    ]
+        children.setdefault(body.parent, []).append(number)
+    robots = []
+    for root in children.get(-1, []):
+        links = [root]
+        for link in links:
+            links += sorted(children.get(link, []), key=lambda child: bodies[child].joint.rsplit("/", 1)[-1])
+        if axes := [axis for link in links for axis in bodies[link].axes]:
+            robots.append(Articulation("/" + bodies[root].path.strip("/"), links, axes))
+    return robots

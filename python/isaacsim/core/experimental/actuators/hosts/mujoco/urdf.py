@@ -36,6 +36,7 @@ class Urdf:
         meshes: Files by the names that `xml` has for them.
         mimics: Follower, leader, offset and ratio.
         velocity_limits: By joint.
+        fixed: Names of fixed joints, by the link that each carries.
         without_inertia: Links that state none.
         massless: Links that state that they have no mass.
         lost_inertias: Those of them that state an inertia all the same.
@@ -45,6 +46,7 @@ class Urdf:
     meshes: dict[str, bytes] = field(default_factory=dict)
     mimics: list[tuple[str, str, float, float]] = field(default_factory=list)
     velocity_limits: dict[str, float] = field(default_factory=dict)
+    fixed: dict[str, str] = field(default_factory=dict)
     without_inertia: set[str] = field(default_factory=set)
     massless: set[str] = field(default_factory=set)
     lost_inertias: list[str] = field(default_factory=list)
@@ -73,7 +75,9 @@ def prepare(path: Path, robot: ET.Element, strict_inertia: bool) -> Urdf:
     made = Urdf()
     made.mimics = _take_mimics(path, robot)
     for joint in robot.iter("joint"):
-        limit = joint.find("limit")
+        limit, child = joint.find("limit"), joint.find("child")
+        if joint.get("type") == _FIXED and child is not None:
+            made.fixed[child.get("link", "")] = joint.get("name", "")
         if limit is not None and (velocity := float(limit.get("velocity", 0))) > 0:
             made.velocity_limits[joint.get("name", "")] = velocity
     made.without_inertia = {link.get("name", "") for link in robot.iter("link") if link.find("inertial") is None}
