@@ -143,6 +143,11 @@ TESTED = {
             "hosts/test_contacts.py",
             "feet_of_a_standing_quadruped_carry_it they_need_running_physics_and_mujoco",
         ),
+        "masses of links": (
+            "hosts/mujoco/test_link_masses.py",
+            "getters_tell_what_was_set what_no_link_can_have_is_refused",
+        ),
+        "missing": ("hosts/test_physics_articulation.py", "methods_said_to_be_missing_are"),
         "added": ("hosts/test_body_state.py", "gravity_is_seen_from_the_root_link"),
         "mass matrices": (
             "hosts/test_dynamics.py",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, Simulation
-from isaacsim.core.experimental.actuators.errors import UnsupportedSceneError
+from isaacsim.core.experimental.actuators.errors import HostError, UnsupportedSceneError
+from isaacsim.core.experimental.actuators.hosts.physics_articulation import PhysicsArticulation
 from physics_engines import ENGINES, ROOT, floating_pair, installed, telescope
-from pxr import UsdGeom
+from places import REPOSITORY
+from pxr import UsdGeom, UsdPhysics
 from small_stages import SmallStage, pendulum
 
 
@@ -126,3 +130,33 @@ def test_broken_edit_is_told_where_a_robot_is_asked_for(engine: str) -> None:
         assert Articulation(ROOT).dof_names == ["hinge"]
         sim.play()
         assert robot.get_dof_positions().shape == (1, 1)
+
+
+def test_methods_said_to_be_missing_are() -> None:
+    """Those that the page of differences names, until somebody writes them."""
+    page = (REPOSITORY / "docs" / "Differences.md").read_text()
+    (line,) = [line for line in page.splitlines() if line.startswith("| missing | `get_dof_projected")]
+    names = re.findall(r"`([a-z_]+)\*?`", line)
+    assert len(names) >= 7
+    assert not [known for known in dir(PhysicsArticulation) if any(known.startswith(name) for name in names)]
+
+
+def test_drive_types_are_those_of_the_stage() -> None:
+    """A force where nothing is authored."""
+    made = telescope()
+    joint = made.stage.GetPrimAtPath(Simulation(made.stage).articulation(ROOT).dof_paths[0][0])
+    axis = "angular" if joint.IsA("PhysicsRevoluteJoint") else "linear"
+    UsdPhysics.DriveAPI.Apply(joint, axis).CreateTypeAttr("acceleration")
+    UsdPhysics.DriveAPI(joint, axis).CreateStiffnessAttr(1.0)
+    with pytest.warns(UserWarning, match="acceleration"):
+        robot = Simulation(made.stage).articulation(ROOT)
+    assert robot.get_dof_drive_types() == [["acceleration", "force"]]
+    assert robot.get_dof_drive_types(dof_indices=[1]) == [["force"]]
+
+
+def test_physx_keeps_its_masses() -> None:
+    """Until they are authored."""
+    with Simulation(telescope().stage, engine=installed("physx")) as sim:
+        sim.play()
+        with pytest.raises(HostError, match="engine = 'physx': must not run while masses of links are set"):
+            sim.articulation(ROOT).set_link_masses(1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from isaacsim.core.experimental.actuators.hosts.rotations import matrices
+from isaacsim.core.experimental.actuators.hosts.rotations import matrices, quaternion_of
 
 
 def test_quarter_turns() -> None:
@@ -26,3 +26,13 @@ def test_any_turn_is_that_of_the_quaternion() -> None:
     expected = vector + 2 * np.cross(axis, np.cross(axis, vector) + w * vector)
     np.testing.assert_allclose(matrices(turns) @ vector, expected, atol=1e-14)
     assert matrices(np.zeros((0, 4))).shape == (0, 3, 3)
+
+
+def test_quaternion_of_a_matrix_is_that_of_its_turn() -> None:
+    """Up to its sign, half turns among them."""
+    turns = np.vstack([np.random.default_rng(2).normal(size=(20, 4)), np.eye(4)])
+    turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
+    for turn in turns:
+        found = quaternion_of(matrices(turn))
+        assert found[0] >= 0
+        np.testing.assert_allclose(matrices(found), matrices(turn), atol=1e-14)

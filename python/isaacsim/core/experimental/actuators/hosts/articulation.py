@@ -160,6 +160,20 @@ class PhysicsBackend(DofBackend, Protocol):
         """
         ...
 
+    def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Set masses of links until physics stops.
+
+        Args:
+            robots: Which robots.
+            links: Which links of each.
+            values: Any of `masses`, `(robots, links)`; `places`, of the centres of mass and their principal axes in the
+                link frame, `(robots, links, 7)`; `moments` about these axes, `(robots, links, 3)`.
+
+        Raises:
+            HostError: Physics cannot change them while it runs.
+        """
+        ...
+
     @property
     def gravity(self) -> np.ndarray:
         """Acceleration of free fall [m/s²], `(3,)`."""

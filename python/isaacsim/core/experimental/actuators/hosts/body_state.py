@@ -11,7 +11,7 @@ import warp as wp
 from ..values import broadcast, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
 from .copied import warp_copy
-from .rotations import matrices
+from .rotations import matrices, quaternion_of
 
 
 class BodyState(ArrayArticulation):
@@ -46,12 +46,7 @@ class BodyState(ArrayArticulation):
             poses[:, :3] = broadcast(positions, (len(robots), 3), "positions")
         if orientations is not None:
             turns = broadcast(orientations, (len(robots), 4), "orientations").astype(float)
-            lengths = np.linalg.norm(turns, axis=1, keepdims=True)
-            if (wrong := np.flatnonzero(lengths < 1e-6)).size:
-                raise ValueError(
-                    f"orientations[{wrong[0]}] has length 0: must be a quaternion (w, x, y, z). Correct it."
-                )
-            poses[:, 3:] = turns / lengths
+            poses[:, 3:] = _turns(turns)
         self._backend.write_root_poses(robots, poses)
 
     def get_velocities(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
@@ -135,7 +130,79 @@ class BodyState(ArrayArticulation):
         """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
         return self._links(lambda robot: self._backend.link_inertias(robot)[2].reshape(-1, 9), indices, link_indices)
 
+    def set_link_masses(self, masses: Any, *, indices: Any = None, link_indices: Any = None) -> None:
+        """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
+
+        Raises:
+            HostError: Not with PhysX.
+            ValueError: A mass is not > 0; a link that has none may keep it.
+        """
+        robots, links = self._links_asked(indices, link_indices)
+        given = broadcast(masses, (len(robots), len(links)), "masses").astype(float)
+        now = self._collect(lambda robot: self._backend.link_inertias(robot)[0], indices, links)
+        if len(wrong := np.argwhere(~(np.isfinite(given) & ((given > 0) | ((given == 0) & (now == 0)))))):
+            row, column = wrong[0]
+            raise ValueError(f"masses[{row}, {column}] = {given[row, column]:g}: must be finite and > 0. Correct it.")
+        self._backend.write_link_inertias(robots, links, {"masses": given})
+
+    def set_link_coms(
+        self, positions: Any = None, orientations: Any = None, *, indices: Any = None, link_indices: Any = None
+    ) -> None:
+        """Set centres of mass and their principal axes in the link frames, until physics stops; what is None stays.
+
+        Args:
+            positions: [m], shape `(robots, links, 3)`.
+            orientations: Quaternions, `(robots, links, 4)`, of any length but 0.
+            indices: Rows; None means all.
+            link_indices: Links; None means all.
+
+        Raises:
+            HostError: Not with PhysX.
+        """
+        robots, links = self._links_asked(indices, link_indices)
+        shape = len(robots), len(links)
+        places = self._collect(lambda robot: self._backend.link_inertias(robot)[1], indices, links)
+        if positions is not None:
+            places[..., :3] = broadcast(positions, (*shape, 3), "positions")
+        if not np.isfinite(places).all():
+            raise ValueError("positions: must be finite. Correct them.")
+        if orientations is not None:
+            flat = broadcast(orientations, (*shape, 4), "orientations").reshape(-1, 4)
+            places[..., 3:] = _turns(flat).reshape(*shape, 4)
+        self._backend.write_link_inertias(robots, links, {"places": places})
+
+    def set_link_inertias(self, inertias: Any, *, indices: Any = None, link_indices: Any = None) -> None:
+        """Set inertias [kg m²] about the centres of mass, along the link's axes, `(robots, links, 9)`, until stop.
+
+        Raises:
+            HostError: Not with PhysX.
+            ValueError: An inertia is one that no body can have; a link that has none may keep it.
+        """
+        robots, links = self._links_asked(indices, link_indices)
+        shape = len(robots), len(links)
+        given = broadcast(inertias, (*shape, 9), "inertias").astype(float).reshape(*shape, 3, 3)
+        places = self._collect(lambda robot: self._backend.link_inertias(robot)[1], indices, links)
+        now = self._collect(lambda robot: self._backend.link_inertias(robot)[2], indices, links)
+        kept = np.abs(given - now).max(axis=(2, 3)) == 0
+        _require_inertias(given, kept)
+        moments = np.empty((*shape, 3))
+        moved = False
+        for place in np.ndindex(shape):
+            axes = matrices(places[place][None, 3:])[0]
+            along = axes.T @ given[place] @ axes
+            moments[place] = np.diag(along)
+            if np.abs(along - np.diag(np.diag(along))).max() > 1e-6 * np.abs(along).max():
+                moments[place], turn = np.linalg.eigh(given[place])
+                places[place][3:] = quaternion_of(turn * np.linalg.det(turn))
+                moved = True
+        self._backend.write_link_inertias(robots, links, {"moments": moments} | ({"places": places} if moved else {}))
+
     # inside
+
+    def _links_asked(self, indices: Any, link_indices: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of robots, and of links, asked for."""
+        robots = self._picked(indices)
+        return robots, resolve_indices(link_indices, len(self._robots[0].links), "link")
 
     def _picked(self, indices: Any) -> np.ndarray:
         """Numbers of the robots asked for."""
@@ -163,6 +230,26 @@ class BodyState(ArrayArticulation):
 
     def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
         return warp_copy(self._collect(read, indices, link_indices))
+
+
+def _turns(quaternions: np.ndarray) -> np.ndarray:
+    """Quaternions of length 1."""
+    lengths = np.linalg.norm(quaternions, axis=1, keepdims=True)
+    if (wrong := np.flatnonzero(~(lengths >= 1e-6))).size:
+        raise ValueError(f"orientations[{wrong[0]}] has length 0: must be a quaternion (w, x, y, z). Correct it.")
+    return quaternions / lengths
+
+
+def _require_inertias(inertias: np.ndarray, kept: np.ndarray) -> None:
+    """Refuse inertias that no body can have, but for those that stay."""
+    for place in np.argwhere(~kept).tolist():
+        one = inertias[tuple(place)]
+        rule = "must be finite, symmetric and positive, no moment above the sum of the others"
+        if np.isfinite(one).all() and np.allclose(one, one.T, rtol=1e-5, atol=1e-9 * np.abs(one).max()):
+            moments = np.linalg.eigvalsh(one)
+            if moments[0] > 0 and moments[2] <= (1 + 1e-5) * (moments[0] + moments[1]):
+                continue
+        raise ValueError(f"inertias[{place[0]}, {place[1]}]: {rule}. Correct it.")
 
 
 def _split(both: np.ndarray, at: int) -> tuple[wp.array, wp.array]:

@@ -12,8 +12,8 @@ from ..errors import HostError
 from ..specs.arguments import flag_of
 from ..specs.fields import shown
 from ..usd.axes import is_angular
-from ..values import broadcast
-from .articulation import ArrayArticulation, PhysicsBackend
+from ..values import broadcast, resolve_indices
+from .articulation import ArrayArticulation, PhysicsBackend, Robot
 
 # what is nowhere but in the host's arrays, and what is there while physics runs
 _STATE = ("positions", "velocities", "efforts")
@@ -51,6 +51,24 @@ class DofProperties(ArrayArticulation):
     def dof_types(self) -> list[DofType]:
         """Whether each joint axis turns or slides."""
         return [DofType.Rotation if is_angular(axis) else DofType.Translation for axis in self._current()[0].axes]
+
+    def get_dof_drive_types(self, *, indices: Any = None, dof_indices: Any = None) -> list[list[str]]:
+        """Whether drives give a `force` or an `acceleration`, `(robots, DOFs)`, as the stage authors it.
+
+        Files have forces only, and MuJoCo takes accelerations for forces, with a warning.
+        """
+        robots = self._current()
+        rows = resolve_indices(indices, len(robots), "robot")
+        columns = resolve_indices(dof_indices, self.num_dofs, "DOF")
+        return [[self._drive_type(robots[row], column) for column in columns] for row in rows]
+
+    def _drive_type(self, robot: Robot, column: int) -> str:
+        if self._backend.stage is None:
+            return "force"
+        from ..usd.authored import authored
+
+        prim = self._backend.stage.GetPrimAtPath(robot.prototype[1][column])
+        return str(authored(prim, f"drive:{robot.axes[column]}:physics:type", "force"))
 
     # drives
 

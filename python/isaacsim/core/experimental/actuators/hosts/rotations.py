@@ -25,3 +25,13 @@ def matrices(turns: np.ndarray) -> np.ndarray:
     shape = turns.shape[:-1]
     products = turns[..., :, None] * turns[..., None, :]
     return (products.reshape(*shape, 16) @ _PRODUCTS).reshape(*shape, 3, 3)
+
+
+def quaternion_of(matrix: np.ndarray) -> np.ndarray:
+    """Unit quaternion (w, x, y, z), w >= 0, of a rotation matrix."""
+    products = np.empty((4, 4))
+    products[0, 0] = np.trace(matrix)
+    products[0, 1:] = products[1:, 0] = matrix[[2, 0, 1], [1, 2, 0]] - matrix[[1, 2, 0], [2, 0, 1]]
+    products[1:, 1:] = matrix + matrix.T - np.trace(matrix) * np.eye(3)
+    found = np.linalg.eigh(products)[1][:, 3]
+    return found if found[0] >= 0 else -found

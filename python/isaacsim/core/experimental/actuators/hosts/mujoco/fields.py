@@ -29,7 +29,7 @@ _PER_DOF = {
 _LIMITS = {"lower_limits": 0, "upper_limits": 1}
 KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
 # fields that constants of the model are computed from
-CONSTANTS = ("dof_armature", "body_pos", "body_quat")
+CONSTANTS = ("dof_armature", "body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "body_iquat")
 
 
 class ModelFields:

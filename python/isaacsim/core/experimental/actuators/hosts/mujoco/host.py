@@ -36,6 +36,8 @@ from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
 from .velocity_limits import linear_couplings, velocity_limiter
 
+# fields of the model by what `write_link_inertias` sets
+_INERTIAS = {"masses": ("body_mass",), "places": ("body_ipos", "body_iquat"), "moments": ("body_inertia",)}
 # physics steps that nothing interrupts, as long as nobody listens
 _AT_ONCE = 64
 
@@ -101,6 +103,7 @@ class MujocoHost(NotCopied):
         self.step_count = 0
         # paths of links whose contacts somebody wants to know
         self._observers: weakref.WeakKeyDictionary[object, set[str]] = weakref.WeakKeyDictionary()
+        self._movable_coms = False
         self._edits = _edits_of(self.stage)
         self._batch: Batch | None = None
         self._arrays: DofArrays | None = None
@@ -345,7 +348,23 @@ class MujocoHost(NotCopied):
 
     def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses, places of the centres of mass, inertias."""
-        return link_inertias(self.model, self._layout(robot))
+        return link_inertias(self._fields.model_of(robot.env), self._layout(robot))
+
+    def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Set masses of links until physics stops, and let the constants of the model follow."""
+        self._working_batch()
+        if "places" in values and not self._movable_coms:
+            self._movable_coms = True
+            self._compile()
+            self._reopen()
+        for layout, at, envs in self._by_layout(robots):
+            place = np.ix_(envs, layout.bodies[links])
+            for name, field in _INERTIAS.items():
+                if name in values:
+                    given = values[name][at]
+                    for one, part in zip(field, np.split(given, [3], -1) if len(field) > 1 else [given], strict=True):
+                        self._fields.own(one)[place] = part
+        self._fields.written("body_mass", self._envs_of(robots))
 
     @property
     def gravity(self) -> np.ndarray:
@@ -386,7 +405,7 @@ class MujocoHost(NotCopied):
                 frames = matrices(self._qpos[envs, self._base_position(root)][:, 3:])
                 rates = self._qvel[envs, base_of(self.model, root)]
                 spins = np.einsum("rij,rj->ri", frames, rates[:, 3:])
-                found[at, :3] = rates[:, :3] + cross(spins, _at(frames, self.model.body_ipos[root]))
+                found[at, :3] = rates[:, :3] + cross(spins, self._com_of(frames, envs, root))
                 found[at, 3:] = spins
             elif not layout.fixed:
                 found[at] = self.link_velocities(robots[at])[:, 0]
@@ -420,7 +439,7 @@ class MujocoHost(NotCopied):
             root = layout.bodies[0]
             frames = matrices(self._qpos[envs, self._base_position(root)][:, 3:])
             spins = velocities[at, 3:]
-            origins = velocities[at, :3] - cross(spins, _at(frames, self.model.body_ipos[root]))
+            origins = velocities[at, :3] - cross(spins, self._com_of(frames, envs, root))
             inside = np.einsum("rij,ri->rj", frames, spins)
             self._qvel[envs, base_of(self.model, root)] = np.hstack([origins, inside])
 
@@ -447,6 +466,10 @@ class MujocoHost(NotCopied):
 
     # inside
 
+    def _envs_of(self, robots: np.ndarray) -> np.ndarray:
+        """Environments that robots are in."""
+        return robots // len(self._layouts)
+
     def _build(self) -> None:
         """Read the stage and compile the model."""
         self._scene = scene = self._file or _read(self.stage, **self._options)
@@ -469,7 +492,7 @@ class MujocoHost(NotCopied):
     def _compile(self) -> None:
         """Make the model of what was read of the stage, with sensors of what is observed."""
         scene, self._sensed, self._drawn = self._scene, self._observed(), None
-        self.model, self._address = build_model(scene, self.dt, sorted(self._sensed))
+        self.model, self._address = build_model(scene, self.dt, sorted(self._sensed), movable_coms=self._movable_coms)
         sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
         self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
         self._initial = initial_state(scene, self.model)
@@ -597,6 +620,11 @@ class MujocoHost(NotCopied):
         """Columns of a floating root among positions."""
         start = int(self.model.jnt_qposadr[self.model.body_jntadr[root]])
         return slice(start, start + 7)
+
+    def _com_of(self, frames: np.ndarray, envs: np.ndarray, root: int) -> np.ndarray:
+        """Centres of mass of a root link as seen from its origins, in the world."""
+        places = self._fields.read("body_ipos")[envs, root]
+        return np.einsum("rij,rj->ri", frames.reshape(-1, 3, 3), places)
 
     def _efforts(self, compute: Callable[[Equations], np.ndarray]) -> np.ndarray:
         """What is computed of each environment, in the order of the mirrors."""
@@ -733,11 +761,6 @@ def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
         ids = [model.body(body.path).id for number, body in enumerate(scene.bodies) if top[number] == root]
         owners[path] = np.flatnonzero(np.isin(model.jnt_bodyid, ids))
     return owners
-
-
-def _at(frames: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """A place in some frames, in the world."""
-    return (frames.reshape(-1, 3) @ place).reshape(-1, 3)
 
 
 def _ignore(_message: str) -> None:

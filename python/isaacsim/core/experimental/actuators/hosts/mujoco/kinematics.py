@@ -83,9 +83,12 @@ class Kinematics:
     def _places(self, fields: ModelFields) -> list[tuple[np.ndarray, np.ndarray]]:
         """Fields of the model that differ between environments: here, and of all of them."""
         found = []
-        for name in ("body_pos", "body_quat"):
+        for name in ("body_pos", "body_quat", "body_ipos", "body_iquat"):
             if fields.differs(name):
                 found.append((getattr(self._model, name), fields.read(name)))
+        if fields.differs("body_ipos"):
+            # MuJoCo takes centres of mass for origins where they were so
+            self._model.body_sameframe[:] = 0
         return found
 
 

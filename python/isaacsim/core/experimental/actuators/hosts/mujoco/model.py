@@ -58,10 +58,22 @@ class DriveAddress(AxisAddress):
 
 
 def build_model(
-    scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False
+    scene: Scene, dt: float, contact_links: Iterable[str] = (), *, look: bool = False, movable_coms: bool = False
 ) -> tuple[mujoco.MjModel, DriveAddress]:
-    """Return the compiled model of `scene`, and where its axes stand; see `describe_model`, and `add_look`."""
+    """Return the compiled model of `scene`, and where its axes stand; see `describe_model`, and `add_look`.
+
+    Args:
+        scene: What is simulated.
+        dt: Physics step [s].
+        contact_links: Bodies whose contacts are measured.
+        look: Whether the model is to be drawn.
+        movable_coms: Whether centres of mass may be moved later: MuJoCo computes bodies whose centre is their origin in
+            a shorter way, and cannot leave that.
+    """
     spec, names = describe_model(scene, dt, contact_links)
+    if movable_coms:
+        for body in spec.bodies[1:]:
+            body.simple = False
     if look:
         add_look(spec)
     handler = mujoco.get_mju_user_warning()

@@ -194,6 +194,13 @@ class PhysxHost(NotCopied):
         """Masses, places of the centres of mass, inertias."""
         return self._running()[0].inertias(robot.links)
 
+    def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
+        """Refused: no tensor that is in use here sets them."""
+        raise HostError(
+            "engine = 'physx': must not run while masses of links are set. Author them while it is stopped, or use "
+            "engine='mujoco'."
+        )
+
     def link_poses(self, robots: np.ndarray) -> np.ndarray:
         """Position and quaternion (w, x, y, z) of each link of some robots."""
         return self._links(robots, "position", "orientation")
