@@ -195,3 +195,14 @@ def test_a_stage_says_it_itself(asked: dict[str, Any]) -> None:
     """What only files can be asked for is refused."""
     with pytest.raises(ValueError, match=rf"{next(iter(asked))} = .*: must be left out for USD"):
         Simulation(ROBOTS / "arm_2dof.usda", **asked)
+
+
+def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path: Path) -> None:
+    """Its file says no height."""
+    path = quadruped(tmp_path)
+    joint = '<joint name="float" type="floating"><parent link="root"/><child link="trunk"/></joint></robot>'
+    path.write_text(path.read_text().replace("</robot>", '<link name="root"/>' + joint))
+    with Simulation(path, ground=True, initial_positions=HOME) as sim:
+        sim.play()
+        assert lowest(sim) == pytest.approx(0, abs=1e-9)
+        assert Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] > 0.3

@@ -57,8 +57,9 @@ class Simulation(NotCopied):
         strict_inertia: Whether an inertia that no body can have is refused; else MuJoCo gets the closest one that a
             body can have, and a warning names the links.
         floating_base: Whether robots of an MJCF or URDF file whose base is fixed get a base that floats.
-        ground: Whether an MJCF or URDF file gets a horizontal plane at height 0. Robots with `floating_base` then begin
-            standing on it: moved up or down until the lowest part that collides touches.
+        ground: Whether an MJCF or URDF file gets a horizontal plane at height 0. Robots with `floating_base`, and
+            those of a URDF file that float by themselves, then begin on it: moved up or down until the lowest part that
+            collides touches.
         keyframe: Name or number of the keyframe of an MJCF file in which physics begins, velocities included; its
             controls are not used.
         initial_positions: Where joints begin [rad or m], by pattern that the whole name matches; stronger than a

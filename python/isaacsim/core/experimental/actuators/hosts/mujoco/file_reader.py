@@ -74,7 +74,8 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         else:
             spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
             _complete(spec, urdf)
-            freed = free_bases(path, spec) if standing.floating_base else []
+            if standing.floating_base:
+                free_bases(path, spec)
             model = _compiled(path, spec)
             _let_neighbours_touch(spec, model)
             _warn_of_lost_inertias(path, urdf, model)
@@ -95,6 +96,8 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
             body.joint = f"/{body.path}/{urdf.fixed[body.path]}"
     axes = [axis for body in bodies for axis in body.axes]
     if urdf is not None:
+        # no URDF says how high its robot stands
+        freed = [body.path for body in bodies if body.kind == "free"]
         followers = {follower for follower, *_ in urdf.mimics}
         joints = [joint for joint in spec.joints if _KINDS[int(joint.type)] == "axes" and joint.name not in followers]
         motors = dict(motor_of_joint(model, joint.id, []) for joint in joints)
