@@ -238,3 +238,38 @@ def test_an_envelope_that_bounds_nothing_is_not_told(made: SmallStage) -> None:
     assert envelopes(with_envelope(made, **none).stage, AXIS) == []
     assert envelopes(with_envelope(made, maxActuatorVelocity=math.inf).stage, AXIS) == []
     assert envelopes(pendulum().stage, AXIS) == []
+
+
+URDF = {"effort": ("max_efforts", 30.0), "velocity": ("max_velocities", 2.0)} | {
+    side: (f"{side}_limits", value) for side, value in (("lower", -0.5), ("upper", 0.7))
+}
+
+
+def of_urdf(made: SmallStage, values: dict[str, float]) -> None:
+    """Author what a converter leaves on a joint."""
+    joint = made.stage.GetPrimAtPath(HINGE)
+    for name, value in values.items():
+        joint.CreateAttribute(f"urdf:limit:{name}", Sdf.ValueTypeNames.Float, custom=True).Set(value)
+
+
+def test_limits_that_a_converter_left_hold_in_si(made: SmallStage) -> None:
+    """Whatever the units of the stage are."""
+    UsdGeom.SetStageMetersPerUnit(made.stage, 0.01)
+    of_urdf(made, {name: value for name, (_, value) in URDF.items()})
+    for name, value in URDF.values():
+        np.testing.assert_allclose(read_property(made.stage, name, AXIS), [value], rtol=1e-6)
+
+
+def test_what_the_joint_says_itself_is_stronger(made: SmallStage) -> None:
+    """As soon as it is authored."""
+    of_urdf(made, {name: value for name, (_, value) in URDF.items()})
+    for name, _ in URDF.values():
+        write_properties(made.stage, {name: np.array([0.1])}, AXIS)
+        np.testing.assert_allclose(read_property(made.stage, name, AXIS), [0.1], rtol=1e-6)
+
+
+def test_zeros_of_a_converter_are_no_limits(made: SmallStage) -> None:
+    """As in URDF, where every joint that turns without end has them."""
+    of_urdf(made, dict.fromkeys(URDF, 0.0))
+    for name, _ in URDF.values():
+        assert np.isinf(read_property(made.stage, name, AXIS)).all()

@@ -17,6 +17,7 @@ from pxr import Sdf, Usd
 
 from ..errors import HostError, UnsupportedSceneError
 from .articulation import axes_of
+from .authored import authored as authored_of
 from .authored import authored_number
 from .axes import MANY, axis_in, is_angular
 from .instances import instance_for
@@ -41,6 +42,8 @@ class Property:
         of_several: Replaces `attributes` and `schema` on joints of several axes.
         positive: Those of the attributes that are to be above 0. What is not says nothing: converters write it where a
             file says nothing.
+        urdf: What a converter from URDF left on a joint where USD had no place for it, in SI whatever the stage's units
+            are; it counts where none of the attributes is authored.
     """
 
     attributes: tuple[str, ...]
@@ -51,6 +54,7 @@ class Property:
     fallback: float = 0.0
     of_several: tuple[str, str] | None = None
     positive: tuple[str, ...] = ()
+    urdf: str = ""
 
     def on(self, axis: str) -> tuple[tuple[str, ...], str | None]:
         """Attributes and schema on one axis."""
@@ -74,8 +78,8 @@ _DRIVE, _AXIS, _ENVELOPE = (
 _LIMIT = "PhysicsLimitAPI:{axis}"
 
 
-def _drive(name: str, effort: int, position: int = 0, fallback: float = 0.0) -> Property:
-    return Property((f"drive:{{axis}}:physics:{name}",), _DRIVE, effort, position, fallback=fallback)
+def _drive(name: str, effort: int, position: int = 0, fallback: float = 0.0, urdf: str = "") -> Property:
+    return Property((f"drive:{{axis}}:physics:{name}",), _DRIVE, effort, position, fallback=fallback, urdf=urdf)
 
 
 def _axis(name: str, *others: str, effort: int, position: int = 0, **more: Any) -> Property:
@@ -89,7 +93,8 @@ def _envelope(name: str, effort: int, position: int, fallback: float = 0.0) -> P
 
 def _limit(name: str, of_several: str, fallback: float) -> Property:
     several = f"limit:{{axis}}:physics:{of_several}", _LIMIT
-    return Property((f"physics:{name}Limit",), None, 0, 1, fallback=fallback, of_several=several)
+    urdf = f"urdf:limit:{name}"
+    return Property((f"physics:{name}Limit",), None, 0, 1, fallback=fallback, of_several=several, urdf=urdf)
 
 
 PROPERTIES = {
@@ -97,7 +102,7 @@ PROPERTIES = {
     "dampings": _drive("damping", 1, -1),
     "position_targets": _drive("targetPosition", 0, 1),
     "velocity_targets": _drive("targetVelocity", 0, 1),
-    "max_efforts": _drive("maxForce", 1, fallback=math.inf),
+    "max_efforts": _drive("maxForce", 1, fallback=math.inf, urdf="urdf:limit:effort"),
     "lower_limits": _limit("lower", "low", -math.inf),
     "upper_limits": _limit("upper", "high", math.inf),
     # an inertia: effort per acceleration, which is in radians here
@@ -112,6 +117,7 @@ PROPERTIES = {
         position=1,
         fallback=math.inf,
         positive=("newton:velocityLimit",),
+        urdf="urdf:limit:velocity",
     ),
     "speed_effort_gradients": _envelope("speedEffortGradient", -1, 1),
     "max_actuator_velocities": _envelope("maxActuatorVelocity", 0, 1, math.inf),
@@ -120,6 +126,7 @@ PROPERTIES = {
 
 
 _ENVELOPES = ("max_actuator_velocities", "speed_effort_gradients", "velocity_dependent_resistances")
+_URDF_RANGE = ("urdf:limit:lower", "urdf:limit:upper")
 # PhysX writes the largest number of single precision where there is none
 _NO_LIMIT = 1e36
 
@@ -223,9 +230,10 @@ def attribute_of(stage: Usd.Stage, name: str, axis: Axis) -> Usd.Attribute | Non
 
 def _authored(joint: Usd.Prim, known: Property, axis: str, units: StageUnits) -> float:
     attribute = _saying(joint, known, axis)
-    return (
-        math.nan if attribute is None else authored_number(joint, attribute.GetName(), 0.0) / known.scale(axis, units)
-    )
+    if attribute is None:
+        return math.nan
+    scale = 1.0 if attribute.GetName() == known.urdf else known.scale(axis, units)
+    return authored_number(joint, attribute.GetName(), 0.0) / scale
 
 
 def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None:
@@ -244,7 +252,20 @@ def _saying(joint: Usd.Prim, known: Property, axis: str) -> Usd.Attribute | None
                 )
             if not (name in known.positive and value <= 0):
                 return attribute
-    return None
+    return joint.GetAttribute(known.urdf) if known.urdf and _is_of_urdf(joint, known.urdf) else None
+
+
+def _is_of_urdf(joint: Usd.Prim, name: str) -> bool:
+    """Whether a converter from URDF left a limit that says something: an effort or a velocity of 0 is none, as in URDF.
+
+    Limits of the position are two, one below the other: joints that turn without end have two zeros.
+    """
+    if authored_of(joint, name) is None:
+        return False
+    if name in _URDF_RANGE:
+        lower, upper = (authored_number(joint, one, math.nan) for one in _URDF_RANGE)
+        return lower < upper
+    return authored_number(joint, name, 0.0) > 0
 
 
 def _on(joint: Usd.Prim, known: Property, axis: str) -> tuple[tuple[str, ...], str | None]:
