@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -27,6 +28,7 @@ except ModuleNotFoundError as missing:
 
 # what MuJoCo reads by itself
 _ROBOT_FILES = (".xml", ".mjcf", ".urdf")
+_USD_FILES = (".usd", ".usda", ".usdc")
 # physics step [s] of a stage
 _DT = 1 / 240
 # more fit into no memory
@@ -292,6 +294,52 @@ class Simulation(NotCopied):
 
         allowed = names_of("allowed_hosts", allowed_hosts, "the name of a host")
         return open_view(self, simulator, native, (host, port, allowed), open_browser)
+
+    def save_usd(self, path: str | os.PathLike[str]) -> None:
+        """Write the physics of an MJCF or URDF file as a USD file, which every reader of UsdPhysics opens.
+
+        Bodies with their masses and inertias, joints with limits, drives, armature, friction, damping and springs, which
+        joint follows which, loops, shapes, and what does not touch. It is what the file says, wherever the robots are
+        now. Robots are prims below `/World`; their DOFs are breadth-first there, joints of one link by name. Give
+        motors to the file by `add_motors`.
+
+        Args:
+            path: Ends with .usd, .usda or .usdc.
+
+        Raises:
+            ValueError: There is a stage, the path ends otherwise, or joints are such that USD has none.
+            ModuleNotFoundError: USD is missing, which the extra `usd` brings.
+            OSError: The file cannot be written.
+
+        Warns:
+            UserWarning: Something has no place in USD, or another name there; one warning names each.
+
+        Example:
+            >>> from isaacsim.core.experimental.actuators import Simulation
+            >>> with Simulation("data/robots/arm_2dof.xml") as sim:
+            ...     sim.save_usd("arm.usda")
+            >>> with Simulation("arm.usda") as sim:
+            ...     print(sim.articulation("/World/arm_2dof").dof_names)
+            ['shoulder', 'extension']
+        """
+        wanted = path_of("path", path)
+        if wanted.suffix.lower() not in _USD_FILES:
+            raise ValueError(f"path = {os.fspath(path)}: must end with {', '.join(_USD_FILES)}. Rename the file.")
+        if self.stage is not None:
+            raise ValueError(
+                f"{self._source}: must be an MJCF or URDF file for this, and is a stage already. Save it by "
+                "`sim.stage.Export(path)`."
+            )
+        with needs("save_usd", "usd"):
+            from .hosts.mujoco.to_scene import whole_scene
+            from .usd.physics.write import save_scene
+            from .usd.words import listed
+        scene, lost = whole_scene(self._host.file)
+        renamed = save_scene(scene, wanted)
+        told = [f"USD has no place for {'; '.join(lost)}"] if lost else []
+        told += [f"names of prims differ: {listed(renamed)}"] if renamed else []
+        if told:
+            warnings.warn(f"{self._source}: in {wanted}, {'. There, '.join(told)}.", stacklevel=2)
 
     def _mujoco(self, what: str) -> Any:
         """The host, where it is MuJoCo."""

@@ -93,8 +93,8 @@ class MujocoHost(NotCopied):
         strict_inertia: bool = False,
         initial_positions: Mapping[str, float] | None = None,
     ) -> None:
-        self._file = source if isinstance(source, Scene) else None
-        self.stage: Any = None if self._file else source
+        self.file = source if isinstance(source, Scene) else None
+        self.stage: Any = None if self.file else source
         self.dt, self.num_envs = dt, num_envs
         self._options = {"strict_inertia": strict_inertia, "initial_positions": initial_positions}
         self._every_env = np.arange(num_envs)[:, None]
@@ -296,7 +296,7 @@ class MujocoHost(NotCopied):
             return read_property(self._fields, self._address, name).reshape(-1)
         if name == "max_velocities":
             return self._max_velocities.reshape(-1)
-        if self._file is not None:
+        if self.file is not None:
             return self.property_of_file(name)
         from ...usd.joint_properties import read_property as authored_property
 
@@ -472,7 +472,7 @@ class MujocoHost(NotCopied):
 
     def _build(self) -> None:
         """Read the stage and compile the model."""
-        self._scene = scene = self._file or _read(self.stage, **self._options)
+        self._scene = scene = self.file or _read(self.stage, **self._options)
         self._axes = [axis for articulation in scene.articulations for axis in articulation.axes]
         self._width = len(self._axes)
         self._compile()
@@ -483,8 +483,8 @@ class MujocoHost(NotCopied):
 
     def _seen(self) -> Scene:
         """The scene with all that is to be seen; files are read with it."""
-        if self._file is not None:
-            return self._file
+        if self.file is not None:
+            return self.file
         from ...usd.physics.read import with_drawn
 
         return with_drawn(self.stage, self._scene)

@@ -1,0 +1,139 @@
+"""What a MuJoCo model says that a `Scene` does not, in words."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...specs.linear_actuators import NO_BOUNDS
+from ...usd.physics.scene import Scene
+from ...usd.words import listed
+
+# physics step [s] of a stage
+_DT = 1 / 240
+# what of a model has names and no place on a stage
+_OTHERS = {
+    "actuators": ("actuator", "nu"),
+    "tendons": ("tendon", "ntendon"),
+    "sensors": ("sensor", "nsensor"),
+    "keyframes": ("key", "nkey"),
+    "cameras": ("camera", "ncam"),
+    "pairs of shapes with contacts of their own": ("pair", "npair"),
+}
+_EQUALITIES = [int(getattr(mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")]
+_SHAPES = [int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")) for kind in ("HFIELD", "SDF")]
+_SINGLE = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
+# options with MuJoCo's defaults, and the integrator that a stage gets
+_DEFAULTS: Any = mujoco.MjSpec().compile()
+_OPTIONS = ("cone", "impratio", "wind", "density", "viscosity", "magnetic", "enableflags")
+_OF_CONTACTS = ("solref", "solimp", "margin", "gap", "condim", "priority", "solmix")
+
+
+def losses_of(scene: Scene, model: Any) -> list[str]:
+    """Return what a stage of the scene will lack, each with the names of what lacks it.
+
+    Args:
+        scene: As it was read from a file.
+        model: What MuJoCo makes of the same file.
+    """
+    lost = _of_joints(scene, model)
+    lost |= {what: _names(model, kind, range(getattr(model, count))) for what, (kind, count) in _OTHERS.items()}
+    lost["constraints"] = _names(model, "equality", _other_equalities(model))
+    lost["shapes of kinds that USD lacks"] = _names(model, "geom", np.flatnonzero(np.isin(model.geom_type, _SHAPES)))
+    lost["contact parameters of shapes (all but sliding friction)"] = _names(model, "geom", _other_contacts(model))
+    lost["options"] = _options(model)
+    return [f"{what}: {listed(names)}" for what, names in lost.items() if names]
+
+
+def _names(model: Any, kind: str, numbers: Iterable[int]) -> list[str]:
+    return [getattr(model, kind)(int(at)).name or f"{kind}_{at}" for at in numbers]
+
+
+def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
+    """What joints have."""
+    axes = [axis for body in scene.bodies for axis in body.axes]
+    others = np.flatnonzero(~np.isin(model.jnt_type, _SINGLE))
+    carried = [int(joint) for joint in others if _has_passive(model, int(joint))]
+    one_sided = [
+        int(joint) for joint in np.flatnonzero(model.jnt_actfrclimited) if np.sum(model.jnt_actfrcrange[joint]) != 0.0
+    ]
+    limited = np.flatnonzero(model.jnt_limited)
+    fields = (
+        (model.jnt_solref, [0.02, 1.0]),
+        (model.jnt_solimp, [0.9, 0.95, 0.001, 0.5, 2.0]),
+        (model.jnt_margin[:, None], [0.0]),
+    )
+    soft = [joint for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
+    curved = [int(joint) for joint in range(model.njnt) if _has_powers(model, joint)]
+    return {
+        "limits, armature, friction, damping and springs of ball and free joints": _names(model, "joint", carried),
+        "lower effort limits that are not the upper ones": _names(model, "joint", one_sided),
+        "how hard limits of joints are": _names(model, "joint", soft),
+        "damping and springs that grow": _names(model, "joint", curved),
+        "ranges of the targets of drives": [
+            axis.name for axis in axes if NO_BOUNDS != axis.position_range or NO_BOUNDS != axis.velocity_range
+        ],
+    }
+
+
+def _has_passive(model: Any, joint: int) -> bool:
+    """Whether a ball or free joint has more than its freedom."""
+    first = int(model.jnt_dofadr[joint])
+    dofs = slice(first, first + (3 if model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL) else 6))
+    fields = (model.dof_armature[dofs], model.dof_frictionloss[dofs], model.dof_damping[dofs])
+    return bool(model.jnt_limited[joint]) or any(np.any(field) for field in (*fields, model.jnt_stiffness[joint]))
+
+
+def _has_powers(model: Any, joint: int) -> bool:
+    """Whether damping or a spring is a polynomial, as newer versions have them."""
+    damping, stiffness = model.dof_damping[model.jnt_dofadr[joint]], model.jnt_stiffness[joint]
+    polynomials = [getattr(model, name, None) for name in ("dof_dampingpoly", "jnt_stiffnesspoly")]
+    more = [np.ravel(damping)[1:], np.ravel(stiffness)[1:]]
+    more += [
+        np.ravel(one[at])
+        for one, at in zip(polynomials, (model.jnt_dofadr[joint], joint), strict=True)
+        if one is not None
+    ]
+    return any(np.any(one) for one in more)
+
+
+def _other_equalities(model: Any) -> list[int]:
+    """Constraints that are no joint of a stage, a joint that is held at a position among them, or that are off."""
+    held = (model.eq_type == int(mujoco.mjtEq.mjEQ_JOINT)) & (model.eq_obj2id < 0)
+    return np.flatnonzero(~np.isin(model.eq_type, _EQUALITIES) | ~model.eq_active0.astype(bool) | held).tolist()
+
+
+def _other_contacts(model: Any) -> list[int]:
+    """Shapes that touch otherwise than by default."""
+    plain = mujoco.MjSpec().default.geom
+    usual = {name: getattr(plain, name) for name in _OF_CONTACTS}
+    found = []
+    for geom in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+        values = {name: getattr(model, f"geom_{name}")[geom] for name in _OF_CONTACTS}
+        other = any(not np.allclose(values[name], usual[name]) for name in _OF_CONTACTS)
+        if other or not np.allclose(model.geom_friction[geom, 1:], plain.friction[1:]):
+            found.append(int(geom))
+    return found
+
+
+def _options(model: Any) -> list[str]:
+    """Options of the file, with their values, that are not those that a stage is simulated with."""
+    found = []
+    if not np.isclose(model.opt.timestep, _DT):
+        found.append(f"timestep {model.opt.timestep:g} s (open the stage with dt={model.opt.timestep:g})")
+    if model.opt.integrator != int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
+        found.append(f"integrator {mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix('mjINT_').lower()}")
+    for name in _OPTIONS:
+        value = getattr(model.opt, name)
+        if not np.allclose(value, getattr(_DEFAULTS.opt, name)):
+            found.append(f"{name} {np.array(value).tolist()}")
+    if flags := int(model.opt.disableflags) & ~int(mujoco.mjtDisableBit.mjDSBL_GRAVITY):
+        known = [bit for bit in mujoco.mjtDisableBit.__members__.values() if flags & int(bit)]
+        found += [f"{bit.name.removeprefix('mjDSBL_').lower()} off" for bit in known if int(bit) < 2**31]
+    return found

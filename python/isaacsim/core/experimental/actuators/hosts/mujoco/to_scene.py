@@ -1,0 +1,184 @@
+"""All that a file says which MuJoCo read by itself, as plain data; and what there is no data for, in words."""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...errors import UnsupportedSceneError
+from ...usd.physics.scene import Articulation, Axis, Loop, Mimic, Scene, Shape
+from ...usd.words import listed
+from .model_losses import losses_of
+
+_KINDS = {
+    int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")): kind
+    for kind in ("PLANE", "SPHERE", "CAPSULE", "ELLIPSOID", "CYLINDER", "BOX", "MESH")
+}
+_LOOPS = {int(mujoco.mjtEq.mjEQ_CONNECT): "ball", int(mujoco.mjtEq.mjEQ_WELD): "fixed"}
+_FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+# groups of geometry from here on are not drawn
+_HIDDEN = 3
+# what MuJoCo calls a model without a name
+_NAMELESS = ("", "MuJoCo Model")
+
+
+def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
+    """Return a file's scene with all that stands only in its `MjSpec`, and what it cannot say, in words.
+
+    Args:
+        scene: As `read_file` returns it.
+
+    Raises:
+        UnsupportedSceneError: A body has a ball joint beside others.
+    """
+    model = _compiled(scene.spec)
+    _require_plain_joints(model)
+    axes = {axis.name: axis for body in scene.bodies for axis in body.axes}
+    bodies = [
+        replace(body, weightless=float(model.body_gravcomp[number])) for number, body in enumerate(scene.bodies, 1)
+    ]
+    whole = replace(
+        scene,
+        gravity=np.zeros(3) if _is_off(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY) else scene.gravity,
+        bodies=bodies,
+        shapes=list(_shapes(model)),
+        mimics=list(_mimics(model, axes)),
+        loops=list(_loops(model)),
+        articulations=_named(scene, model),
+        no_contact=sorted(_apart(model)),
+        spec=None,
+    )
+    return whole, losses_of(scene, model)
+
+
+def _compiled(spec: Any) -> Any:
+    """The model; what MuJoCo warns of was told when the file was read."""
+    handler = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _message: None)
+    try:
+        return spec.copy().compile()
+    finally:
+        mujoco.set_mju_user_warning(handler)
+
+
+def _require_plain_joints(model: Any) -> None:
+    """Refuse joints that are no joint of USD together."""
+    balls = {int(body) for body in model.jnt_bodyid[model.jnt_type == _BALL]}
+    if mixed := [model.body(body).name for body in sorted(balls) if model.body_jntnum[body] > 1]:
+        raise UnsupportedSceneError(
+            f"bodies {listed(mixed)} have a ball joint beside others: USD has no such joint. Put a body between the "
+            "joints."
+        )
+
+
+def _is_off(model: Any, flag: Any) -> bool:
+    return bool(model.opt.disableflags & int(flag))
+
+
+def _named(scene: Scene, model: Any) -> list[Articulation]:
+    """The robots; one that is alone has the name of the model, where it has one."""
+    name = model.names[: model.names.index(b"\0")].decode()
+    if len(scene.articulations) != 1 or name in _NAMELESS:
+        return scene.articulations
+    return [replace(scene.articulations[0], path=f"/{name.strip('/')}")]
+
+
+def _shapes(model: Any) -> Iterator[Shape]:
+    meshes: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    touching = not _is_off(model, mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    for geom in range(model.ngeom):
+        if (kind := _KINDS.get(int(model.geom_type[geom]))) is None:
+            continue
+        vertices, faces = None, None
+        name = model.geom(geom).name
+        if kind == "MESH":
+            mesh = int(model.geom_dataid[geom])
+            vertices, faces = meshes.setdefault(mesh, _mesh(model, mesh))
+            name = name or model.mesh(mesh).name
+        touches = int(model.geom_contype[geom]), int(model.geom_conaffinity[geom])
+        material = int(model.geom_matid[geom])
+        color = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+        yield Shape(
+            path=name or kind.lower(),
+            body=int(model.geom_bodyid[geom]) - 1,
+            kind=kind,
+            size=model.geom_size[geom].copy(),
+            position=model.geom_pos[geom].copy(),
+            quaternion=model.geom_quat[geom].copy(),
+            collides=touching and any(touches),
+            friction=float(model.geom_friction[geom, 0]),
+            color=tuple(color.tolist()),
+            vertices=vertices,
+            faces=faces,
+            touches=touches,
+            hidden=bool(model.geom_group[geom] >= _HIDDEN),
+        )
+
+
+def _mesh(model: Any, mesh: int) -> tuple[np.ndarray, np.ndarray]:
+    start, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
+    first, faces = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
+    return model.mesh_vert[start : start + count].astype(float), model.mesh_face[first : first + faces].copy()
+
+
+def _hardness(model: Any, equality: int) -> dict[str, list[float]]:
+    return {"solref": model.eq_solref[equality].tolist(), "solimp": model.eq_solimp[equality].tolist()}
+
+
+def _active(model: Any, kinds: Iterable[int]) -> Iterator[int]:
+    """Equality constraints of some kinds that hold at the beginning."""
+    return (at for at in range(model.neq) if int(model.eq_type[at]) in kinds and model.eq_active0[at])
+
+
+def _mimics(model: Any, axes: dict[str, Axis]) -> Iterator[Mimic]:
+    for equality in _active(model, [int(mujoco.mjtEq.mjEQ_JOINT)]):
+        follower, leader = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+        if leader >= 0:
+            pair = axes[model.joint(follower).name], axes[model.joint(leader).name]
+            yield Mimic(*pair, tuple(model.eq_data[equality, :5].tolist()), _hardness(model, equality))
+
+
+def _loops(model: Any) -> Iterator[Loop]:
+    """Constraints that connect or weld two bodies."""
+    for equality in _active(model, _LOOPS):
+        kind = _LOOPS[int(model.eq_type[equality])]
+        ends = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+        bodies, frames = ends, _frames_of_bodies(kind, model.eq_data[equality])
+        if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
+            bodies = tuple(int(model.site_bodyid[site]) for site in ends)
+            frames = tuple((model.site_pos[site].copy(), model.site_quat[site].copy()) for site in ends)
+        name = model.equality(equality).name or f"{kind}_{equality}"
+        yield Loop(name, kind, (bodies[0] - 1, bodies[1] - 1), frames, _hardness(model, equality))
+
+
+def _frames_of_bodies(kind: str, data: np.ndarray) -> Any:
+    """Frames in the two bodies that meet, as MuJoCo keeps them in `eq_data`."""
+    still = np.array([1.0, 0.0, 0.0, 0.0])
+    if kind == "ball":
+        return (data[:3].copy(), still), (data[3:6].copy(), still)
+    return (data[3:6].copy(), data[6:10].copy()), (data[:3].copy(), still)
+
+
+def _apart(model: Any) -> Iterator[tuple[int, int]]:
+    """Pairs of bodies that MuJoCo keeps from touching, whatever their shapes are; -1 is the world.
+
+    Those that are excluded, those that are one piece, and such pieces that a joint connects; what cannot move touches
+    whatever moves.
+    """
+    piece = [int(body) for body in model.body_weldid]
+    below = {one: piece[int(model.body_parentid[one])] for one in set(piece) if one}
+    excluded = {frozenset(((int(at) >> 16), int(at) & 0xFFFF)) for at in model.exclude_signature}
+    parents = not _is_off(model, mujoco.mjtDisableBit.mjDSBL_FILTERPARENT)
+    for a, b in itertools.combinations(range(model.nbody), 2):
+        one, other = piece[a], piece[b]
+        joined = parents and one and other and (below[one] == other or below[other] == one)
+        if (one == other and one) or joined or frozenset((a, b)) in excluded:
+            yield a - 1, b - 1

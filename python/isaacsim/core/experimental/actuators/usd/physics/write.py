@@ -1,0 +1,133 @@
+"""Write a scene as a stage: UsdPhysics, and what engines have beside it.
+
+Everything stands below `/World`: each robot as a prim with its links side by side and its joints in a scope, so that
+joints of one link come by name.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics
+
+from ...saving import whole_file
+from .frames import HERE, Frame
+from .scene import Body, Scene
+from .write_filters import write_filters
+from .write_joints import motion, placed, write_joints, write_loops, write_mimics
+from .write_shapes import write_shapes
+
+WORLD = Sdf.Path("/World")
+# mass [kg] and inertia [kg·m²] of a link without mass: where none is authored, USD makes one up
+_NO_MASS, _NO_INERTIA = 1e-9, 1e-9
+
+
+class Names:
+    """Paths of new prims: valid ones, each once; what gets another name is noted."""
+
+    def __init__(self) -> None:
+        self._taken: set[Sdf.Path] = set()
+        self.renamed: list[str] = []
+
+    def below(self, parent: Sdf.Path, name: str, *, noted: bool = True) -> Sdf.Path:
+        """A path for a child of this name."""
+        valid = first = Tf.MakeValidIdentifier(name.strip("/"))
+        number = 2
+        while (path := parent.AppendChild(valid)) in self._taken:
+            valid, number = f"{first}_{number}", number + 1
+        self._taken.add(path)
+        if noted and valid != name.strip("/"):
+            self.renamed.append(f"{name.strip('/')} → {valid}")
+        return path
+
+
+def save_scene(scene: Scene, path: Path) -> list[str]:
+    """Write a scene to a file, see `scene_stage`; return the names that changed.
+
+    Raises:
+        OSError: It cannot be written.
+        UnsupportedSceneError: A body has two joints that turn about the same axis.
+    """
+    stage, renamed = scene_stage(scene)
+    with whole_file(path) as written:
+        stage.GetRootLayer().Export(str(written))
+    return renamed
+
+
+def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
+    """Return a new stage, in metres and kilograms, with all of a scene but its tendons, and the names that changed.
+
+    Joints are 0 where the scene has them at 0, and begin where it begins.
+
+    Args:
+        scene: What is to be written.
+
+    Raises:
+        UnsupportedSceneError: A body has two joints that turn about the same axis.
+    """
+    stage = Usd.Stage.CreateInMemory(".usda")
+    UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.z)
+    UsdGeom.SetStageMetersPerUnit(stage, 1.0)
+    UsdPhysics.SetStageKilogramsPerUnit(stage, 1.0)
+    stage.SetDefaultPrim(UsdGeom.Xform.Define(stage, WORLD).GetPrim())
+    names = Names()
+    _write_gravity(stage, names.below(WORLD, "PhysicsScene"), scene.gravity)
+    robots = [names.below(WORLD, robot.path) for robot in scene.articulations]
+    for path in robots:
+        UsdPhysics.ArticulationRootAPI.Apply(UsdGeom.Xform.Define(stage, path).GetPrim())
+    owner = {body: robots[number] for number, robot in enumerate(scene.articulations) for body in robot.bodies}
+    scopes = {path: names.below(path, "joints") for path in (*robots, WORLD)}
+    bodies = _write_bodies(stage, names, scene, [owner.get(body, WORLD) for body in range(len(scene.bodies))])
+    of_body = [scopes[owner.get(body, WORLD)] for body in range(len(scene.bodies))]
+    shapes = write_shapes(stage, names, scene, bodies, names.below(WORLD, "materials"))
+    apart = write_filters(stage, scene, bodies, robots, shapes)
+    joints = write_joints(stage, names, scene, bodies, of_body, apart)
+    write_mimics(stage, scene, joints)
+    write_loops(stage, names, scene, bodies, scopes[WORLD], apart)
+    return stage, names.renamed
+
+
+def _write_gravity(stage: Usd.Stage, path: Sdf.Path, gravity: np.ndarray) -> None:
+    physics, size = UsdPhysics.Scene.Define(stage, path), float(np.linalg.norm(gravity))
+    direction = gravity / size if size else np.array([0.0, 0.0, -1.0])
+    physics.CreateGravityDirectionAttr(Gf.Vec3f(*direction.tolist()))
+    physics.CreateGravityMagnitudeAttr(size)
+
+
+def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sdf.Path]) -> list[Sdf.Path]:
+    """Bodies where they begin."""
+    paths, places = [], []
+    for body, parent in zip(scene.bodies, parents, strict=True):
+        place = (places[body.parent] if body.parent >= 0 else HERE) @ Frame(
+            Gf.Vec3d(*body.position.tolist()), Gf.Quatd(*body.quaternion.tolist()).GetNormalized()
+        )
+        for axis in body.axes:
+            place = place @ motion(axis, axis.position - axis.reference)
+        places.append(place)
+        paths.append(names.below(parent, body.path))
+        prim = placed(UsdGeom.Xform.Define(stage, paths[-1]), place)
+        UsdPhysics.RigidBodyAPI.Apply(prim)
+        _write_mass(prim, body)
+        if body.weightless:
+            prim.CreateAttribute("mjc:body:gravcomp", Sdf.ValueTypeNames.Double).Set(body.weightless)
+        if body.weightless == 1.0:
+            prim.AddAppliedSchema("PhysxRigidBodyAPI")
+            prim.CreateAttribute("physxRigidBody:disableGravity", Sdf.ValueTypeNames.Bool).Set(True)
+    return paths
+
+
+def _write_mass(prim: Usd.Prim, body: Body) -> None:
+    """Mass and inertia: as USD has them in single precision, and as newton has it in double."""
+    mass, inertia = (body.mass, body.inertia) if body.mass > 0 else (_NO_MASS, _NO_INERTIA * np.eye(3))
+    api = UsdPhysics.MassAPI.Apply(prim)
+    api.CreateMassAttr(mass)
+    api.CreateCenterOfMassAttr(Gf.Vec3f(*body.com.tolist()))
+    moments, axes = np.linalg.eigh(inertia)
+    rows = (axes * np.linalg.det(axes)).T
+    turn = Gf.Matrix3d(*rows.ravel().tolist()).ExtractRotation().GetQuat()
+    api.CreateDiagonalInertiaAttr(Gf.Vec3f(*moments.tolist()))
+    api.CreatePrincipalAxesAttr(Gf.Quatf(turn))
+    prim.AddAppliedSchema("NewtonMassAPI")
+    compact = [inertia[at] for at in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    prim.CreateAttribute("newton:inertia", Sdf.ValueTypeNames.DoubleArray).Set(compact)

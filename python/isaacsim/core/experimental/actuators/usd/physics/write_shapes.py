@@ -1,0 +1,106 @@
+"""Shapes of a scene on a stage: geometry, colliders, materials; a mesh that several shapes have stands there once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
+
+from .frames import Frame
+from .scene import Scene, Shape
+from .write_joints import placed
+
+if TYPE_CHECKING:
+    from .write import Names
+
+# where meshes stand that shapes refer to; a class is not drawn itself
+_MESHES = Sdf.Path("/meshes")
+
+
+def write_shapes(
+    stage: Usd.Stage, names: Names, scene: Scene, bodies: list[Sdf.Path], scope: Sdf.Path
+) -> list[Sdf.Path]:
+    """Write all shapes, and their materials into a scope; return the paths of the shapes."""
+    meshes: dict[int, Sdf.Path] = {}
+    materials: dict[float, UsdShade.Material] = {}
+    paths = []
+    for shape in scene.shapes:
+        parent = bodies[shape.body] if shape.body >= 0 else scope.GetParentPath()
+        paths.append(names.below(parent, shape.path, noted=False))
+        if shape.kind == "MESH" and id(shape.vertices) not in meshes:
+            meshes[id(shape.vertices)] = _write_mesh(stage, names.below(_MESHES, shape.path, noted=False), shape)
+        geometry = _geometry(stage, paths[-1], shape, meshes.get(id(shape.vertices)))
+        _paint(geometry, shape)
+        if shape.collides:
+            UsdPhysics.CollisionAPI.Apply(geometry.GetPrim())
+            if shape.kind == "MESH":
+                UsdPhysics.MeshCollisionAPI.Apply(geometry.GetPrim()).CreateApproximationAttr("convexHull")
+            if shape.friction not in materials:
+                path = names.below(scope, f"friction_{shape.friction:g}", noted=False)
+                materials[shape.friction] = _write_material(stage, path, shape.friction)
+            binding = UsdShade.MaterialBindingAPI.Apply(geometry.GetPrim())
+            binding.Bind(materials[shape.friction], UsdShade.Tokens.weakerThanDescendants, "physics")
+    return paths
+
+
+def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape, mesh: Sdf.Path | None) -> Any:
+    """The prim of a shape, in its place."""
+    size, scale = shape.size.tolist(), None
+    if shape.kind == "MESH":
+        geometry = UsdGeom.Mesh.Define(stage, path)
+        geometry.GetPrim().GetReferences().AddInternalReference(mesh)
+    elif shape.kind == "PLANE":
+        geometry = UsdGeom.Plane.Define(stage, path)
+        geometry.CreateAxisAttr("Z")
+        # half sizes to be drawn; 0 is no end
+        for attribute, half in ((geometry.CreateWidthAttr, size[0]), (geometry.CreateLengthAttr, size[1])):
+            attribute(2 * half if half > 0 else 100.0)
+    elif shape.kind == "BOX":
+        geometry, scale = UsdGeom.Cube.Define(stage, path), size
+        geometry.CreateSizeAttr(2.0)
+    elif shape.kind in ("SPHERE", "ELLIPSOID"):
+        geometry, scale = UsdGeom.Sphere.Define(stage, path), size if shape.kind == "ELLIPSOID" else None
+        geometry.CreateRadiusAttr(1.0 if scale else size[0])
+    else:
+        geometry = (UsdGeom.Capsule if shape.kind == "CAPSULE" else UsdGeom.Cylinder).Define(stage, path)
+        geometry.CreateAxisAttr("Z")
+        geometry.CreateRadiusAttr(size[0])
+        geometry.CreateHeightAttr(2 * size[1])
+    if shape.kind not in ("MESH", "PLANE"):
+        geometry.CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(geometry, Usd.TimeCode.Default()))
+    placed(geometry, Frame(Gf.Vec3d(*shape.position.tolist()), Gf.Quatd(*shape.quaternion.tolist()).GetNormalized()))
+    if scale is not None:
+        geometry.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*scale))
+    return geometry
+
+
+def _write_mesh(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Sdf.Path:
+    assert shape.vertices is not None and shape.faces is not None
+    stage.CreateClassPrim(_MESHES)
+    mesh = UsdGeom.Mesh.Define(stage, path)
+    points = Vt.Vec3fArray.FromNumpy(shape.vertices.astype(np.float32))
+    mesh.CreatePointsAttr(points)
+    mesh.CreateFaceVertexCountsAttr(Vt.IntArray.FromNumpy(np.full(len(shape.faces), 3, np.int32)))
+    mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(shape.faces.astype(np.int32).ravel()))
+    mesh.CreateSubdivisionSchemeAttr("none")
+    mesh.CreateExtentAttr(UsdGeom.PointBased.ComputeExtent(points))
+    return path
+
+
+def _write_material(stage: Usd.Stage, path: Sdf.Path, friction: float) -> UsdShade.Material:
+    material = UsdShade.Material.Define(stage, path)
+    api = UsdPhysics.MaterialAPI.Apply(material.GetPrim())
+    api.CreateStaticFrictionAttr(friction)
+    api.CreateDynamicFrictionAttr(friction)
+    return material
+
+
+def _paint(geometry: Any, shape: Shape) -> None:
+    """Colour, which screens show other than USD has it, and whether it is drawn."""
+    linear = [((one + 0.055) / 1.055) ** 2.4 if one > 0.04045 else one / 12.92 for one in shape.color[:3]]
+    geometry.CreateDisplayColorAttr([Gf.Vec3f(*linear)])
+    if shape.color[3] < 1.0:
+        geometry.CreateDisplayOpacityAttr([shape.color[3]])
+    if shape.hidden:
+        geometry.CreatePurposeAttr(UsdGeom.Tokens.guide)
