@@ -11,7 +11,7 @@ from ..extras import needs
 from ..version import __version__
 
 # modules of the subcommands, each with a class of the same name
-_COMMANDS = ("inspect", "lint", "diff", "resolve", "stability", "run", "plot", "train", "doctor")
+_COMMANDS = ("inspect", "lint", "diff", "resolve", "convert", "stability", "run", "plot", "train", "doctor")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

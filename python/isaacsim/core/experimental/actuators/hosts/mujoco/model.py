@@ -183,9 +183,9 @@ def _add_body(spec: Any, parent: Any, body: Body, names: dict[int, str]) -> Any:
         mujoco.mju_mat2Quat(turn, (axes * np.linalg.det(axes)).ravel())
         handle.inertia, handle.iquat = moments, turn
     if body.kind == "free":
-        handle.add_freejoint(name=body.joint)
+        handle.add_freejoint(name=body.joint).armature = body.armature
     elif body.kind == "ball":
-        handle.add_joint(name=body.joint, type=mujoco.mjtJoint.mjJNT_BALL, pos=body.anchor)
+        handle.add_joint(name=body.joint, type=mujoco.mjtJoint.mjJNT_BALL, pos=body.anchor, armature=body.armature)
     for axis in body.axes:
         names[id(axis)] = _axis_name(body, axis)
         _add_axis(spec, handle, body, axis, names[id(axis)])

@@ -72,7 +72,7 @@ def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
     soft = [joint for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
     curved = [int(joint) for joint in range(model.njnt) if _has_powers(model, joint)]
     return {
-        "limits, armature, friction, damping and springs of ball and free joints": _names(model, "joint", carried),
+        "limits, friction, damping and springs of ball and free joints": _names(model, "joint", carried),
         "lower effort limits that are not the upper ones": _names(model, "joint", one_sided),
         "how hard limits of joints are": _names(model, "joint", soft),
         "damping and springs that grow": _names(model, "joint", curved),
@@ -86,7 +86,7 @@ def _has_passive(model: Any, joint: int) -> bool:
     """Whether a ball or free joint has more than its freedom."""
     first = int(model.jnt_dofadr[joint])
     dofs = slice(first, first + (3 if model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_BALL) else 6))
-    fields = (model.dof_armature[dofs], model.dof_frictionloss[dofs], model.dof_damping[dofs])
+    fields = (model.dof_frictionloss[dofs], model.dof_damping[dofs])
     return bool(model.jnt_limited[joint]) or any(np.any(field) for field in (*fields, model.jnt_stiffness[joint]))
 
 

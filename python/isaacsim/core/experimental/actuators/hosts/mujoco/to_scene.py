@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -43,7 +44,8 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
     _require_plain_joints(model)
     axes = {axis.name: axis for body in scene.bodies for axis in body.axes}
     bodies = [
-        replace(body, weightless=float(model.body_gravcomp[number])) for number, body in enumerate(scene.bodies, 1)
+        replace(body, weightless=float(model.body_gravcomp[number]), armature=_armature(model, number))
+        for number, body in enumerate(scene.bodies, 1)
     ]
     whole = replace(
         scene,
@@ -56,7 +58,7 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
         no_contact=sorted(_apart(model)),
         spec=None,
     )
-    return whole, losses_of(scene, model)
+    return whole, [*_outside_robots(whole), *losses_of(scene, model)]
 
 
 def _compiled(spec: Any) -> Any:
@@ -64,7 +66,9 @@ def _compiled(spec: Any) -> Any:
     handler = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _message: None)
     try:
-        return spec.copy().compile()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return spec.copy().compile()
     finally:
         mujoco.set_mju_user_warning(handler)
 
@@ -77,6 +81,14 @@ def _require_plain_joints(model: Any) -> None:
             f"bodies {listed(mixed)} have a ball joint beside others: USD has no such joint. Put a body between the "
             "joints."
         )
+
+
+def _armature(model: Any, body: int) -> float:
+    """That of a body's free or ball joint."""
+    joint = int(model.body_jntadr[body])
+    if joint < 0 or int(model.jnt_type[joint]) not in (_FREE, _BALL):
+        return 0.0
+    return float(model.dof_armature[model.jnt_dofadr[joint]])
 
 
 def _is_off(model: Any, flag: Any) -> bool:
@@ -157,6 +169,13 @@ def _loops(model: Any) -> Iterator[Loop]:
             frames = tuple((model.site_pos[site].copy(), model.site_quat[site].copy()) for site in ends)
         name = model.equality(equality).name or f"{kind}_{equality}"
         yield Loop(name, kind, (bodies[0] - 1, bodies[1] - 1), frames, _hardness(model, equality))
+
+
+def _outside_robots(scene: Scene) -> list[str]:
+    """What becomes of constraints that hold bodies of no robot: readers of USD take them for joints of a tree."""
+    owned = {-1, *(body for robot in scene.articulations for body in robot.bodies)}
+    names = [loop.joint for loop in scene.loops if not owned.issuperset(loop.bodies)]
+    return [f"constraints of bodies outside robots, which become joints: {listed(names)}"] if names else []
 
 
 def _frames_of_bodies(kind: str, data: np.ndarray) -> Any:

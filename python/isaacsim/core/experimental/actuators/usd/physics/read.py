@@ -309,9 +309,10 @@ def _body(
     """A body as it hangs on its parent."""
     path, own, mass = prim.GetPath(), axes[branch.body], masses[branch.body]
     kind, joint, anchor, velocity = "free", f"{path}/freejoint", np.zeros(3), np.zeros(6)
-    pose = bodies.frame(branch.body)
+    pose, where = bodies.frame(branch.body), prim
     if branch.joints:
         carrier = joints[branch.joints[0].path]
+        where = prim.GetStage().GetPrimAtPath(carrier.edge.path)
         joint, anchor = str(carrier.edge.path), carrier.frame_in(branch.body).position
         kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
         # a link that is fixed to the world stays where it is authored, as with PhysX: robots are placed like that
@@ -332,6 +333,8 @@ def _body(
         com=mass.com,
         inertia=mass.inertia,
         weightless=_is_weightless(prim),
+        # a free body has no joint to say it
+        armature=authored_number(where, "mjc:armature", 0.0) if kind in ("free", "ball") else 0.0,
         velocity=velocity,
     )
 

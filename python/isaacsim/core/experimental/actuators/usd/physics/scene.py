@@ -92,6 +92,8 @@ class Body:
     inertia: np.ndarray
     # what part of its weight is taken from it
     weightless: float = 0.0
+    # of a free or ball joint, on each of its axes
+    armature: float = 0.0
     # of its origin in the world, and of its turning in its own frame; of a free body
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
 

@@ -109,6 +109,8 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
         prim = placed(UsdGeom.Xform.Define(stage, paths[-1]), place)
         UsdPhysics.RigidBodyAPI.Apply(prim)
         _write_mass(prim, body)
+        if body.kind == "free" and body.armature:
+            prim.CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(body.armature)
         if body.weightless:
             prim.CreateAttribute("mjc:body:gravcomp", Sdf.ValueTypeNames.Double).Set(body.weightless)
         if body.weightless == 1.0:

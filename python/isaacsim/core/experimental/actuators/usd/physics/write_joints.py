@@ -82,7 +82,9 @@ def write_joints(
             local = Frame(Gf.Vec3d(*body.anchor.tolist()), Gf.Quatd(1.0)) if body.kind == "ball" else HERE
             # bodies of files that have no joint there are many: their names stay free
             path = names.below(scopes[number], f"{body.path}_{body.kind}", noted=False)
-            _joint(stage, body.kind, path, bodies, ends, (_place(body) @ local, local), touch)
+            joint = _joint(stage, body.kind, path, bodies, ends, (_place(body) @ local, local), touch)
+            if body.armature:
+                _set(joint.GetPrim(), "mjc:armature", body.armature)
     axes = [axis for body in scene.bodies for axis in body.axes]
     _write_values(stage, axes, joints)
     for axis in axes:
