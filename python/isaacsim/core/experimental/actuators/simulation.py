@@ -298,10 +298,10 @@ class Simulation(NotCopied):
     def save_usd(self, path: str | os.PathLike[str]) -> None:
         """Write the physics of an MJCF or URDF file as a USD file, which every reader of UsdPhysics opens.
 
-        Bodies with their masses and inertias, joints with limits, drives, armature, friction, damping and springs, which
-        joint follows which, loops, shapes, and what does not touch. It is what the file says, wherever the robots are
-        now. Robots are prims below `/World`; their DOFs are breadth-first there, joints of one link by name. Give
-        motors to the file by `add_motors`.
+        That is bodies with masses and inertias, joints with limits, drives, armature, friction, damping and springs,
+        joints that follow others, loops, shapes, and what does not touch: as the file has it, wherever the robots are
+        now. Robots are prims below `/World`; their DOFs are breadth-first there, joints of one link by name, so that
+        columns may be others than those of the file. `add_motors` adds motors to the stage.
 
         Args:
             path: Ends with .usd, .usda or .usdc.
@@ -315,10 +315,12 @@ class Simulation(NotCopied):
             UserWarning: Something has no place in USD, or another name there; one warning names each.
 
         Example:
+            >>> import tempfile
             >>> from isaacsim.core.experimental.actuators import Simulation
+            >>> file = f"{tempfile.mkdtemp()}/arm.usda"
             >>> with Simulation("data/robots/arm_2dof.xml") as sim:
-            ...     sim.save_usd("arm.usda")
-            >>> with Simulation("arm.usda") as sim:
+            ...     sim.save_usd(file)
+            >>> with Simulation(file) as sim:
             ...     print(sim.articulation("/World/arm_2dof").dof_names)
             ['shoulder', 'extension']
         """
@@ -336,10 +338,10 @@ class Simulation(NotCopied):
             from .usd.words import listed
         scene, lost = whole_scene(self._host.file)
         renamed = save_scene(scene, wanted)
-        told = [f"USD has no place for {'; '.join(lost)}"] if lost else []
-        told += [f"names of prims differ: {listed(renamed)}"] if renamed else []
+        told = [f"USD has no place for {'; '.join(lost)}."] if lost else []
+        told += [f"Names that USD refuses were changed: {listed(renamed)}."] if renamed else []
         if told:
-            warnings.warn(f"{self._source}: in {wanted}, {'. There, '.join(told)}.", stacklevel=2)
+            warnings.warn(f"{self._source}: {' '.join(told)}", stacklevel=2)
 
     def _mujoco(self, what: str) -> Any:
         """The host, where it is MuJoCo."""

@@ -24,6 +24,11 @@ _OTHERS = {
     "sensors": ("sensor", "nsensor"),
     "keyframes": ("key", "nkey"),
     "cameras": ("camera", "ncam"),
+    "lights": ("light", "nlight"),
+    "sites": ("site", "nsite"),
+    "materials, but for their colors": ("material", "nmat"),
+    "skins": ("skin", "nskin"),
+    "what bends": ("flex", "nflex"),
     "pairs of shapes with contacts of their own": ("pair", "npair"),
 }
 _EQUALITIES = [int(getattr(mujoco.mjtEq, f"mjEQ_{kind}")) for kind in ("CONNECT", "WELD", "JOINT")]
@@ -69,7 +74,7 @@ def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
         (model.jnt_solimp, [0.9, 0.95, 0.001, 0.5, 2.0]),
         (model.jnt_margin[:, None], [0.0]),
     )
-    soft = [joint for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
+    soft = [int(joint) for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
     curved = [int(joint) for joint in range(model.njnt) if _has_powers(model, joint)]
     return {
         "limits, friction, damping and springs of ball and free joints": _names(model, "joint", carried),

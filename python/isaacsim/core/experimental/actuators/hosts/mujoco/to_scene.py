@@ -166,7 +166,8 @@ def _loops(model: Any) -> Iterator[Loop]:
         bodies, frames = ends, _frames_of_bodies(kind, model.eq_data[equality])
         if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
             bodies = tuple(int(model.site_bodyid[site]) for site in ends)
-            frames = tuple((model.site_pos[site].copy(), model.site_quat[site].copy()) for site in ends)
+            first, second = ((model.site_pos[site].copy(), model.site_quat[site].copy()) for site in ends)
+            frames = first, second
         name = model.equality(equality).name or f"{kind}_{equality}"
         yield Loop(name, kind, (bodies[0] - 1, bodies[1] - 1), frames, _hardness(model, equality))
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdPhysics
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from ...saving import whole_file
 from .frames import HERE, Frame
+from .prim_names import Names
 from .scene import Body, Scene
 from .write_filters import write_filters
 from .write_joints import motion, placed, write_joints, write_loops, write_mimics
@@ -21,25 +22,6 @@ from .write_shapes import write_shapes
 WORLD = Sdf.Path("/World")
 # mass [kg] and inertia [kg·m²] of a link without mass: where none is authored, USD makes one up
 _NO_MASS, _NO_INERTIA = 1e-9, 1e-9
-
-
-class Names:
-    """Paths of new prims: valid ones, each once; what gets another name is noted."""
-
-    def __init__(self) -> None:
-        self._taken: set[Sdf.Path] = set()
-        self.renamed: list[str] = []
-
-    def below(self, parent: Sdf.Path, name: str, *, noted: bool = True) -> Sdf.Path:
-        """A path for a child of this name."""
-        valid = first = Tf.MakeValidIdentifier(name.strip("/"))
-        number = 2
-        while (path := parent.AppendChild(valid)) in self._taken:
-            valid, number = f"{first}_{number}", number + 1
-        self._taken.add(path)
-        if noted and valid != name.strip("/"):
-            self.renamed.append(f"{name.strip('/')} → {valid}")
-        return path
 
 
 def save_scene(scene: Scene, path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -13,11 +13,9 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from ...errors import UnsupportedSceneError
 from ..joint_properties import PROPERTIES, write_properties
 from .frames import HERE, Frame
-from .scene import FIELDS, Axis, Body, Loop, Scene
+from .prim_names import Names
+from .scene import FIELDS, Axis, Body, Scene
 from .tree import WORLD
-
-if TYPE_CHECKING:
-    from .write import Names
 
 Apart = Collection[frozenset[int]]
 
@@ -137,8 +135,8 @@ def _require_directions(body: Body) -> None:
         for other in turning[:number]:
             if abs(float(axis.direction @ other.direction)) > 1 - _PARALLEL:
                 raise UnsupportedSceneError(
-                    f"joints {other.name!r} and {axis.name!r} turn body {body.path!r} about the same direction: USD has "
-                    "no such joint. Put a body between them."
+                    f"joints {other.name!r} and {axis.name!r} turn body {body.path!r} about the same direction: USD "
+                    "has no such joint. Put a body between them."
                 )
 
 

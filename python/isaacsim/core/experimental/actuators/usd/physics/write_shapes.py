@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
 from .frames import Frame
+from .prim_names import Names
 from .scene import Scene, Shape
 from .write_joints import placed
-
-if TYPE_CHECKING:
-    from .write import Names
 
 # where meshes stand that shapes refer to; a class is not drawn itself
 _MESHES = Sdf.Path("/meshes")
@@ -28,9 +26,11 @@ def write_shapes(
     for shape in scene.shapes:
         parent = bodies[shape.body] if shape.body >= 0 else scope.GetParentPath()
         paths.append(names.below(parent, shape.path, noted=False))
-        if shape.kind == "MESH" and id(shape.vertices) not in meshes:
-            meshes[id(shape.vertices)] = _write_mesh(stage, names.below(_MESHES, shape.path, noted=False), shape)
-        geometry = _geometry(stage, paths[-1], shape, meshes.get(id(shape.vertices)))
+        geometry = _geometry(stage, paths[-1], shape)
+        if shape.kind == "MESH":
+            if id(shape.vertices) not in meshes:
+                meshes[id(shape.vertices)] = _write_mesh(stage, names.below(_MESHES, shape.path, noted=False), shape)
+            geometry.GetPrim().GetReferences().AddInternalReference(meshes[id(shape.vertices)])
         _paint(geometry, shape)
         if shape.collides:
             UsdPhysics.CollisionAPI.Apply(geometry.GetPrim())
@@ -44,12 +44,11 @@ def write_shapes(
     return paths
 
 
-def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape, mesh: Sdf.Path | None) -> Any:
+def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Any:
     """The prim of a shape, in its place."""
     size, scale = shape.size.tolist(), None
     if shape.kind == "MESH":
         geometry = UsdGeom.Mesh.Define(stage, path)
-        geometry.GetPrim().GetReferences().AddInternalReference(mesh)
     elif shape.kind == "PLANE":
         geometry = UsdGeom.Plane.Define(stage, path)
         geometry.CreateAxisAttr("Z")

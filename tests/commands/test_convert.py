@@ -1,0 +1,48 @@
+"""`actuators convert`: a robot of another format as USD, with its motors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from isaacsim.core.experimental.actuators import Simulation, motors_of
+from isaacsim.core.experimental.actuators.commands.main import main
+from places import ROBOTS
+
+FILE = str(ROBOTS / "arm_2dof.xml")
+
+
+def motors(folder: Path, joint: str) -> str:
+    """A file of a motor."""
+    file = folder / "motors.json"
+    file.write_text(json.dumps({joint: {"controller": {"law": "pd", "kp": 80.0, "kd": 4.0}, "armature": 0.01}}))
+    return str(file)
+
+
+def test_a_file_becomes_usd_with_motors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The DOFs are told in their order."""
+    target = tmp_path / "arm.usda"
+    assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "shoulder"), "--json"]) == 0
+    said = capsys.readouterr()
+    assert [row["joint"] for row in json.loads(said.out)["dofs"]] == ["shoulder", "extension"]
+    assert f"{FILE}: USD has no place for lights: light_0; options: timestep" in said.err
+    assert motors_of(target)["shoulder"].armature == pytest.approx(0.01)
+    with Simulation(target) as simulation:
+        assert simulation.articulation("/World/arm_2dof").num_dofs == 2
+
+
+def test_motors_that_do_not_fit_leave_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message names the pattern."""
+    target = tmp_path / "arm.usda"
+    assert main(["convert", FILE, str(target), "--motors", motors(tmp_path, "elbow")]) == 1
+    assert "elbow" in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor is another ending a target."""
+    assert main(["convert", str(ROBOTS / "arm_2dof.usda"), str(tmp_path / "arm.usda")]) == 1
+    assert "must be an MJCF or URDF file" in capsys.readouterr().err
+    assert main(["convert", FILE, str(tmp_path / "arm.xml")]) == 1
+    assert "must end with .usd, .usda, .usdc" in capsys.readouterr().err
