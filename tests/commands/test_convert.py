@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import Simulation, motors_of
+from isaacsim.core.experimental.actuators import ArticulationActuators, Simulation, motors_of
 from isaacsim.core.experimental.actuators.commands.main import main
 from places import ROBOTS
 
@@ -46,3 +46,25 @@ def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "must be an MJCF or URDF file" in capsys.readouterr().err
     assert main(["convert", FILE, str(tmp_path / "arm.xml")]) == 1
     assert "must end with .usd, .usda, .usdc" in capsys.readouterr().err
+
+
+def test_motors_of_a_robot_that_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand below the robot, whose root is a link."""
+    (tmp_path / "leg.urdf").write_text(
+        """<robot name="leg"><link name="world"/><link name="base">{0}</link><link name="thigh">{0}</link>
+        <joint name="float" type="floating"><parent link="world"/><child link="base"/></joint>
+        <joint name="hip" type="continuous"><parent link="base"/><child link="thigh"/><axis xyz="0 1 0"/></joint>
+        </robot>""".format(
+            '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        )
+    )
+    target = tmp_path / "leg.usda"
+    assert (
+        main(["convert", str(tmp_path / "leg.urdf"), str(target), "--motors", motors(tmp_path, "hip"), "--json"]) == 0
+    )
+    assert json.loads(capsys.readouterr().out)["dofs"] == [{"robot": "/World/leg", "dof": 0, "joint": "hip"}]
+    with Simulation(target) as simulation:
+        actuators = ArticulationActuators("/World/leg")
+        simulation.play()
+        assert simulation.articulation("/").paths == ["/World/leg/base"]
+        assert len(actuators.actuators) == 1

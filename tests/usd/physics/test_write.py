@@ -92,10 +92,11 @@ def test_dofs_are_breadth_first(tmp_path: Path) -> None:
 
 
 def test_one_robot_is_called_after_its_model(tmp_path: Path) -> None:
-    """Several are called after their first body."""
+    """Several are called after their first body, which is the root of a robot that floats."""
     stage = saved(MANY, tmp_path)
     roots = [prim.GetName() for prim in stage.Traverse() if prim.HasAPI(UsdPhysics.ArticulationRootAPI)]
     assert roots == ["base", "rail"]
+    assert stage.GetPrimAtPath("/World/base/base").HasAPI(UsdPhysics.ArticulationRootAPI)
     with Simulation(ROBOTS / "arm_2dof.xml") as simulation, pytest.warns(UserWarning, match="timestep"):
         simulation.save_usd(tmp_path / "arm.usdc")
     with Simulation(tmp_path / "arm.usdc") as simulation:

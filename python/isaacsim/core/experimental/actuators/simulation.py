@@ -109,7 +109,8 @@ class Simulation(NotCopied):
         is_file = isinstance(source, str | os.PathLike) and path_of("source", source).suffix.lower() in _ROBOT_FILES
         if is_file and engine == "physx":
             raise ValueError(
-                f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file."
+                f"{os.fspath(source)}: engine = 'physx' reads USD only. Use engine='mujoco', or convert the file: "
+                "`Simulation(file).save_usd(path)`."
             )
         host_class = _host_class(engine)
         added = {"floating_base": flag_of("floating_base", floating_base), "ground": flag_of("ground", ground)}

@@ -47,14 +47,16 @@ class Convert(Command):
             simulation.save_usd(written)
             stage = open_stage(written)
             roots = articulation_roots(stage)
-            orders = dict(zip(roots, (dof_names(stage, order) for order in joint_orders(stage, roots)), strict=True))
+            # robots are children of /World, whichever of their prims is the root
+            robots = ["/".join(root.split("/")[:3]) for root in roots]
+            orders = dict(zip(robots, (dof_names(stage, order) for order in joint_orders(stage, roots)), strict=True))
             if motors is not None:
-                prims = [prim for root in roots for prim in add_motors(root, motors, stage=stage)]
+                prims = [prim for robot in robots for prim in add_motors(robot, motors, stage=stage)]
                 stage.GetRootLayer().Save()
                 notes.append(f"They have {len(prims)} actuators, those of {self.motors}.")
         rows = [
-            {"robot": root, "dof": number, "joint": name}
-            for root, names in orders.items()
+            {"robot": robot, "dof": number, "joint": name}
+            for robot, names in orders.items()
             for number, name in enumerate(names)
         ]
         return Answer([Table("dofs", _DOFS, rows, title=str(self.target))], notes)

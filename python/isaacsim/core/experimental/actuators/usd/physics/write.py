@@ -14,7 +14,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 from ...saving import whole_file
 from .frames import HERE, Frame
 from .prim_names import Names
-from .scene import Body, Scene
+from .scene import Articulation, Body, Scene
 from .write_filters import write_filters
 from .write_joints import motion, placed, write_joints, write_loops, write_mimics
 from .write_shapes import write_shapes
@@ -57,17 +57,26 @@ def scene_stage(scene: Scene) -> tuple[Usd.Stage, list[str]]:
     _write_gravity(stage, names.below(WORLD, "PhysicsScene"), scene.gravity)
     robots = [names.below(WORLD, robot.path) for robot in scene.articulations]
     for path in robots:
-        UsdPhysics.ArticulationRootAPI.Apply(UsdGeom.Xform.Define(stage, path).GetPrim())
+        UsdGeom.Xform.Define(stage, path)
     owner = {body: robots[number] for number, robot in enumerate(scene.articulations) for body in robot.bodies}
     scopes = {path: names.below(path, "joints") for path in (*robots, WORLD)}
     bodies = _write_bodies(stage, names, scene, [owner.get(body, WORLD) for body in range(len(scene.bodies))])
     of_body = [scopes[owner.get(body, WORLD)] for body in range(len(scene.bodies))]
     shapes = write_shapes(stage, names, scene, bodies, names.below(WORLD, "materials"))
-    apart = write_filters(stage, scene, bodies, robots, shapes)
+    roots = [_root(scene, bodies, robot, path) for robot, path in zip(scene.articulations, robots, strict=True)]
+    for path in roots:
+        UsdPhysics.ArticulationRootAPI.Apply(stage.GetPrimAtPath(path))
+    apart = write_filters(stage, scene, bodies, roots, shapes)
     joints = write_joints(stage, names, scene, bodies, of_body, apart)
     write_mimics(stage, scene, joints)
     write_loops(stage, names, scene, bodies, scopes[WORLD], apart)
     return stage, names.renamed
+
+
+def _root(scene: Scene, bodies: list[Sdf.Path], robot: Articulation, path: Sdf.Path) -> Sdf.Path:
+    """The root prim of a robot: its first link where that floats, for which PhysX would take one in the middle."""
+    first = robot.bodies[0]
+    return bodies[first] if scene.bodies[first].kind == "free" else path
 
 
 def _write_gravity(stage: Usd.Stage, path: Sdf.Path, gravity: np.ndarray) -> None:
