@@ -16,6 +16,7 @@ from isaacsim.core.experimental.actuators import (
     PDControlConfig,
     Simulation,
 )
+from physics_engines import installed
 from places import ROBOTS
 from quadruped import HOME, quadruped
 
@@ -206,3 +207,10 @@ def test_a_urdf_that_floats_by_itself_begins_on_the_ground_too(tmp_path: Path) -
         sim.play()
         assert lowest(sim) == pytest.approx(0, abs=1e-9)
         assert Articulation("/trunk").get_world_poses()[0].numpy()[0, 2] > 0.3
+
+
+def test_physx_begins_as_the_stage_says() -> None:
+    """What to do instead is said."""
+    engine = installed("physx")
+    with pytest.raises(ValueError, match="initial_positions: must be left out with engine='physx'"):
+        Simulation(ROBOTS / "arm_2dof.usda", engine=engine, initial_positions={".*": 0.1})
