@@ -336,11 +336,10 @@ class Simulation(NotCopied):
         with needs("save_usd", "usd"):
             from .hosts.mujoco.to_scene import whole_scene
             from .usd.physics.write import save_scene
-            from .usd.words import listed
         scene, lost = whole_scene(self._host.file)
         renamed = save_scene(scene, wanted)
         told = [f"USD has no place for {'; '.join(lost)}."] if lost else []
-        told += [f"Names that USD refuses were changed: {listed(renamed)}."] if renamed else []
+        told += [f"Names that USD refuses were changed: {', '.join(renamed)}."] if renamed else []
         if told:
             warnings.warn(f"{self._source}: {' '.join(told)}", stacklevel=2)
 

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Scene
-from ...usd.words import listed
 
 # physics step [s] of a stage
 _DT = 1 / 240
@@ -53,7 +52,7 @@ def losses_of(scene: Scene, model: Any) -> list[str]:
     lost["shapes of kinds that USD lacks"] = _names(model, "geom", np.flatnonzero(np.isin(model.geom_type, _SHAPES)))
     lost["contact parameters of shapes (all but sliding friction)"] = _names(model, "geom", _other_contacts(model))
     lost["options"] = _options(model)
-    return [f"{what}: {listed(names)}" for what, names in lost.items() if names]
+    return [f"{what}: {', '.join(names)}" for what, names in lost.items() if names]
 
 
 def _names(model: Any, kind: str, numbers: Iterable[int]) -> list[str]:

@@ -176,7 +176,7 @@ def _outside_robots(scene: Scene) -> list[str]:
     """What becomes of constraints that hold bodies of no robot: readers of USD take them for joints of a tree."""
     owned = {-1, *(body for robot in scene.articulations for body in robot.bodies)}
     names = [loop.joint for loop in scene.loops if not owned.issuperset(loop.bodies)]
-    return [f"constraints of bodies outside robots, which become joints: {listed(names)}"] if names else []
+    return [f"constraints of bodies outside robots, which become joints: {', '.join(names)}"] if names else []
 
 
 def _frames_of_bodies(kind: str, data: np.ndarray) -> Any:
