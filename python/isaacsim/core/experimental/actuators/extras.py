@@ -80,8 +80,8 @@ def install_command(extra: str) -> str:
         if (origin := _origin(distribution(_NAME))) is not None:
             return f"pip install '{wanted} @ {origin}'" if origin else f"pip install '{wanted}'"
     # an extension folder, or a wheel that is gone: the libraries themselves
-    names = dict.fromkeys(DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra])
-    return f"pip install {' '.join(names)}"
+    names: list[str] = [DISTRIBUTIONS.get(name, name) for name in LIBRARIES[extra]]
+    return f"pip install {' '.join(dict.fromkeys(names))}"
 
 
 def _origin(installed: Distribution) -> str | None:

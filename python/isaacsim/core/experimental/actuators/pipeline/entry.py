@@ -50,9 +50,9 @@ class ActuatorConfig:
         *,
         drive: Controller | ControlConfig | None = None,
     ) -> None:
-        law = controller if drive is None else require_one("controller", controller, "drive", drive)
-        self.controller: Any = law
-        self.clamping: Any = [] if clamping is None else clamping
+        law: Any = controller if drive is None else require_one("controller", controller, "drive", drive)
+        clamps: Any = [] if clamping is None else clamping
+        self.controller, self.clamping = law, clamps
         self.delay = delay
         check_config(self)
 

@@ -95,4 +95,4 @@ class Normal(Distribution):
 
 def _is_number(value: object) -> bool:
     # an integer may be larger than any number of floating point
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and abs(value) <= sys.float_info.max
+    return not isinstance(value, bool) and isinstance(value, numbers.Real) and bool(abs(value) <= sys.float_info.max)
