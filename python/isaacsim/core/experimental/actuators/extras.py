@@ -13,7 +13,7 @@ from urllib.request import url2pathname
 
 # by the names that are imported; pyproject.toml has the distributions
 _USD = ("pxr", "newton_usd_schemas")
-LIBRARIES = {
+LIBRARIES: dict[str, tuple[str, ...]] = {
     "usd": _USD,
     "sim": (*_USD, "mujoco"),
     "physx": (*_USD, "ovphysx", "ovstage"),
@@ -30,7 +30,7 @@ LIBRARIES = {
     "ray": ("ray",),
 }
 # distributions whose name is not that of what is imported
-DISTRIBUTIONS = {
+DISTRIBUTIONS: dict[str, str] = {
     "pxr": "usd-core",
     "newton_usd_schemas": "newton-usd-schemas",
     "ovstage": "ovphysx",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import numbers
-import sys
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
@@ -94,5 +94,10 @@ class Normal(Distribution):
 
 
 def _is_number(value: object) -> bool:
-    # an integer may be larger than any number of floating point
-    return not isinstance(value, bool) and isinstance(value, numbers.Real) and bool(abs(value) <= sys.float_info.max)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        # an integer larger than any number of floating point
+        return False
