@@ -147,6 +147,8 @@ TESTED = {
             "hosts/mujoco/test_link_masses.py",
             "getters_tell_what_was_set what_no_link_can_have_is_refused",
         ),
+        "forces in joints": ("hosts/test_dynamics.py", "joint_forces_of_a_telescope"),
+        "fixed tendons": ("hosts/mujoco/test_tendons.py", "numbers_are_those_of_the_file"),
         "missing": ("hosts/test_physics_articulation.py", "methods_said_to_be_missing_are"),
         "added": ("hosts/test_body_state.py", "gravity_is_seen_from_the_root_link"),
         "mass matrices": (

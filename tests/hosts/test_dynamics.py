@@ -10,7 +10,7 @@ from isaacsim.core.experimental.actuators import Simulation
 from isaacsim.core.experimental.actuators.errors import HostError
 from physics_engines import ENGINES, ROOT, floating_pair, installed, playing, telescope, weightless
 from places import ROBOTS
-from small_stages import pendulum
+from small_stages import SmallStage, pendulum
 
 # of the pendulum of `small_stages`, about its hinge [kg m²]
 INERTIA = 0.01 + 0.5**2
@@ -19,6 +19,7 @@ CALLS = [
     "get_jacobian_matrices",
     "get_dof_coriolis_and_centrifugal_compensation_forces",
     "get_dof_gravity_compensation_forces",
+    "get_dof_projected_joint_forces",
 ]
 
 
@@ -206,6 +207,58 @@ def test_equations_of_motion_hold(engine: str, rng: np.random.Generator) -> None
     assert (mass @ acceleration)[6] + coriolis == pytest.approx(2.0, abs={"mujoco": 0.02, "physx": 0.05}[engine])
     # without the forces of inertia it would be far off
     assert abs(coriolis) > 0.1
+
+
+def test_joint_forces_of_a_telescope(engine: str) -> None:
+    """Efforts along the axes; across them weight and what turns the slide with the boom."""
+    sim, robot = playing(telescope().stage, engine)
+    robot.set_dof_positions([[0.3, 0.5]])
+    robot.set_dof_velocities([[2.0, 0.0]])
+    robot.set_dof_efforts([[4.0, 5.0]])
+    sim.step()
+    np.testing.assert_allclose(robot.get_dof_projected_joint_forces().numpy(), [[4.0, 5.0]], rtol=2e-3)
+    forces, torques = (array.numpy()[0] for array in robot.get_link_incoming_joint_force(link_indices=[1, 2]))
+    # what is left of 4 N·m accelerates the slide, after the turning inertias: see the mass matrix above
+    turning = 0.3 + 2.0 * 0.5**2 + 0.6 + 3.0 * 1.5**2
+    sideways = 3.0 * 1.5 * 4.0 / turning
+    # within the step the slide begins to move, which the boom feels
+    np.testing.assert_allclose(forces[1], [5.0, sideways, 3 * 9.81], rtol=2e-3, atol=0.1)
+    np.testing.assert_allclose(forces[0, 2], 5 * 9.81, rtol=1e-3)
+    np.testing.assert_allclose(torques[0], [0, -9.81 * (2.0 * 0.5 + 3.0 * 1.5), 4.0], rtol=2e-3, atol=0.1)
+
+
+def test_armatures_turn_before_the_joint(engine: str) -> None:
+    """What a sensor in the joint shows is the effort less what accelerates the armature."""
+    sim, robot = playing(weightless(pendulum()), engine)
+    robot.set_dof_armatures(0.7)
+    robot.set_dof_efforts(3.0)
+    sim.step()
+    expected = 3.0 * INERTIA / (INERTIA + 0.7)
+    np.testing.assert_allclose(robot.get_dof_projected_joint_forces().numpy(), [[expected]], rtol=1e-3)
+
+
+def test_joint_forces_are_in_the_frame_of_the_joint(engine: str) -> None:
+    """Whose X axis points down here."""
+    made = SmallStage()
+    made.root(ROOT)
+    made.body(f"{ROOT}/base")
+    made.body(f"{ROOT}/bob", com=(0, 0, -0.5))
+    turn = ((0, 1, 0), 90)
+    made.joint(f"{ROOT}/fix", "Fixed", None, f"{ROOT}/base")
+    made.joint(f"{ROOT}/hinge", "Revolute", f"{ROOT}/base", f"{ROOT}/bob", turn=turn, turn_in_child=turn)
+    sim, robot = playing(made.stage, engine)
+    sim.step()
+    forces, torques = robot.get_link_incoming_joint_force()
+    np.testing.assert_allclose(forces.numpy()[0, 1], [-9.81, 0, 0], atol=1e-3)
+    np.testing.assert_allclose(torques.numpy()[0, 1], [0, 0, 0], atol=1e-3)
+
+
+def test_nothing_carries_a_floating_root(engine: str) -> None:
+    """Its leg hangs on it."""
+    sim, robot = playing(floating_pair().stage, engine)
+    sim.step()
+    forces, torques = robot.get_link_incoming_joint_force()
+    np.testing.assert_allclose([forces.numpy()[0, 0], torques.numpy()[0, 0]], 0.0, atol=1e-4)
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -300,9 +300,9 @@ class Simulation(NotCopied):
         """Write the physics of an MJCF or URDF file as a USD file, which every reader of UsdPhysics opens.
 
         That is bodies with masses and inertias, joints with limits, drives, armature, friction, damping and springs,
-        joints that follow others, loops, shapes, and what does not touch: as the file has it, wherever the robots are
-        now. Robots are prims below `/World`; their DOFs are breadth-first there, joints of one link by name, so that
-        columns may be others than those of the file. `add_motors` adds motors to the stage.
+        joints that follow others, loops, shapes, and what does not touch: as the file has it and the simulation began,
+        ground, keyframe and initial positions included, wherever the robots are now. Robots are prims below
+        `/World`; their DOFs have the order that they have here. `add_motors` adds motors to the stage.
 
         Args:
             path: Ends with .usd, .usda or .usdc.

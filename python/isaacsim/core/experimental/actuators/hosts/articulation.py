@@ -154,6 +154,17 @@ class PhysicsBackend(DofBackend, Protocol):
         """
         ...
 
+    def incoming_forces(self, robot: Robot) -> np.ndarray:
+        """Force [N] and torque [N·m] that the joint which carries it exerts on each link, `(links, 6)`.
+
+        They are in the frame that the joint has in the link.
+        """
+        ...
+
+    def projected_forces(self) -> np.ndarray:
+        """What these are along the joints' axes, flat."""
+        ...
+
     def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses [kg], `(links,)`; centres of mass and their principal axes in the link frame, `(links, 7)`; inertias
         about them [kg m²], along the axes of the link frame, `(links, 3, 3)`.

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from ..rotations import matrices
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -17,12 +19,14 @@ class Layout:
 
     Args:
         bodies: Of its links, the root first.
+        joints: Frames of the joints that carry them, in the links: places [m] and quaternions, `(links, 7)`.
         dofs: Of its axes, among velocities.
         floating: Whether the root body has a free joint.
         fixed: Whether the root body is fixed to the world.
     """
 
     bodies: np.ndarray
+    joints: np.ndarray
     dofs: np.ndarray
     floating: bool
     fixed: bool
@@ -133,6 +137,29 @@ def link_inertias(model: mujoco.MjModel, layout: Layout) -> tuple[np.ndarray, np
         inertias[i] = axes.reshape(3, 3) * model.body_inertia[body] @ axes.reshape(3, 3).T
     places = np.concatenate([model.body_ipos[bodies], model.body_iquat[bodies]], axis=1)
     return model.body_mass[bodies].copy(), places, inertias
+
+
+def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:
+    """Force and torque that its joint exerts on each link, in the frame of the joint, `(links, 6)`.
+
+    Args:
+        model: Of the environment.
+        data: Of it, with what `mj_rnePostConstraint` computes.
+        layout: Of the robot.
+    """
+    bodies = layout.bodies
+    frames = data.xmat[bodies].reshape(-1, 3, 3)
+    places = data.xpos[bodies] + np.einsum("lij,lj->li", frames, layout.joints[:, :3])
+    # MuJoCo has the torque first, about the centre of mass of the whole tree
+    torques, forces = data.cfrc_int[bodies, :3], data.cfrc_int[bodies, 3:]
+    torques = torques + np.cross(data.subtree_com[model.body_rootid[bodies]] - places, forces)
+    turns = frames @ matrices(layout.joints[:, 3:])
+    return np.hstack([np.einsum("lij,li->lj", turns, one) for one in (forces, torques)])
+
+
+def projected_forces(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """What the joints' forces and torques are along each of MuJoCo's coordinates; arguments as above."""
+    return np.einsum("di,di->d", data.cdof, data.cfrc_int[model.dof_bodyid])
 
 
 def base_of(model: mujoco.MjModel, root: int) -> slice:

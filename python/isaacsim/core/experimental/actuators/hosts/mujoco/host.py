@@ -26,14 +26,14 @@ from ...values import resolve_indices
 from ..articulation import DofArrays, Robot
 from ..bus import EventBus
 from ..copied import warp_copy
-from ..physics_articulation import PhysicsArticulation
 from ..rotations import matrices
 from ..transfer import transfer
-from .dynamics import Equations, Layout, base_of, link_inertias
+from .dynamics import Equations, Layout, base_of, incoming_forces, link_inertias, projected_forces
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
+from .tendons import FixedTendons
 from .velocity_limits import linear_couplings, velocity_limiter
 
 # fields of the model by what `write_link_inertias` sets
@@ -53,7 +53,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-class MujocoArticulation(PhysicsArticulation):
+class MujocoArticulation(FixedTendons):
     """Robots on MuJoCo, which tells what drives do."""
 
     _backend: MujocoHost  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -218,7 +218,9 @@ class MujocoHost(NotCopied):
         env = self._env(env)
         self._commit()
         data = self._batch.get_data(env)
-        mujoco.mj_forward(self._batch.get_model(env), data)
+        model = self._batch.get_model(env)
+        mujoco.mj_forward(model, data)
+        mujoco.mj_rnePostConstraint(model, data)
         return data
 
     def _env(self, env: Any) -> int:
@@ -242,6 +244,10 @@ class MujocoHost(NotCopied):
         seen.qpos[:] = self._qpos[env]
         for name in ("body_pos", "body_quat"):
             getattr(drawn, name)[:] = self._fields.read(name)[env]
+
+    def layout_of(self, prototype: str) -> Layout:
+        """Where an articulation stands in the model, by its path in the prototype."""
+        return self._layouts[prototype]
 
     def bodies_of(self) -> dict[str, np.ndarray]:
         """MuJoCo's bodies of each articulation, by its path in the prototype."""
@@ -336,7 +342,7 @@ class MujocoHost(NotCopied):
 
     def mass_matrix(self, robot: Robot) -> np.ndarray:
         """Of the robot's coordinates, armature included."""
-        return self._equations(robot.env).mass_matrix(self._layout(robot))
+        return self._equations(robot.env).mass_matrix(self.layout_of(robot.prototype[0]))
 
     def velocity_weight(self, robot: Robot) -> np.ndarray:
         """Positions move with the velocity after the step."""
@@ -344,11 +350,20 @@ class MujocoHost(NotCopied):
 
     def jacobian(self, robot: Robot) -> np.ndarray:
         """Of each link that can move, by the robot's coordinates."""
-        return self._equations(robot.env).jacobian(self._layout(robot))
+        return self._equations(robot.env).jacobian(self.layout_of(robot.prototype[0]))
+
+    def incoming_forces(self, robot: Robot) -> np.ndarray:
+        """Force and torque that its joint exerts on each link."""
+        return incoming_forces(self.model, self.data(robot.env), self.layout_of(robot.prototype[0]))
+
+    def projected_forces(self) -> np.ndarray:
+        """What they are along each axis, in the order of the mirrors."""
+        rows = [projected_forces(self.model, self.data(env))[self._address.velocity] for env in range(self.num_envs)]
+        return np.concatenate(rows)
 
     def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses, places of the centres of mass, inertias."""
-        return link_inertias(self._fields.model_of(robot.env), self._layout(robot))
+        return link_inertias(self._fields.model_of(robot.env), self.layout_of(robot.prototype[0]))
 
     def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Set masses of links until physics stops, and let the constants of the model follow."""
@@ -589,9 +604,6 @@ class MujocoHost(NotCopied):
             (grid["efforts"], every, self._applied, at.velocity),
         )
 
-    def _layout(self, robot: Robot) -> Layout:
-        return self._layouts[robot.prototype[0]]
-
     def _equations(self, env: int) -> Equations:
         """The equations of motion of an environment as it is now."""
         return self._at_state.at(self._fields.model_of(env), self._qpos[env], self._qvel[env])
@@ -738,11 +750,12 @@ def _layouts(scene: Scene, model: mujoco.MjModel, dofs: np.ndarray) -> dict[str,
     """Where each articulation stands in one environment, by its path."""
     layouts, first = {}, 0
     for articulation in scene.articulations:
-        bodies = np.array([model.body(scene.bodies[number].path).id for number in articulation.bodies])
-        last = first + len(articulation.axes)
-        root = scene.bodies[articulation.bodies[0]]
+        links = [scene.bodies[number] for number in articulation.bodies]
+        bodies = np.array([model.body(link.path).id for link in links])
+        joints = np.array([[*link.anchor, *link.turn] for link in links])
+        last, root = first + len(articulation.axes), links[0]
         layouts[articulation.path] = Layout(
-            bodies, dofs[first:last], root.kind == "free", root.kind == "fixed" and root.parent < 0
+            bodies, joints, dofs[first:last], root.kind == "free", root.kind == "fixed" and root.parent < 0
         )
         first = last
     return layouts

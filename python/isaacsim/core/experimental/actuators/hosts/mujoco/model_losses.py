@@ -74,11 +74,13 @@ def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
         (model.jnt_margin[:, None], [0.0]),
     )
     soft = [int(joint) for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
+    turned = [name for name in scene.begin if model.joint(name).type[0] == int(mujoco.mjtJoint.mjJNT_BALL)]
     curved = [int(joint) for joint in range(model.njnt) if _has_powers(model, joint)]
     return {
         "limits, friction, damping and springs of ball and free joints": _names(model, "joint", carried),
         "lower effort limits that are not the upper ones": _names(model, "joint", one_sided),
         "how hard limits of joints are": _names(model, "joint", soft),
+        "how ball joints begin": turned,
         "damping and springs that grow": _names(model, "joint", curved),
         "ranges of the targets of drives": [
             axis.name for axis in axes if NO_BOUNDS != axis.position_range or NO_BOUNDS != axis.velocity_range

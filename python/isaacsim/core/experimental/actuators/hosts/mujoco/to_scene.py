@@ -17,6 +17,7 @@ import numpy as np
 from ...errors import UnsupportedSceneError
 from ...usd.physics.scene import Articulation, Axis, Loop, Mimic, Scene, Shape
 from ...usd.words import listed
+from .model import initial_state
 from .model_losses import losses_of
 
 _KINDS = {
@@ -43,8 +44,14 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
     model = _compiled(scene.spec)
     _require_plain_joints(model)
     axes = {axis.name: axis for body in scene.bodies for axis in body.axes}
+    start = initial_state(scene, model)
     bodies = [
-        replace(body, weightless=float(model.body_gravcomp[number]), armature=_armature(model, number))
+        replace(
+            body,
+            weightless=float(model.body_gravcomp[number]),
+            armature=_armature(model, number),
+            **(_beginning(model, number, *start) if body.kind == "free" else {}),
+        )
         for number, body in enumerate(scene.bodies, 1)
     ]
     whole = replace(
@@ -89,6 +96,14 @@ def _armature(model: Any, body: int) -> float:
     if joint < 0 or int(model.jnt_type[joint]) not in (_FREE, _BALL):
         return 0.0
     return float(model.dof_armature[model.jnt_dofadr[joint]])
+
+
+def _beginning(model: Any, body: int, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, np.ndarray]:
+    """Where a free body begins, and how fast."""
+    joint = int(model.body_jntadr[body])
+    place, speed = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+    pose = qpos[place : place + 7]
+    return {"position": pose[:3], "quaternion": pose[3:], "velocity": qvel[speed : speed + 6]}
 
 
 def _is_off(model: Any, flag: Any) -> bool:

@@ -190,6 +190,14 @@ class PhysxHost(NotCopied):
         """Of each link that can move, by the robot's coordinates."""
         return self._running()[0].jacobian(robot.path)
 
+    def incoming_forces(self, robot: Robot) -> np.ndarray:
+        """Force and torque that its joint exerts on each link."""
+        return self._running()[0].links(robot.links, "linkIncomingJointForce")[0]
+
+    def projected_forces(self) -> np.ndarray:
+        """What they are along each axis, in the order of the mirrors."""
+        return self._running()[0].read("jointProjectedForce")[0]
+
     def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Masses, places of the centres of mass, inertias."""
         return self._running()[0].inertias(robot.links)

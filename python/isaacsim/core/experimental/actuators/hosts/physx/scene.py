@@ -37,6 +37,7 @@ _POWER = {
     "jointStiffness": -1,
     "jointDamping": -1,
     "jointActuationForce": 0,
+    "jointProjectedForce": 0,
     "jointMaxForce": 0,
     "jointDriveType": 0,
     # lower and upper

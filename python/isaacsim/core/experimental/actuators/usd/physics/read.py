@@ -308,12 +308,12 @@ def _body(
 ) -> Body:
     """A body as it hangs on its parent."""
     path, own, mass = prim.GetPath(), axes[branch.body], masses[branch.body]
-    kind, joint, anchor, velocity = "free", f"{path}/freejoint", np.zeros(3), np.zeros(6)
+    kind, joint, hinge, velocity = "free", f"{path}/freejoint", HERE, np.zeros(6)
     pose, where = bodies.frame(branch.body), prim
     if branch.joints:
         carrier = joints[branch.joints[0].path]
         where = prim.GetStage().GetPrimAtPath(carrier.edge.path)
-        joint, anchor = str(carrier.edge.path), carrier.frame_in(branch.body).position
+        joint, hinge = str(carrier.edge.path), carrier.frame_in(branch.body)
         kind = "axes" if own else "ball" if carrier.kind == "spherical" else "fixed"
         # a link that is fixed to the world stays where it is authored, as with PhysX: robots are placed like that
         if kind != "fixed" or branch.parent != WORLD:
@@ -327,7 +327,8 @@ def _body(
         kind=kind,
         position=pose.position,
         quaternion=pose.quaternion,
-        anchor=anchor,
+        anchor=hinge.position,
+        turn=hinge.quaternion,
         axes=own,
         mass=mass.mass,
         com=mass.com,

@@ -76,7 +76,7 @@ class Body:
     """One rigid body and the joint that carries it.
 
     `kind` is fixed, free, ball or axes; `position` and `quaternion` place it in its parent while its axes are at their
-    references. `anchor` is the origin of a ball joint in the body's frame.
+    references. `anchor` and `turn`, a quaternion, place the frame of its joint in the body.
     """
 
     path: str
@@ -96,6 +96,7 @@ class Body:
     armature: float = 0.0
     # of its origin in the world, and of its turning in its own frame; of a free body
     velocity: np.ndarray = field(default_factory=lambda: np.zeros(6))
+    turn: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ joints of one link come by name.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -100,6 +101,8 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
         prim = placed(UsdGeom.Xform.Define(stage, paths[-1]), place)
         UsdPhysics.RigidBodyAPI.Apply(prim)
         _write_mass(prim, body)
+        if body.kind == "free":
+            _write_velocity(prim, body)
         if body.kind == "free" and body.armature:
             prim.CreateAttribute("mjc:armature", Sdf.ValueTypeNames.Double).Set(body.armature)
         if body.weightless:
@@ -108,6 +111,18 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
             prim.AddAppliedSchema("PhysxRigidBodyAPI")
             prim.CreateAttribute("physxRigidBody:disableGravity", Sdf.ValueTypeNames.Bool).Set(True)
     return paths
+
+
+def _write_velocity(prim: Usd.Prim, body: Body) -> None:
+    """That of the centre of mass, and of turning, both in the body's frame."""
+    if not body.velocity.any():
+        return
+    turn, spin = Gf.Quatd(*body.quaternion.tolist()).GetNormalized(), Gf.Vec3d(*body.velocity[3:].tolist())
+    linear = turn.GetInverse().Transform(Gf.Vec3d(*body.velocity[:3].tolist()))
+    linear += Gf.Cross(spin, Gf.Vec3d(*body.com.tolist()))
+    api = UsdPhysics.RigidBodyAPI(prim)
+    api.CreateVelocityAttr(Gf.Vec3f(linear))
+    api.CreateAngularVelocityAttr(Gf.Vec3f(spin * math.degrees(1.0)))
 
 
 def _write_mass(prim: Usd.Prim, body: Body) -> None:
