@@ -13,6 +13,7 @@ import numpy as np
 
 from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Scene
+from .address import SOFTNESS
 
 # physics step [s] of a stage
 _DT = 1 / 240
@@ -69,8 +70,8 @@ def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
     ]
     limited = np.flatnonzero(model.jnt_limited)
     fields = (
-        (model.jnt_solref, [0.02, 1.0]),
-        (model.jnt_solimp, [0.9, 0.95, 0.001, 0.5, 2.0]),
+        (model.jnt_solref, SOFTNESS["solref"]),
+        (model.jnt_solimp, SOFTNESS["solimp"]),
         (model.jnt_margin[:, None], [0.0]),
     )
     soft = [int(joint) for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
