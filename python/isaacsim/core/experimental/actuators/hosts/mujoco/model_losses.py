@@ -11,12 +11,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ...specs.arguments import DEFAULT_DT
 from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Scene
 from .address import SOFTNESS
 
-# physics step [s] of a stage
-_DT = 1 / 240
 # what of a model has names and no place on a stage
 _OTHERS = {
     "actuators": ("actuator", "nu"),
@@ -130,7 +129,7 @@ def _other_contacts(model: Any) -> list[int]:
 def _options(model: Any) -> list[str]:
     """Options of the file, with their values, that are not those that a stage is simulated with."""
     found = []
-    if not np.isclose(model.opt.timestep, _DT):
+    if not np.isclose(model.opt.timestep, DEFAULT_DT):
         found.append(f"timestep {model.opt.timestep:g} s (open the stage with dt={model.opt.timestep:g})")
     if model.opt.integrator != int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
         found.append(f"integrator {mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix('mjINT_').lower()}")
