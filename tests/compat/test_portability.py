@@ -34,7 +34,7 @@ from isaacsim.core.experimental.actuators.networks import onnx
 from newton_drives import DT, motion
 from pxr import Usd
 from small_networks import numbers
-from small_stages import SmallStage
+from small_stages import wrist
 
 with quiet_warp(), warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -213,16 +213,9 @@ def test_delay_of_none_is_refused(robots: Path, tmp_path: Path) -> None:
 
 def test_axis_of_a_generic_joint_is_refused(robots: Path, tmp_path: Path) -> None:
     """Here it is a joint like any other."""
-    made = SmallStage()
-    made.root("/World/Arm")
-    for name in ("base", "tip"):
-        made.body(f"/World/Arm/{name}")
-    made.joint("/World/Arm/wrist", "", "/World/Arm/base", "/World/Arm/tip")
-    for axis in ("transX", "transY", "transZ", "rotX"):
-        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:low", 1.0)
-        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:high", -1.0)
-    (first, second) = add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 0.0)]}, stage=made.stage)
-    made.stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
+    stage = wrist().stage
+    (first, second) = add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 0.0)]}, stage=stage)
+    stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
     assert [prim.GetName() for prim in (first, second)] == ["wrist_rotY", "wrist_rotZ"]
     with pytest.raises(ValueError, match=r"wrist\.rotY' which does not exist"):
         Theirs(tmp_path / "wrist.usda")

@@ -159,3 +159,16 @@ def two_robots(file: Path, prim: str, apart: float = 3.0) -> Usd.Stage:
     made.reference("/World/Left", file, prim)
     made.reference("/World/Right", file, prim, (0, apart, 0))
     return made.stage
+
+
+def wrist() -> SmallStage:
+    """A robot `/World/Arm` whose generic joint `wrist` turns about Y and Z: two axes."""
+    made = SmallStage()
+    made.root("/World/Arm")
+    for name in ("base", "tip"):
+        made.body(f"/World/Arm/{name}")
+    made.joint("/World/Arm/wrist", "", "/World/Arm/base", "/World/Arm/tip")
+    for axis in ("transX", "transY", "transZ", "rotX"):
+        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:low", 1.0)
+        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:high", -1.0)
+    return made

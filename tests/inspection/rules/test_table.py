@@ -31,7 +31,7 @@ from robot_files import (
     target,
     without,
 )
-from small_stages import SmallStage
+from small_stages import wrist
 
 DT = 1 / 240
 _DC = (
@@ -180,15 +180,8 @@ def test_more_that_newton_refuses(tmp_path: Path) -> None:
     network = motor("shoulder", NeuralControlConfig("./net.safetensors"), MaxEffortClampingConfig(60.0))
     (finding,) = lint(edited(tmp_path, network, name="neural.usda"))
     assert finding.problem == "has the network net.safetensors, not an ONNX file: newton refuses the file."
-    made = SmallStage()
-    made.root("/World/Arm")
-    for name in ("base", "tip"):
-        made.body(f"/World/Arm/{name}")
-    made.joint("/World/Arm/wrist", "", "/World/Arm/base", "/World/Arm/tip")
-    for axis in ("transX", "transY", "transZ", "rotX"):
-        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:low", 1.0)
-        made.attribute("/World/Arm/wrist", f"limit:{axis}:physics:high", -1.0)
-    add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 1.0)]}, stage=made.stage)
-    made.stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
+    stage = wrist().stage
+    add_motors("/World/Arm", {"wrist:.*": [PDControlConfig(10.0, 1.0)]}, stage=stage)
+    stage.GetRootLayer().Export(str(tmp_path / "wrist.usda"))
     found = lint(tmp_path / "wrist.usda")
     assert [(one.rule, one.severity) for one in found] == [("refused-elsewhere", "note")] * 2

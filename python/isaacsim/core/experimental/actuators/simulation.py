@@ -13,7 +13,7 @@ from .errors import HostError, NotCopied
 from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
-from .specs.arguments import flag_of, names_of, number_of, path_of, require_type, whole_of
+from .specs.arguments import DEFAULT_DT, flag_of, names_of, number_of, path_of, require_type, whole_of
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -29,8 +29,6 @@ except ModuleNotFoundError as missing:
 # what MuJoCo reads by itself
 _ROBOT_FILES = (".xml", ".mjcf", ".urdf")
 _USD_FILES = (".usd", ".usda", ".usdc")
-# physics step [s] of a stage
-_DT = 1 / 240
 # more fit into no memory
 _MOST_ENVS = 1_000_000
 
@@ -118,7 +116,7 @@ class Simulation(NotCopied):
             _refuse_on_stages(engine, **added, keyframe=keyframe, initial_positions=initial_positions)
         begun = {"keyframe": keyframe, "initial_positions": {} if initial_positions is None else initial_positions}
         what, own_dt = (
-            _open_file(Path(source), strict_inertia, added | begun) if is_file else (_open_stage(source), _DT)
+            _open_file(Path(source), strict_inertia, added | begun) if is_file else (_open_stage(source), DEFAULT_DT)
         )
         options = {"strict_inertia": strict_inertia} if engine == "mujoco" else {}
         if engine == "mujoco" and not is_file:

@@ -222,12 +222,7 @@ class TorchGradients:
         for network, arrays in changed.items():
             network.change(arrays)
         for name in [one for one in found if one not in weights]:
-            values = found[name].detach().numpy()
-            for actuator, columns in self._actuators():
-                for component in (actuator.controller, *actuator.clamping):
-                    if name in component.PARAMETERS:
-                        mine = np.ascontiguousarray(values[:, columns]).ravel()
-                        setattr(component, name, warp_view(mine))
+            self._set_parameter(name, found[name].detach().numpy())
         return found
 
     def step(self, signals: Sequence[Any], parameters: Mapping[str, Any], dt: float, run: Any) -> Any:
@@ -243,6 +238,15 @@ class TorchGradients:
         efforts, remembered = _function().apply(self, dt, run, names, self._remembered, *signals, *parameters.values())
         self._remembered = remembered if self._size and remembered.requires_grad else None
         return efforts
+
+    # inside
+
+    def _set_parameter(self, name: str, values: np.ndarray) -> None:
+        """Give all components that have a parameter these values, `(robots, DOFs)`."""
+        for actuator, columns in self._actuators():
+            for component in (actuator.controller, *actuator.clamping):
+                if name in component.PARAMETERS:
+                    setattr(component, name, warp_view(np.ascontiguousarray(values[:, columns]).ravel()))
 
     # inside, for the function
 

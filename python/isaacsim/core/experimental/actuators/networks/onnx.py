@@ -7,7 +7,7 @@ a file is honoured, or the file is refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,39 +79,16 @@ def read(data: bytes, beside: Callable[[str], bytes] | None = None) -> tuple[Net
     Raises:
         NetworkError: The file is damaged, refers to other files, or computes something that a `Network` cannot.
     """
-    onnx = _library()
-    _check_fields(data, onnx.ModelProto.DESCRIPTOR)
-    try:
-        model = onnx.ModelProto.FromString(data)
-    # the error of the parser belongs to another package
-    except Exception as error:
-        raise NetworkError(f"{error!s:.200}: must be a whole ONNX file. Copy the file again.") from None
+    model = _parsed(data)
     properties = {one.key: one.value for one in model.metadata_props}
     if len(properties) != len(model.metadata_props):
         raise NetworkError("metadata: a property comes twice. Write the file again.")
     metadata = read_properties(properties)
-    opset = {one.domain: one.version for one in model.opset_import}.get("", 0)
-    if opset < OLDEST:
-        raise NetworkError(f"opset {opset}: must be {OLDEST} or newer. Export the network with opset 17.")
-    if len(model.functions) or len(model.training_info):
-        raise NetworkError(f"functions of its own: must be made of operators of ONNX. {REMEDY}")
+    opset = _opset(model)
     graph = model.graph
-    if len(graph.sparse_initializer) or len(graph.quantization_annotation):
-        raise NetworkError(f"sparse or quantised numbers: must be dense float32. {REMEDY}")
-    constants: dict[str, np.ndarray] = {}
-    for tensor in graph.initializer:
-        if not tensor.name or tensor.name in constants:
-            raise NetworkError(f"initializer {tensor.name!r:.100} comes twice: names must differ. Export it again.")
-        constants[tensor.name] = _numbers(_whole(tensor, beside))
-    inputs = [one for one in graph.input if one.name not in constants]
+    constants = _constants(graph, beside)
     names = {key: metadata.pop(key) for key in NAMES if isinstance(metadata.get(key), str)}
-    for one in inputs:
-        if one.name == names.get("input_name"):
-            inputs.remove(one)
-            inputs.insert(0, one)
-            break
-    if not inputs or len({one.name for one in graph.input}) != len(graph.input):
-        raise NetworkError("graph: must have inputs of different names. Export the network again.")
+    inputs = _inputs(graph, constants, names.get("input_name"))
     shape = _shape(inputs[0])
     dynamic = [place for place, size in enumerate(shape[:-1]) if size is None]
     problem: NetworkError | None = None
@@ -127,43 +104,92 @@ def read(data: bytes, beside: Callable[[str], bytes] | None = None) -> tuple[Net
     raise problem
 
 
+def _parsed(data: bytes) -> Any:
+    """The message that a file is."""
+    onnx = _library()
+    _check_fields(data, onnx.ModelProto.DESCRIPTOR)
+    try:
+        return onnx.ModelProto.FromString(data)
+    # the error of the parser belongs to another package
+    except Exception as error:
+        raise NetworkError(f"{error!s:.200}: must be a whole ONNX file. Copy the file again.") from None
+
+
+def _opset(model: Any) -> int:
+    """The version of ONNX's operators that a model uses; what is made of anything else is refused."""
+    opset = {one.domain: one.version for one in model.opset_import}.get("", 0)
+    if opset < OLDEST:
+        raise NetworkError(f"opset {opset}: must be {OLDEST} or newer. Export the network with opset 17.")
+    if len(model.functions) or len(model.training_info):
+        raise NetworkError(f"functions of its own: must be made of operators of ONNX. {REMEDY}")
+    if len(model.graph.sparse_initializer) or len(model.graph.quantization_annotation):
+        raise NetworkError(f"sparse or quantised numbers: must be dense float32. {REMEDY}")
+    return opset
+
+
+def _constants(graph: Any, beside: Callable[[str], bytes] | None) -> dict[str, np.ndarray]:
+    """The numbers of a graph by name."""
+    constants: dict[str, np.ndarray] = {}
+    for tensor in graph.initializer:
+        if not tensor.name or tensor.name in constants:
+            raise NetworkError(f"initializer {tensor.name!r:.100} comes twice: names must differ. Export it again.")
+        constants[tensor.name] = _numbers(_whole(tensor, beside))
+    return constants
+
+
+def _inputs(graph: Any, constants: Mapping[str, np.ndarray], first: str | None) -> list[Any]:
+    """The inputs of a graph; the one of this name comes first."""
+    inputs = [one for one in graph.input if one.name not in constants]
+    if not inputs or len({one.name for one in graph.input}) != len(graph.input):
+        raise NetworkError("graph: must have inputs of different names. Export the network again.")
+    return sorted(inputs, key=lambda one: one.name != first)
+
+
 def _check_fields(data: bytes, kind: Any) -> None:
     """Bound what the parser makes of a file, and refuse fields that it would skip, for nobody knows what they say."""
     left = MOST_FIELDS
-    kinds: dict[str, dict[int, Any]] = {}
     waiting = [(0, len(data), kind)]
     while waiting:
-        at, end, kind = waiting.pop()
-        fields = kinds.setdefault(kind.full_name, {field.number: field for field in kind.fields})
-        while at < end:
-            key, at = _varint(data, at)
-            if (field := fields.get(key >> 3)) is None:
-                raise NetworkError(
-                    f"{kind.name} has field {key >> 3}, which is unknown: must be ONNX and nothing besides. Export the "
-                    "network again, or install a newer onnx."
-                )
+        first, end, kind = waiting.pop()
+        for field, sized, at, after in _fields(data, first, end, kind):
             left -= 1
-            match key & 7:
-                case 0:
-                    _, at = _varint(data, at)
-                case 1 | 5:
-                    at += 8 if key & 7 == 1 else 4
-                case 2:
-                    size, at = _varint(data, at)
-                    if field.message_type is not None and at + size <= end:
-                        waiting.append((at, at + size, field.message_type))
-                    elif field.type == field.TYPE_STRING:
-                        _check_text(data[at : at + size], f"{kind.name}.{field.name}")
-                    # of whole numbers a byte is one
-                    elif field.type in (field.TYPE_INT32, field.TYPE_INT64, field.TYPE_UINT64, field.TYPE_ENUM):
-                        left -= size
-                    at += size
-                case _:
-                    at = end + 1
+            if sized and field.message_type is not None and after <= end:
+                waiting.append((at, after, field.message_type))
+            elif sized and field.type == field.TYPE_STRING:
+                _check_text(data[at:after], f"{kind.name}.{field.name}")
+            # of whole numbers a byte is one
+            elif sized and field.type in (field.TYPE_INT32, field.TYPE_INT64, field.TYPE_UINT64, field.TYPE_ENUM):
+                left -= after - at
             if left < 0:
                 raise NetworkError(f"more than {MOST_FIELDS} fields: must be fewer. Use a smaller network.")
-        if at > end:
-            raise NetworkError("fields end beyond the file: must be a whole ONNX file. Copy the file again.")
+
+
+def _fields(data: bytes, at: int, end: int, kind: Any) -> Iterator[tuple[Any, bool, int, int]]:
+    """The fields of a message: each with whether its size stands before it, where it begins, and where it ends."""
+    known = kind.fields_by_number
+    while at < end:
+        key, at = _varint(data, at)
+        if (field := known.get(key >> 3)) is None:
+            raise NetworkError(
+                f"{kind.name} has field {key >> 3}, which is unknown: must be ONNX and nothing besides. Export the "
+                "network again, or install a newer onnx."
+            )
+        match key & 7:
+            case 0:
+                _, after = _varint(data, at)
+            case 1:
+                after = at + 8
+            case 2:
+                size, at = _varint(data, at)
+                after = at + size
+            case 5:
+                after = at + 4
+            case _:
+                after = end + 1
+        yield field, key & 7 == 2, at, after
+        at = after
+    if at > end:
+        raise NetworkError("fields end beyond the file: must be a whole ONNX file. Copy the file again.")
 
 
 def _check_text(data: bytes, what: str) -> None:
@@ -257,32 +283,38 @@ class _Reader:
         self.to = Tracer(width, shape[place])
         x = tuple(ROWS if number == place else size or 1 for number, size in enumerate(shape[:-1]))
         self.tensors[inputs[0].name] = Value(0, (*x, width))
-        counts: dict[str, int] = {}
-        for one in inputs[1:]:
-            sizes = _shape(one)
-            flat = len(sizes) == 2
-            count = 1 if flat else sizes[0] if len(sizes) == 3 else None
-            if not count or count > 64 or not sizes[-1]:
-                raise NetworkError(f"input {one.name!r:.100} of shape {list(sizes)}: must be layers x rows x numbers.")
-            counts[one.name] = count
-            self.tensors[one.name] = State("", one.name, tuple(range(count)), sizes[-1], flat)
+        counts = {one.name: self._take_state(one) for one in inputs[1:]}
         for number, node in enumerate(self.graph.node):
-            what = f"node {number} {node.name[:60]!r}, operator {node.op_type[:60]}"
-            try:
-                results = self._node(node)
-            except NetworkError as error:
-                raise NetworkError(f"{what}: {error}{'' if REMEDY in str(error) else f' {REMEDY}'}") from None
-            for name, tensor in zip(node.output, results, strict=False):
-                if name in self.tensors:
-                    raise NetworkError(f"{what}: value {name!r:.100} comes twice. Export the network again.")
-                if name:
-                    self.tensors[name] = tensor
-            if any(node.output[len(results) :]):
-                raise NetworkError(f"{what}: has more outputs than are known. {REMEDY}")
+            self._follow(number, node)
         if self.unused:
             left = ", ".join(sorted(self.unused))
             raise NetworkError(f"initializers {left[:200]}: must be used by a node. {REMEDY}")
         return self._outputs(counts, names)
+
+    def _take_state(self, one: Any) -> int:
+        """Take an input besides the first as a state, and return its number of layers."""
+        sizes = _shape(one)
+        flat = len(sizes) == 2
+        count = 1 if flat else sizes[0] if len(sizes) == 3 else None
+        if not count or count > 64 or not sizes[-1]:
+            raise NetworkError(f"input {one.name!r:.100} of shape {list(sizes)}: must be layers x rows x numbers.")
+        self.tensors[one.name] = State("", one.name, tuple(range(count)), sizes[-1], flat)
+        return count
+
+    def _follow(self, number: int, node: Any) -> None:
+        """Add the tensors that a node makes."""
+        what = f"node {number} {node.name[:60]!r}, operator {node.op_type[:60]}"
+        try:
+            results = self._node(node)
+        except NetworkError as error:
+            raise NetworkError(f"{what}: {error}{'' if REMEDY in str(error) else f' {REMEDY}'}") from None
+        for name, tensor in zip(node.output, results, strict=False):
+            if name in self.tensors:
+                raise NetworkError(f"{what}: value {name!r:.100} comes twice. Export the network again.")
+            if name:
+                self.tensors[name] = tensor
+        if any(node.output[len(results) :]):
+            raise NetworkError(f"{what}: has more outputs than are known. {REMEDY}")
 
     def _outputs(self, counts: Mapping[str, int], names: Mapping[str, str]) -> Network:
         """Effort and states, by the names that metadata give, else in the order of the inputs."""

@@ -141,12 +141,7 @@ class Tracer:
     def reshape(self, x: Tensor, target: Sequence[Any]) -> Tensor:
         """Other axes of length 1; -1 stands for one length, `ROWS` for the number of rows."""
         if isinstance(x, np.ndarray):
-            if ROWS in target:
-                raise NetworkError("gives a constant the shape of the input.")
-            try:
-                return x.reshape(tuple(int(size) for size in target))
-            except (ValueError, OverflowError) as error:
-                raise NetworkError(str(error)) from None
+            return _reshaped(x, target)
         if isinstance(x, State):
             one = len(x.layers) == 1 and len(target) in (2, 3) and target[-1] == x.width
             if not one or any(size not in (1, -1, ROWS, self.rows) for size in target[:-1]):
@@ -441,6 +436,16 @@ class Tracer:
             # the effort is the input as it came
             operations = [Slice(0, 0, self.inputs)]
         return Network(self.inputs, tuple(operations))
+
+
+def _reshaped(x: np.ndarray, target: Sequence[Any]) -> np.ndarray:
+    """A constant in another shape."""
+    if ROWS in target:
+        raise NetworkError("gives a constant the shape of the input.")
+    try:
+        return x.reshape(tuple(int(size) for size in target))
+    except (ValueError, OverflowError) as error:
+        raise NetworkError(str(error)) from None
 
 
 def _axis(place: Any, size: int) -> int:

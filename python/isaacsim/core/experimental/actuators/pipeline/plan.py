@@ -43,7 +43,6 @@ class Row:
         per_robot: Whether values differ, or may come to differ, from robot to robot.
         own: Those values, shape `(robots, slots)`, as long as no engine has taken them over.
         neutral: Value of slots without the law.
-        pieces: Slots, and their values `(robots, these slots)`, which stand for those in `own`.
         live: Array `(robots,)` of a component that every step reads, for a plan of one slot; nothing is copied then.
     """
 
@@ -51,7 +50,6 @@ class Row:
     per_robot: bool = False
     own: np.ndarray | None = None
     neutral: float = 0.0
-    pieces: list[tuple[tuple[int, ...], Any]] = field(default_factory=list)
     live: Any = None
 
     @classmethod

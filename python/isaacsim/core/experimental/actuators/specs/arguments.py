@@ -106,6 +106,8 @@ def require_one(name: str, value: Any, later: str, other: Any) -> Any:
     return other if value is None else value
 
 
+# physics step [s] of files that state none: USD and URDF
+DEFAULT_DT = 1 / 240
 ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file"
 """What robots are read from, as errors and help say it."""
 

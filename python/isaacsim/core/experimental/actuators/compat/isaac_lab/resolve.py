@@ -171,16 +171,7 @@ def _fields(cfg: Any, model: str, rules: Rules, problems: list[str]) -> dict[str
     ]
     said = {name: None if value is _MISSING else value for name, value in said.items()}
     if model == IMPLICIT:
-        for name in ("effort_limit", "velocity_limit"):
-            plain, solver = said[name], said[f"{name}_sim"]
-            if plain is not None and solver is not None and plain != solver:
-                problems.append(
-                    f"{name} = {plain!r} and {name}_sim = {solver!r}: must be equal, for the solver knows one limit. "
-                    f"Give {name}_sim."
-                )
-            if solver is None and not (rules == "code" and name == "velocity_limit"):
-                said[f"{name}_sim"] = plain
-            said[name] = said[f"{name}_sim"]
+        _make_limits_one(said, rules, problems)
         return said
     if said["effort_limit_sim"] is None:
         said["effort_limit_sim"] = EXPLICIT_EFFORT_LIMIT_SIM
@@ -190,6 +181,20 @@ def _fields(cfg: Any, model: str, rules: Rules, problems: list[str]) -> dict[str
     needed = ("saturation_effort", "velocity_limit") if model in DC_MOTORS else ()
     problems += [f"{name} is None: must be given for a DC motor. Set it." for name in needed if said[name] is None]
     return said
+
+
+def _make_limits_one(said: dict[str, Any], rules: Rules, problems: list[str]) -> None:
+    """Let each limit of an implicit actuator be that of the solver, which knows one."""
+    for name in ("effort_limit", "velocity_limit"):
+        plain, solver = said[name], said[f"{name}_sim"]
+        if plain is not None and solver is not None and plain != solver:
+            problems.append(
+                f"{name} = {plain!r} and {name}_sim = {solver!r}: must be equal, for the solver knows one limit. "
+                f"Give {name}_sim."
+            )
+        if solver is None and not (rules == "code" and name == "velocity_limit"):
+            said[f"{name}_sim"] = plain
+        said[name] = said[f"{name}_sim"]
 
 
 @dataclass(frozen=True)

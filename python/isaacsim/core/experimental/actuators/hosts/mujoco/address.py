@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +20,8 @@ LOCKED = 1e-6
 NO_FORCE = 1e-300
 # where the open end of a one-sided limit is put, out of reach [rad or m]
 OPEN_END = 1e6
+# how soft constraints are by default, which says that nobody chose
+SOFTNESS = {"solref": (0.02, 1.0), "solimp": (0.9, 0.95, 0.001, 0.5, 2.0)}
 
 
 @dataclass(frozen=True)
@@ -31,34 +33,35 @@ class AxisAddress:
     velocity: np.ndarray
 
 
-class Fields(Protocol):
+class Fields(ABC):
     """Fields of a model by environment."""
 
     @property
     def dt(self) -> float:
-        """Physics step [s]."""
-        ...
+        """Physics step [s], the same in all environments."""
+        return float(self.read("opt.timestep")[0])
 
     @functools.cached_property
     def unchosen(self) -> np.ndarray | None:
         """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
-        ...
+        solref, solimp = ((self.read(f"dof_{name}") == values).all(axis=-1) for name, values in SOFTNESS.items())
+        return found if (found := solref & solimp).any() else None
 
+    @abstractmethod
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
-        ...
 
+    @abstractmethod
     def former(self, name: str) -> np.ndarray:
         """The same before anything was written."""
-        ...
 
+    @abstractmethod
     def own(self, name: str) -> np.ndarray:
         """Values of a field by environment, to be written; then call `written`."""
-        ...
 
+    @abstractmethod
     def written(self, name: str, envs: np.ndarray | slice) -> None:
         """Let the model's constants follow a field that was written."""
-        ...
 
 
 def address_of(model: mujoco.MjModel, joints: Sequence[int]) -> AxisAddress:

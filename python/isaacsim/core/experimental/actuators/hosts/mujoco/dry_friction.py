@@ -21,19 +21,11 @@ import numpy as np
 from .address import AxisAddress, Fields
 
 _SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-# MuJoCo's defaults, which say that nobody chose
-_DEFAULTS = {"solref": (0.02, 1.0), "solimp": (0.9, 0.95, 0.001, 0.5, 2.0)}
 
 
 def hard(dt: float) -> dict[str, Sequence[float]]:
     """Return solref and solimp of hard friction at a physics step [s]."""
     return {"solref": (2 * dt, 1.0), "solimp": _SOLIMP}
-
-
-def as_soft_as_by_default(fields: Fields) -> np.ndarray | None:
-    """Return which DOFs of which environments are as soft as MuJoCo has them by default; None where none is."""
-    solref, solimp = ((fields.read(f"dof_{name}") == values).all(axis=-1) for name, values in _DEFAULTS.items())
-    return found if (found := solref & solimp).any() else None
 
 
 def follow_friction(fields: Fields, at: AxisAddress, friction: np.ndarray, envs: Any, axes: np.ndarray) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import functools
+import operator
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import HostError
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, Fields
-from .dry_friction import as_soft_as_by_default, follow_friction
+from .dry_friction import follow_friction
 from .own_library import mujoco
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
 CONSTANTS = ("dof_armature", "body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "body_iquat")
 
 
-class ModelFields:
+class ModelFields(Fields):
     """The model's fields by environment: those of the model until one is written.
 
     Args:
@@ -45,23 +45,13 @@ class ModelFields:
         self._own: dict[str, np.ndarray] = {}
         self._scratch: mujoco.MjModel | None = None
 
-    @property
-    def dt(self) -> float:
-        """Physics step [s]."""
-        return self._model.opt.timestep
-
-    @functools.cached_property
-    def unchosen(self) -> np.ndarray | None:
-        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
-        return as_soft_as_by_default(self)
-
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
         return self._own[name] if name in self._own else self.former(name)
 
     def former(self, name: str) -> np.ndarray:
         """The same before anything was written: those of the model."""
-        value = getattr(self._model, name)
+        value = np.asarray(operator.attrgetter(name)(self._model))
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
 
     def differs(self, name: str) -> bool:

@@ -12,7 +12,7 @@ import contextlib
 import re
 import warnings
 import xml.etree.ElementTree as ET
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import mujoco
 import numpy as np
 
 from ...errors import UnsupportedSceneError
-from ...specs.arguments import ROBOT_FILES
+from ...specs.arguments import DEFAULT_DT, ROBOT_FILES
 from ...specs.linear_actuators import NO_BOUNDS, Law
 from ...usd.physics.beginnings import OFF, begin_at, warn_of_beginnings
 from ...usd.physics.inertias import SCREW, warn_of_lost_inertias
@@ -29,9 +29,8 @@ from ..rotations import matrices
 from .model_actuators import actuator_name, gear_of, laws_by_joint, motor_of_joint, read_motors
 from .standing import Standing, Start, add_ground, free_bases, keyframe_of
 from .urdf import Urdf, prepare
+from .user_warnings import warnings_to
 
-# physics step [s] of a URDF file, which has none
-_DT = 1 / 240
 # what MuJoCo says of a link without mass, and of a flat mesh, with their names
 _MASSLESS_OR_FLAT = (r"mass and inertia of moving bodies.*\n.*name '(.*?)'", r"mesh '(.*?)' has coplanar vertices")
 # as `mjtJoint` numbers them
@@ -66,19 +65,8 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
     with _listening(path):
         if urdf is None:
             spec, model, begin, freed = _read_mjcf(path, standing)
-        elif standing.keyframe is not None:
-            raise ValueError(
-                f"keyframe = {standing.keyframe!r}: must be in the file, and URDF has none ({path}). Give "
-                "initial_positions instead."
-            )
         else:
-            spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
-            _complete(spec, urdf)
-            if standing.floating_base:
-                free_bases(path, spec)
-            model = _compiled(path, spec)
-            _let_neighbours_touch(spec, model)
-            _warn_of_lost_inertias(path, urdf, model)
+            spec, model = _read_urdf(path, urdf, standing)
     _name_all(spec)
     laws, not_drives = _drives(model)
     if not_drives:
@@ -104,13 +92,7 @@ def read_file(path: Path, *, strict_inertia: bool = False, standing: Standing | 
         for axis in axes:
             # those are MuJoCo's defaults
             axis.hardness = {}
-    for axis in axes:
-        if axis.name in begin:
-            (axis.position,), (axis.velocity,) = begin.pop(axis.name)
-            axis.position_target = axis.position
-    begin_at(axes, standing.initial_positions)
-    begun = [(axis.name, axis.position, axis.lower, axis.upper) for axis in axes]
-    warn_of_beginnings(f"{path}: ", begun, _begin_elsewhere(model), stacklevel=4)
+    _begin(path, model, axes, begin, standing)
     # elements lose their numbers
     if standing.ground:
         add_ground(path, spec)
@@ -146,6 +128,34 @@ def _read_mjcf(path: Path, standing: Standing) -> tuple[Any, Any, Start, list[st
     return spec, model, begin, freed
 
 
+def _read_urdf(path: Path, urdf: Urdf, standing: Standing) -> tuple[Any, Any]:
+    """A URDF file and its model."""
+    if standing.keyframe is not None:
+        raise ValueError(
+            f"keyframe = {standing.keyframe!r}: must be in the file, and URDF has none ({path}). Give "
+            "initial_positions instead."
+        )
+    spec = _parsed(path, lambda: mujoco.MjSpec.from_string(urdf.xml, assets=urdf.meshes))
+    _complete(spec, urdf)
+    if standing.floating_base:
+        free_bases(path, spec)
+    model = _compiled(path, spec)
+    _let_neighbours_touch(spec, model)
+    _warn_of_lost_inertias(path, urdf, model)
+    return spec, model
+
+
+def _begin(path: Path, model: Any, axes: Sequence[Axis], begin: Start, standing: Standing) -> None:
+    """Put axes where they begin, and take them out of `begin`; warn of those outside their limits."""
+    for axis in axes:
+        if axis.name in begin:
+            (axis.position,), (axis.velocity,) = begin.pop(axis.name)
+            axis.position_target = axis.position
+    begin_at(axes, standing.initial_positions)
+    begun = [(axis.name, axis.position, axis.lower, axis.upper) for axis in axes]
+    warn_of_beginnings(f"{path}: ", begun, _begin_elsewhere(model), stacklevel=5)
+
+
 def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
     """A URDF file as MuJoCo can read it; None for another one, of which MuJoCo says what is wrong."""
     content = path.read_bytes()
@@ -164,14 +174,10 @@ def _urdf(path: Path, strict_inertia: bool) -> Urdf | None:
 
 @contextlib.contextmanager
 def _listening(path: Path) -> Iterator[None]:
-    """Pass on what MuJoCo warns of, which it would write to a file in the working directory."""
+    """Pass on what MuJoCo warns of."""
     said: list[str] = []
-    handler = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(said.append)
-    try:
+    with warnings_to(said.append):
         yield
-    finally:
-        mujoco.set_mju_user_warning(handler)
     if said:
         warnings.warn(f"{path}: MuJoCo warns: {'; '.join(dict.fromkeys(said))}. Correct the file.", stacklevel=6)
 
@@ -193,7 +199,7 @@ def _refused(path: Path, error: ValueError) -> UnsupportedSceneError:
 
 def _complete(spec: Any, urdf: Urdf) -> None:
     """Add what MuJoCo does not read of a URDF file, and what it has no element for, as USD has it."""
-    spec.option.timestep = _DT
+    spec.option.timestep = DEFAULT_DT
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for follower, leader, offset, ratio in urdf.mimics:
         spec.add_equality(
@@ -239,11 +245,11 @@ def _compiled(path: Path, spec: Any) -> Any:
         warnings.warn(
             f"{path}: links that move and have no mass get {SCREW[0]:g} kg: {', '.join(light)}. Give them an "
             "<inertial>.",
-            stacklevel=5,
+            stacklevel=6,
         )
     if flat:
         names = ", ".join(name.partition("_")[2] for name in flat)
-        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=5)
+        warnings.warn(f"{path}: meshes that are flat do not collide: {names}. Use a thin box.", stacklevel=6)
     return model
 
 
@@ -251,7 +257,7 @@ def _warn_of_lost_inertias(path: Path, urdf: Urdf, model: Any) -> None:
     """Tell of inertias that links without mass state; those of links that cannot move count for nothing."""
     static = {model.body(body).name for body in np.flatnonzero(model.body_weldid == 0)}
     lost = [name for name in urdf.lost_inertias if name not in static]
-    warn_of_lost_inertias(f"{path}: ", lost, 'Give them a <mass value="…"/> > 0.', stacklevel=5)
+    warn_of_lost_inertias(f"{path}: ", lost, 'Give them a <mass value="…"/> > 0.', stacklevel=6)
 
 
 def _flatten(spec: Any, name: str) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from ...usd.physics.scene import Axis, Body, Loop, Scene, Shape, Tendon
 from .address import LOCKED, NO_FORCE, OPEN_END, AxisAddress, address_of
 from .dry_friction import hard
 from .standing import put_on_ground
+from .user_warnings import ignore, warnings_to
 
 _GEOMETRIES = {
     "PLANE": mujoco.mjtGeom.mjGEOM_PLANE,
@@ -76,16 +78,12 @@ def build_model(
             body.simple = False
     if look:
         add_look(spec)
-    handler = mujoco.get_mju_user_warning()
-    if scene.spec is not None:
-        # what MuJoCo warns of was told when the file was read
-        mujoco.set_mju_user_warning(lambda _message: None)
     try:
-        model = spec.compile()
+        # of a file, what MuJoCo warns of was told when it was read
+        with warnings_to(ignore) if scene.spec is not None else contextlib.nullcontext():
+            model = spec.compile()
     except ValueError as error:
         raise UnsupportedSceneError(f"MuJoCo cannot build this stage: {error}. Correct the prim it names.") from error
-    finally:
-        mujoco.set_mju_user_warning(handler)
     axes = [axis for articulation in scene.articulations for axis in articulation.axes]
     return model, _addresses(model, [names[id(axis)] for axis in axes])
 

@@ -11,11 +11,11 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ...specs.arguments import DEFAULT_DT
 from ...specs.linear_actuators import NO_BOUNDS
 from ...usd.physics.scene import Scene
+from .address import SOFTNESS
 
-# physics step [s] of a stage
-_DT = 1 / 240
 # what of a model has names and no place on a stage
 _OTHERS = {
     "actuators": ("actuator", "nu"),
@@ -69,8 +69,8 @@ def _of_joints(scene: Scene, model: Any) -> dict[str, list[str]]:
     ]
     limited = np.flatnonzero(model.jnt_limited)
     fields = (
-        (model.jnt_solref, [0.02, 1.0]),
-        (model.jnt_solimp, [0.9, 0.95, 0.001, 0.5, 2.0]),
+        (model.jnt_solref, SOFTNESS["solref"]),
+        (model.jnt_solimp, SOFTNESS["solimp"]),
         (model.jnt_margin[:, None], [0.0]),
     )
     soft = [int(joint) for joint in limited if any(not np.allclose(field[joint], usual) for field, usual in fields)]
@@ -131,7 +131,7 @@ def _other_contacts(model: Any) -> list[int]:
 def _options(model: Any) -> list[str]:
     """Options of the file, with their values, that are not those that a stage is simulated with."""
     found = []
-    if not np.isclose(model.opt.timestep, _DT):
+    if not np.isclose(model.opt.timestep, DEFAULT_DT):
         found.append(f"timestep {model.opt.timestep:g} s (open the stage with dt={model.opt.timestep:g})")
     if model.opt.integrator != int(mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
         found.append(f"integrator {mujoco.mjtIntegrator(model.opt.integrator).name.removeprefix('mjINT_').lower()}")

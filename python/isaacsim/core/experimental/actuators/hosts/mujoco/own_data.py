@@ -8,14 +8,14 @@ What is changed of a model here, its actuators switched off or a property of a j
 
 from __future__ import annotations
 
-import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import HostError
-from .dry_friction import as_soft_as_by_default
+from .address import Fields
 from .fields import CONSTANTS
 from .own_library import mujoco
 
@@ -173,30 +173,20 @@ class _Switches:
         self._was_disabled = self._read_bits() & (1 << self._group)
 
 
-class _SharedFields:
+class _SharedFields(Fields):
     """The fields of one model, by environments that share it."""
 
     def __init__(self, model: mujoco.MjModel, count: int) -> None:
         self._model, self._count = model, count
         self._former: dict[str, np.ndarray] = {}
 
-    @property
-    def dt(self) -> float:
-        """Physics step [s]."""
-        return self._model.opt.timestep
-
-    @functools.cached_property
-    def unchosen(self) -> np.ndarray | None:
-        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
-        return as_soft_as_by_default(self)
-
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
-        return self._rows(getattr(self._model, name))
+        return self._rows(self._value(name))
 
     def former(self, name: str) -> np.ndarray:
         """The same before anything was written."""
-        return self._rows(self._former[name] if name in self._former else getattr(self._model, name))
+        return self._rows(self._former[name] if name in self._former else self._value(name))
 
     def own(self, name: str) -> np.ndarray:
         """Values of a field to be written, the same memory in each row; then call `written`."""
@@ -220,33 +210,25 @@ class _SharedFields:
             getattr(self._model, name)[:] = value
         self._former.clear()
 
+    def _value(self, name: str) -> np.ndarray:
+        return np.asarray(operator.attrgetter(name)(self._model))
+
     def _rows(self, value: np.ndarray) -> np.ndarray:
         return np.broadcast_to(value, (self._count, *value.shape))
 
 
-class _BatchFields:
+class _BatchFields(Fields):
     """The fields of the models of a batch."""
 
     def __init__(self, batch: Batch) -> None:
         self._batch = batch
         self._former: dict[str, np.ndarray] = {}
 
-    @property
-    def dt(self) -> float:
-        """Physics step [s], the same in all simulations."""
-        return float(self.read("opt.timestep")[0])
-
-    @functools.cached_property
-    def unchosen(self) -> np.ndarray | None:
-        """DOFs whose friction is as soft as by default, an environment a row, before anything is written; or None."""
-        return as_soft_as_by_default(self)
-
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
         if (own := self._batch.expanded(name)) is not None:
             return own
-        holder = self._batch.model.opt if name.startswith("opt.") else self._batch.model
-        value = np.asarray(getattr(holder, name.removeprefix("opt.")))
+        value = np.asarray(operator.attrgetter(name)(self._batch.model))
         return np.broadcast_to(value, (self._batch.nsim, *value.shape))
 
     def former(self, name: str) -> np.ndarray:

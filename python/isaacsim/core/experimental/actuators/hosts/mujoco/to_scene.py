@@ -19,6 +19,7 @@ from ...usd.physics.scene import Articulation, Axis, Loop, Mimic, Scene, Shape
 from ...usd.words import listed
 from .model import initial_state
 from .model_losses import losses_of
+from .user_warnings import ignore, warnings_to
 
 _KINDS = {
     int(getattr(mujoco.mjtGeom, f"mjGEOM_{kind}")): kind
@@ -70,14 +71,9 @@ def whole_scene(scene: Scene) -> tuple[Scene, list[str]]:
 
 def _compiled(spec: Any) -> Any:
     """The model; what MuJoCo warns of was told when the file was read."""
-    handler = mujoco.get_mju_user_warning()
-    mujoco.set_mju_user_warning(lambda _message: None)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return spec.copy().compile()
-    finally:
-        mujoco.set_mju_user_warning(handler)
+    with warnings_to(ignore), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return spec.copy().compile()
 
 
 def _require_plain_joints(model: Any) -> None:

@@ -207,9 +207,7 @@ def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) ->
         element = inertial.find("inertia")
         if element is None:
             element = ET.SubElement(inertial, "inertia")
-        inertia = np.zeros((3, 3))
-        for name, row, column in _INERTIA:
-            inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
+        inertia = _inertia(element)
         if float(mass.get("value", 0)) <= 0:
             # what has no mass has no inertia, and MuJoCo wants one
             mass.set("value", "0")
@@ -225,6 +223,14 @@ def _repair_inertias(path: Path, robot: ET.Element, made: Urdf, strict: bool) ->
             for name, row, column in _INERTIA:
                 element.set(name, repr(float(new[row, column])))
     tell_of_inertias(f"{path}: ", changed, strict, stacklevel=8)
+
+
+def _inertia(element: ET.Element) -> np.ndarray:
+    """The 3 × 3 matrix that an `<inertia>` states."""
+    inertia = np.zeros((3, 3))
+    for name, row, column in _INERTIA:
+        inertia[row, column] = inertia[column, row] = float(element.get(name, 0))
+    return inertia
 
 
 def _free_root(robot: ET.Element) -> None:

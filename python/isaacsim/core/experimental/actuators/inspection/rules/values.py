@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator
 
+from ...specs.arguments import DEFAULT_DT
 from ...specs.configs import MaxEffortClampingConfig
 from ...usd.edits import ParameterEdit
 from ..figures import DC_MOTORS, gains, largest_effort
@@ -15,8 +16,6 @@ from .rule import Checked
 _LARGEST_EFFORT = 1e5
 _LARGEST_GAIN = 1e7
 _LONGEST_DELAY = 1.0
-# physics step [s] of a stage, where none is given
-_DT = 1 / 240
 
 
 def undamped(checked: Checked) -> Iterator[Finding]:
@@ -95,7 +94,7 @@ def huge_value(checked: Checked) -> Iterator[Finding]:
 
 def long_delay(checked: Checked) -> Iterator[Finding]:
     """A delay of more than a second is one that was given in other units than physics steps."""
-    dt = _DT if checked.dt is None else checked.dt
+    dt = DEFAULT_DT if checked.dt is None else checked.dt
     for actuator, _ in checked.usable:
         if actuator.delay is not None and actuator.delay.delay_steps * dt > _LONGEST_DELAY:
             yield Finding(

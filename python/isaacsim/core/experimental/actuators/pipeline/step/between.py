@@ -155,6 +155,8 @@ class Insert:
         self._check_axes(self.new_state().controller_state)
         self.acting: Sequence[wp.array] = ()
         """What a delay of its own let through in the last step: both targets and feedforward, one by one."""
+        # arrays of the controller's state before this step and after it
+        self._advanced: list[tuple[wp.array, wp.array]] = []
         # what the controller asks the caller for, as the phases hand over signals
         names = getattr(between.controller, "custom_inputs", ())
         size = plan.num_robots * plan.num_slots
@@ -193,6 +195,8 @@ class Insert:
     ) -> None:
         """Put this actuator's efforts in the place of those of the first phase, and write its next state.
 
+        Where there is a fault, `hold` takes the controller's state back.
+
         Args:
             handed: What the phases hand over, flattened: five signals, fault codes, efforts, efforts before limits.
             now: State before this step.
@@ -222,27 +226,23 @@ class Insert:
         for clamp in self.between.clamping:
             clamp.modify_forces(limited, self.limited, positions, velocities, at, at, device=device)
             limited = self.limited
-        # state, kept where there is a fault
+        # state
+        self._advanced = []
         if controller is not None and now.controller_state is not None:
-            self._update_controller(now.controller_state, after.controller_state, bad)
+            self._update_controller(now.controller_state, after.controller_state)
         if delay is not None:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
         wp.launch(give_kernel, self.count, [at, bad, self.raw, limited], [computed, efforts], device=device)
 
-    def put_back(self, bad: wp.array, now: Any, after: Any) -> None:
-        """Let the controller keep its state where the second phase found a fault.
+    def hold(self, bad: wp.array) -> None:
+        """Let the controller keep its state where the step found a fault.
 
         Args:
             bad: Fault codes, those of the second phase among them.
-            now: State before this step.
-            after: Where `compute` wrote the state after it.
         """
-        controller = self.between.controller
-        if controller is not None and now.controller_state is not None:
-            before = self._held(controller, now.controller_state)
-            for name, written in self._held(controller, after.controller_state).items():
-                inputs = [self.at, bad, self.raw, before[name], written]
-                wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
+        for before, written in self._advanced:
+            inputs = [self.at, bad, self.raw, before, written]
+            wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
 
     def reset(self, state: Any, mask: wp.array | None) -> None:
         """Start over where the mask, bool over the actuators, is true; everywhere without one."""
@@ -301,18 +301,15 @@ class Insert:
             )
         return {name: dense if name in self._taken else None for name, dense in self._custom.items()}
 
-    def _update_controller(self, now: Any, after: Any, bad: wp.array) -> None:
+    def _update_controller(self, now: Any, after: Any) -> None:
         before = self._held(self.between.controller, now)
         if now is after:
             before = {name: wp.clone(array) for name, array in before.items()}
         self.between.controller.update_state(now, after)
-        written_arrays = self._held(self.between.controller, after)
-        for written in written_arrays.values():
+        for name, written in self._held(self.between.controller, after).items():
             if written.dtype is wp.float32:
                 wp.launch(_watch_kernel, written.shape, [written], [self.raw], device=self.device)
-        for name, written in written_arrays.items():
-            inputs = [self.at, bad, self.raw, before[name], written]
-            wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
+            self._advanced.append((before[name], written))
 
     def _update_delay(self, targets: Sequence[wp.array], now: Any, after: Any, bad: wp.array) -> None:
         known = isinstance(now, Delay.State)
@@ -443,8 +440,8 @@ class StepBetween:
             raise
         # limit
         self.around.limit()
-        for insert, before, following in zip(self.inserts, now.components, after.components, strict=True):
-            insert.put_back(self._handed[5], before, following)
+        for insert in self.inserts:
+            insert.hold(self._handed[5])
         self._settle(now, after)
 
     def reset(self, robots: Sequence[int] | wp.array | None = None) -> None:

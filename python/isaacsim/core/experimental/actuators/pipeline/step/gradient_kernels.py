@@ -358,14 +358,13 @@ def efforts(
         alive = 1
     effort = wp.float32(0.0)
     {_lines(line for block in blocks for line in block)}
-    # a fault keeps the state
-    {_each("before_{0} = numbers[{0}, k]; ", states)}
     if alive != 0:
         outputs[0, k] = effort
         outputs[1, k] = raw
         {"; ".join(f"outputs[{2 + n}, k] = state_{row}" for n, row in enumerate(states)) or "pass"}
     else:
-        {"; ".join(f"outputs[{2 + n}, k] = before_{row}" for n, row in enumerate(states)) or "pass"}
+        # a fault keeps the state
+        {"; ".join(f"outputs[{2 + n}, k] = numbers[{row}, k]" for n, row in enumerate(states)) or "pass"}
 """
 
 

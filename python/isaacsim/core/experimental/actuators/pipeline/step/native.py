@@ -55,6 +55,8 @@ class NativeStep:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""
+        # of rows by `id`: slots, and their values, which the core reads in place of those in `own`
+        self._pieces: dict[int, list[tuple[tuple[int, ...], np.ndarray]]] = {}
         for row in plan.rows():
             self._give(row)
         self._observed: tuple[Any, Any] = (None, None)
@@ -171,7 +173,7 @@ class NativeStep:
     def take_piece(self, row: Row, slots: tuple[int, ...], piece: wp.array) -> None:
         """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
         values = numpy_view(piece)
-        row.pieces.append((slots, values))
+        self._pieces.setdefault(id(row), []).append((slots, values))
         if row is self.plan.lag:
             self._core.own_lag_piece(values, slots)
         else:
@@ -183,7 +185,7 @@ class NativeStep:
             return numpy_view(row.live).reshape(-1, 1)
         if row.own is None:
             return np.broadcast_to(row.shared, (self.plan.num_robots, self.plan.num_slots))
-        for slots, piece in row.pieces:
+        for slots, piece in self._pieces.get(id(row), ()):
             row.own[:, slots] = piece
         return row.own
 

@@ -62,8 +62,8 @@ class WarpStep:
         # launches by phase, binding and states, beside those themselves
         self._launches: dict[tuple[Any, ...], tuple[Any, tuple[Any, ...]]] = {}
         self._kernels: dict[tuple[str, str], wp.Kernel] = {}
-        # what copies pieces of rows into them
-        self._pieces: list[Any] = []
+        # what copies pieces of rows into them, and the arrays that it reads
+        self._pieces: list[tuple[Any, list[Any]]] = []
         # states of the laws before a step in place that is cut in two; networks write theirs after the limits
         self._before: StepState | None = None
         if self._networks:
@@ -209,8 +209,8 @@ class WarpStep:
         """Read the values of these slots of a row with a value per robot from `piece`, `(robots, these slots)`."""
         inputs = [piece, self._ints(slots)]
         launch = wp.launch(piece_kernel, piece.shape, inputs, [self.spread(row)], device=self.device, record_cmd=True)
-        self._pieces.append(launch)
-        row.pieces.append((slots, piece))
+        # a launch of older Warp does not keep them
+        self._pieces.append((launch, inputs))
 
     def values(self, row: Row) -> np.ndarray:
         """The values of a row as they are, `(robots, slots)`; to be read only."""
@@ -247,7 +247,7 @@ class WarpStep:
         return self._steps + (int(self._faults.counted.numpy()[0]) if self._counts_there else 0)
 
     def _put_pieces_together(self) -> None:
-        for launch in self._pieces:
+        for launch, _ in self._pieces:
             launch.launch()
 
     def _compile(self, binding: str) -> None:

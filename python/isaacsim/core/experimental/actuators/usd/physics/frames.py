@@ -49,6 +49,11 @@ class Frame:
 HERE = Frame(Gf.Vec3d(0.0), Gf.Quatd(1.0))
 
 
+def frame_of(position: np.ndarray, quaternion: np.ndarray) -> Frame:
+    """The frame at a position [m], turned by a quaternion (w, x, y, z) of any length but 0."""
+    return Frame(Gf.Vec3d(*position.tolist()), Gf.Quatd(*quaternion.tolist()).GetNormalized())
+
+
 def frame(place: Gf.Vec3f, turn: Gf.Quatf, length: float) -> Frame:
     """A frame of the parser; `length` is the unit of its lengths [m]."""
     exact = Gf.Quatd(turn)

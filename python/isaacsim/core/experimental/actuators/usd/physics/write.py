@@ -13,7 +13,7 @@ import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from ...saving import whole_file
-from .frames import HERE, Frame
+from .frames import HERE, frame_of
 from .prim_names import Names
 from .scene import Articulation, Body, Scene
 from .write_filters import write_filters
@@ -91,9 +91,8 @@ def _write_bodies(stage: Usd.Stage, names: Names, scene: Scene, parents: list[Sd
     """Bodies where they begin."""
     paths, places = [], []
     for body, parent in zip(scene.bodies, parents, strict=True):
-        place = (places[body.parent] if body.parent >= 0 else HERE) @ Frame(
-            Gf.Vec3d(*body.position.tolist()), Gf.Quatd(*body.quaternion.tolist()).GetNormalized()
-        )
+        parent_place = places[body.parent] if body.parent >= 0 else HERE
+        place = parent_place @ frame_of(body.position, body.quaternion)
         for axis in body.axes:
             place = place @ motion(axis, axis.position - axis.reference)
         places.append(place)

@@ -12,7 +12,7 @@ from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics
 
 from ...errors import UnsupportedSceneError
 from ..joint_properties import PROPERTIES, write_properties
-from .frames import HERE, Frame
+from .frames import HERE, Frame, frame_of
 from .prim_names import Names
 from .scene import FIELDS, Axis, Body, Scene
 from .tree import WORLD
@@ -80,7 +80,8 @@ def write_joints(
             local = Frame(Gf.Vec3d(*body.anchor.tolist()), Gf.Quatd(1.0)) if body.kind == "ball" else HERE
             # bodies of files that have no joint there are many: their names stay free
             path = names.below(scopes[number], f"{body.path}_{body.kind}", noted=False)
-            joint = _joint(stage, body.kind, path, bodies, ends, (_place(body) @ local, local), touch)
+            place = frame_of(body.position, body.quaternion)
+            joint = _joint(stage, body.kind, path, bodies, ends, (place @ local, local), touch)
             if body.armature:
                 _set(joint.GetPrim(), "mjc:armature", body.armature)
     axes = [axis for body in scene.bodies for axis in body.axes]
@@ -118,9 +119,7 @@ def write_loops(
 ) -> None:
     """Write joints that close loops."""
     for loop in scene.loops:
-        frames = tuple(
-            Frame(Gf.Vec3d(*place.tolist()), Gf.Quatd(*turn.tolist()).GetNormalized()) for place, turn in loop.frames
-        )
+        frames = tuple(frame_of(*one) for one in loop.frames)
         path, touch = names.below(scope, loop.joint), frozenset(loop.bodies) not in apart
         joint = _joint(stage, loop.kind, path, bodies, loop.bodies, frames, touch)
         if loop.kind == "hinge":
@@ -140,10 +139,6 @@ def _require_directions(body: Body) -> None:
                 )
 
 
-def _place(body: Body) -> Frame:
-    return Frame(Gf.Vec3d(*body.position.tolist()), Gf.Quatd(*body.quaternion.tolist()).GetNormalized())
-
-
 def _frames(body: Body) -> list[tuple[str, tuple[Frame, Frame]]]:
     """Of each axis the letter, and its frame in the parent and in the body while all positions are 0.
 
@@ -151,7 +146,7 @@ def _frames(body: Body) -> list[tuple[str, tuple[Frame, Frame]]]:
     behind it do on the way from there to 0.
     """
     back = [motion(axis, -axis.reference) for axis in body.axes]
-    zero = _place(body)
+    zero = frame_of(body.position, body.quaternion)
     for move in back:
         zero = zero @ move
     found, behind = [], HERE

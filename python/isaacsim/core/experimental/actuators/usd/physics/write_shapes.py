@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdPhysics, UsdShade, Vt
 
-from .frames import Frame
+from .frames import frame_of
 from .prim_names import Names
 from .scene import Scene, Shape
 from .write_joints import placed
@@ -68,7 +68,7 @@ def _geometry(stage: Usd.Stage, path: Sdf.Path, shape: Shape) -> Any:
         geometry.CreateHeightAttr(2 * size[1])
     if shape.kind not in ("MESH", "PLANE"):
         geometry.CreateExtentAttr(UsdGeom.Boundable.ComputeExtentFromPlugins(geometry, Usd.TimeCode.Default()))
-    placed(geometry, Frame(Gf.Vec3d(*shape.position.tolist()), Gf.Quatd(*shape.quaternion.tolist()).GetNormalized()))
+    placed(geometry, frame_of(shape.position, shape.quaternion))
     if scale is not None:
         geometry.AddScaleOp(UsdGeom.XformOp.PrecisionDouble).Set(Gf.Vec3d(*scale))
     return geometry

@@ -1,0 +1,50 @@
+"""Who hears what MuJoCo warns of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import pytest
+from isaacsim.core.experimental.actuators.hosts.mujoco.user_warnings import ignore, warnings_to
+
+SLIDE = """
+<mujoco><worldbody><body><joint name="slide" type="slide"/><geom size="0.1"/></body></worldbody></mujoco>
+"""
+
+
+@pytest.fixture
+def heard() -> Iterator[list[str]]:
+    """What the handler of somebody else heard."""
+    said: list[str] = []
+    mujoco.set_mju_user_warning(said.append)
+    yield said
+    mujoco.set_mju_user_warning(None)
+
+
+def diverge() -> None:
+    """Let MuJoCo warn of a position that is no number."""
+    model = mujoco.MjModel.from_xml_string(SLIDE)
+    data = mujoco.MjData(model)
+    data.qpos[0] = float("nan")
+    mujoco.mj_step(model, data)
+
+
+def test_a_handler_hears_what_comes_meanwhile(heard: list[str]) -> None:
+    """And nothing else; the one before hears the rest."""
+    mine: list[str] = []
+    with warnings_to(mine.append):
+        diverge()
+    assert len(mine) == 1 and "QPOS" in mine[0] and not heard
+    diverge()
+    assert len(mine) == len(heard) == 1
+
+
+def test_the_handler_before_is_back_after_an_error(heard: list[str]) -> None:
+    """As after a model that MuJoCo refuses."""
+    with pytest.raises(ValueError, match="XML"), warnings_to(ignore):
+        diverge()
+        mujoco.MjModel.from_xml_string("<mujoco")
+    assert not heard
+    diverge()
+    assert len(heard) == 1
