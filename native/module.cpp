@@ -6,6 +6,7 @@
 #include "laws_alone.h"
 #include "seen.h"
 #include "transfer.h"
+#include "velocity_limits.h"
 
 using namespace actuators;
 
@@ -147,13 +148,20 @@ PYBIND11_MODULE(core, m) {
     m.def("unchanged", &unchanged, py::arg("watched"));
     m.def("recognizer", &recognizer, py::arg("given"));
     py::class_<Transfer>(m, "Transfer")
-        .def(py::init<const std::vector<py::tuple>&>(), py::arg("items"))
+        .def(py::init<const std::vector<py::tuple>&, const py::object&>(), py::arg("items"),
+             py::arg("watched") = py::none())
         .def("run", &Transfer::run);
+    py::class_<VelocityLimits>(m, "VelocityLimits")
+        .def(py::init<const py::object&, std::vector<int32_t>, std::vector<int32_t>,
+                      std::vector<VelocityLimits::Coupling>, const py::object&, const py::object&, double>(),
+             py::arg("limits"), py::arg("position_columns"), py::arg("velocity_columns"), py::arg("couplings"),
+             py::arg("positions"), py::arg("velocities"), py::arg("dt"))
+        .def("run", &VelocityLimits::run);
     py::class_<Draws>(m, "Draws")
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
-                 Transfer, Draws>();
+                 Transfer, VelocityLimits, Draws>();
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

@@ -1,34 +1,70 @@
 // Copies between columns of arrays whose numbers are float or double: how a host and its mirrors are kept in step.
 #pragma once
+#include <cmath>
+#include <optional>
+
 #include "arguments.h"
 
 namespace actuators {
 
+// A two-dimensional array of float or double, wherever its numbers stand.
+struct End {
+    End(const py::object& given, bool target) : array(given) {
+        if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
+        auto found = given.cast<py::array>();
+        wide = found.dtype().equal(py::dtype::of<double>());
+        if (!wide && !found.dtype().equal(py::dtype::of<float>()))
+            refuse("array of " + text(found.dtype()), "float32 or float64");
+        if (found.ndim() != 2) refuse("array of shape " + text(found.attr("shape")), "two-dimensional");
+        if (target && !found.writeable()) refuse("target", "writeable");
+        data = static_cast<char*>(target ? found.mutable_data() : const_cast<void*>(found.data()));
+        rows = found.shape(0), columns = found.shape(1);
+        row_pitch = found.strides(0), column_pitch = found.strides(1);
+    }
+
+    void require(const std::vector<int32_t>& chosen) const {
+        for (const int32_t column : chosen)
+            if (column < 0 || column >= columns)
+                refuse("column = " + std::to_string(column), "below " + std::to_string(columns));
+    }
+
+    // Whether numbers of a row stand side by side, at addresses of their size.
+    bool whole() const {
+        const int64_t size = wide ? 8 : 4;
+        return column_pitch == size && row_pitch % size == 0 && reinterpret_cast<uintptr_t>(data) % size == 0;
+    }
+
+    py::object array;
+    char* data;
+    int64_t rows, columns, row_pitch, column_pitch;
+    bool wide;
+};
+
 class Transfer {
   public:
     // each item is (source, source columns, target, target columns); columns of the two belong together
-    explicit Transfer(const std::vector<py::tuple>& items) {
+    Transfer(const std::vector<py::tuple>& items, const py::object& watched) {
+        if (!watched.is_none()) {
+            watched_.emplace(watched, false);
+            if (!watched_->wide || !watched_->whole()) refuse("watched", "float64, contiguous within a row");
+        }
         for (const py::tuple& item : items) {
             if (item.size() != 4) refuse("item", "(source, columns, target, columns)");
-            Item made{end_of(item[0], false), end_of(item[2], true), item[1].cast<std::vector<int32_t>>(),
+            Item made{End(item[0], false), End(item[2], true), item[1].cast<std::vector<int32_t>>(),
                       item[3].cast<std::vector<int32_t>>(), false};
             if (made.from_columns.size() != made.to_columns.size())
                 refuse("columns", "as many of the source as of the target");
             if (made.from.rows != made.to.rows) refuse("target", "of as many rows as the source");
-            require(made.from_columns, made.from);
-            require(made.to_columns, made.to);
-            const auto whole = [](const End& end) {
-                const int64_t size = end.wide ? 8 : 4;
-                return end.column_pitch == size && end.row_pitch % size == 0 &&
-                       reinterpret_cast<uintptr_t>(end.data) % size == 0;
-            };
+            made.from.require(made.from_columns);
+            made.to.require(made.to_columns);
             made.even =
-                whole(made.from) && whole(made.to) && neighbours(made.from_columns) && neighbours(made.to_columns);
+                made.from.whole() && made.to.whole() && neighbours(made.from_columns) && neighbours(made.to_columns);
             items_.push_back(std::move(made));
         }
     }
 
-    void run() const {
+    // Carries out all copies; returns whether all numbers that are watched are finite.
+    bool run() const {
         for (const Item& item : items_) {
             if (item.from.wide) {
                 item.to.wide ? copy<double, double>(item) : copy<double, float>(item);
@@ -36,15 +72,10 @@ class Transfer {
                 item.to.wide ? copy<float, double>(item) : copy<float, float>(item);
             }
         }
+        return !watched_ || is_finite(*watched_);
     }
 
   private:
-    struct End {
-        py::object array;
-        char* data;
-        int64_t rows, columns, row_pitch, column_pitch;
-        bool wide;
-    };
     struct Item {
         End from, to;
         std::vector<int32_t> from_columns, to_columns;
@@ -52,22 +83,15 @@ class Transfer {
         bool even = false;
     };
 
-    static End end_of(const py::object& given, bool target) {
-        if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
-        auto array = given.cast<py::array>();
-        const bool wide = array.dtype().equal(py::dtype::of<double>());
-        if (!wide && !array.dtype().equal(py::dtype::of<float>()))
-            refuse("array of " + text(array.dtype()), "float32 or float64");
-        if (array.ndim() != 2) refuse("array of shape " + text(array.attr("shape")), "two-dimensional");
-        if (target && !array.writeable()) refuse("target", "writeable");
-        char* data = static_cast<char*>(target ? array.mutable_data() : const_cast<void*>(array.data()));
-        return {given, data, array.shape(0), array.shape(1), array.strides(0), array.strides(1), wide};
-    }
-
-    static void require(const std::vector<int32_t>& columns, const End& end) {
-        for (const int32_t column : columns)
-            if (column < 0 || column >= end.columns)
-                refuse("column = " + std::to_string(column), "below " + std::to_string(end.columns));
+    static bool is_finite(const End& end) {
+        for (int64_t row = 0; row < end.rows; ++row) {
+            const double* numbers = reinterpret_cast<const double*>(end.data + row * end.row_pitch);
+            // what is not finite leaves NaN behind
+            double nothing = 0.0;
+            for (int64_t k = 0; k < end.columns; ++k) nothing += numbers[k] * 0.0;
+            if (std::isnan(nothing)) return false;
+        }
+        return true;
     }
 
     static bool neighbours(const std::vector<int32_t>& columns) {
@@ -101,6 +125,7 @@ class Transfer {
     }
 
     std::vector<Item> items_;
+    std::optional<End> watched_;
 };
 
 }  // namespace actuators

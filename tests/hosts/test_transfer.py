@@ -22,6 +22,31 @@ def test_columns_are_copied_between_float_and_double() -> None:
     assert back.tolist() == [[0.0, 3.0, 0.0]]
 
 
+def test_what_is_watched_is_finite_or_not() -> None:
+    """Every number of every row, and nothing between the rows."""
+    wide = np.full((3, 8), np.nan)
+    watched = wide[:, 2:7]
+    watched[:] = 1e300
+    run = core.Transfer([], watched).run
+    assert run() is True
+    for value in (np.nan, np.inf, -np.inf):
+        for place in np.ndindex(watched.shape):
+            watched[place] = value
+            assert run() is False
+            watched[place] = -0.0
+    assert core.Transfer([]).run() is True
+
+
+@pytest.mark.parametrize(
+    ("watched", "words"),
+    [(np.zeros((2, 3), np.float32), "float64"), (np.zeros((2, 6))[:, ::2], "contiguous"), (np.zeros(3), "two-dim")],
+)
+def test_what_cannot_be_watched_is_refused(watched: np.ndarray, words: str) -> None:
+    """It would be read as something else."""
+    with pytest.raises(ValueError, match=words):
+        core.Transfer([], watched)
+
+
 def crooked(shape: tuple[int, int], dtype: Any) -> np.ndarray:
     """An array whose numbers stand at odd addresses."""
     size = np.dtype(dtype).itemsize

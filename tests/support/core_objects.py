@@ -353,7 +353,12 @@ def entries() -> dict[str, Callable[[], Entry]]:
             (floats(ROBOTS, 6), [0, 1, 2], np.ones((ROBOTS, 6)), [3, 4, 5]),
             (np.ones((ROBOTS, 6)), [5, 0], floats(ROBOTS, 6), [1, 4]),
         ]
-        return Entry(core.Transfer, [items], lambda made: made.run())
+        return Entry(core.Transfer, [items, np.ones((ROBOTS, 5))], lambda made: made.run())
+
+    def velocity_limits() -> Entry:
+        arrays = [np.ones((ROBOTS, 6)), np.full((ROBOTS, 6), 2.0)]
+        arguments = [np.ones((ROBOTS, 2)), [1, 4], [0, 3], [(2, 5, 1, -2.0)], *arrays, DT]
+        return Entry(core.VelocityLimits, arguments, lambda made: made.run())
 
     def draws() -> Entry:
         items = [
@@ -413,6 +418,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
             for law in ("network", "recurrent")
         },
         "Transfer": transfer,
+        "VelocityLimits": velocity_limits,
         "Draws": draws,
         "Draws.draw": draw,
         "recognizer": free("recognizer", (floats(3), None, floats(2, 2))),

@@ -11,6 +11,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.compat.isaac_lab import ImplicitActuatorCfg
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
+from isaacsim.core.experimental.actuators.hosts.mujoco import velocity_limits
 from isaacsim.core.experimental.actuators.hosts.mujoco.address import AxisAddress
 from isaacsim.core.experimental.actuators.hosts.mujoco.velocity_limits import velocity_limiter
 from physics_engines import ROOT, floating_pair, installed, playing, telescope, weightless
@@ -281,6 +282,26 @@ def test_followers_lose_what_their_leaders_lose(ratio: float) -> None:
     leader = 2.0 if ratio else 2.5
     np.testing.assert_allclose(velocities, [[leader, leader * ratio]])
     np.testing.assert_allclose(positions, [[0.5 * (leader - 3.0), 0.5 * ratio * (leader - 3.0)]])
+
+
+def test_the_core_does_what_numpy_does(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """To the bit: with limits that differ, columns in disorder, followers, and what is not finite."""
+    at = AxisAddress(*(np.array(columns) for columns in ([4, 1, 3, 0], [2, 0, 5, 4], [0, 1, 2, 3])))
+    limits = rng.uniform(0.1, 1.0, (50, 4))
+    limits[:, 1] = math.inf
+    begun = rng.normal(size=(50, 5)), rng.normal(size=(50, 6))
+    begun[1][::7, 2], begun[1][::11, 5] = math.nan, -math.inf
+    found = []
+    for core in (velocity_limits.core, None):
+        monkeypatch.setattr(velocity_limits, "core", core)
+        positions, velocities = (array.copy() for array in begun)
+        limit = velocity_limiter(limits, at, 0.01, positions, velocities, [(3, 0, -1.5), (2, 1, 0.0)])
+        assert limit is not None
+        limit()
+        found.append((positions, velocities))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    assert (found[0][1] != begun[1]).sum() > 50
 
 
 @pytest.mark.parametrize("slow", ["hinge", "follow"])

@@ -506,7 +506,8 @@ class ArticulationActuators(ActuatorSet):
                     "every step would copy otherwise. Leave device out.",
                     stacklevel=3,
                 )
-            self._attachment = Attachment(self, host.bus, robots, axes, stepped, properties)
+            plain = type(self).step_actuators is _STEP
+            self._attachment = Attachment(self, host.bus, robots, axes, stepped, properties, plain)
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)
@@ -517,3 +518,7 @@ class ArticulationActuators(ActuatorSet):
             with contextlib.suppress(Exception):
                 self.close()
             raise
+
+
+# a subclass, or who replaces it, has a step of its own
+_STEP = ArticulationActuators.step_actuators

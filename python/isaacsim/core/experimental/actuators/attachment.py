@@ -19,9 +19,9 @@ from .components.quiet_warp import quiet_warp
 from .drives import clear_efforts, forget_drives, release_drives, take_drives
 from .errors import HostError, do_all
 from .hosts.binding import Binding
-from .hosts.bus import subscribe, weakly
+from .hosts.bus import subscribe
 from .hosts.dof_access import span
-from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription
+from .hosts.port import ArticulationPort, Buffers, PhysicsBus, Subscription, nothing
 from .motor_properties import DrawnProperties, JointValues, forget_properties, restore_properties, set_properties
 from .pipeline.assembly import Assembly
 from .specs.arguments import number_of
@@ -66,6 +66,7 @@ class Attachment:
         axes: The driven joint of each slot: its path on the prototype, and its name.
         auto_step: Whether to step before every physics step.
         properties: What motors add to their joints.
+        is_plain: Whether `step_actuators` of the owner does nothing but `step` here, and need not be called.
 
     Raises:
         HostError: A joint is not in the articulation.
@@ -79,10 +80,12 @@ class Attachment:
         axes: list[tuple[str, str]],
         auto_step: bool,
         properties: Sequence[JointValues] = (),
+        is_plain: bool = False,
     ) -> None:
         self._owner = weakref.ref(owner)
         self._bus, self._robots = bus, robots
         self._axes, self._auto_step, self._properties = axes, auto_step, properties
+        self._is_plain, self._steps_alone = is_plain, False
         self.num_robots, self.paths = robots.num_robots, list(robots.articulation.paths)
         self.columns = self._find_columns(axes)
         self.drawn = DrawnProperties(self, bus, robots.articulation)
@@ -177,12 +180,7 @@ class Attachment:
             self._assembly.step(dt)
             buffers.commit()
         except BaseException as error:
-            # an interrupt too leaves no effort behind, and is passed on as it is
-            lost = self._lost()
-            if lost is None:
-                self._clear_efforts(error)
-            elif isinstance(error, Exception):
-                raise lost from error
+            self._step_failed(error)
             raise
 
     def resume(self) -> None:
@@ -231,10 +229,15 @@ class Attachment:
 
     def _on_pre_step(self, dt: float, context: Any) -> None:
         """Step; on an error stop stepping and pass the error on."""
-        if (owner := self._owner()) is None:
-            return
         try:
-            owner.step_actuators(dt, context)
+            if self._steps_alone and type(dt) is float and 0.0 < dt < _INFINITY:
+                try:
+                    self._assembly.step(dt)
+                except BaseException as error:
+                    self._step_failed(error)
+                    raise
+            elif (owner := self._owner()) is not None:
+                owner.step_actuators(dt, context)
         except Exception as error:
             self.error = error
             self._unsubscribe_step()
@@ -279,6 +282,8 @@ class Attachment:
             self.feedforward_on_device = self._on_device(feedforward)
             self._assembly.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
         self.buffers, self._holds_drives = buffers, True
+        # physics of a small robot takes no longer than the way through the owner and `step`
+        self._steps_alone = self._is_plain and buffers.refresh is nothing is buffers.commit and bool(self._axes)
         self.error = None
         take_drives(self, self._bus, self.articulation, self.driven)
         if self._properties:
@@ -347,6 +352,14 @@ class Attachment:
             return self._robots_gone()
         return None if self._bus.ready else self._not_running()
 
+    def _step_failed(self, error: BaseException) -> None:
+        """Leave no effort behind, after an interrupt too; where physics is gone, raise that instead of the error."""
+        lost = self._lost()
+        if lost is None:
+            self._clear_efforts(error)
+        elif isinstance(error, Exception):
+            raise lost from error
+
     def _clear_efforts(self, error: BaseException) -> None:
         """Leave no effort behind after an error, which stays the one to report."""
         if self.buffers is not None:
@@ -363,7 +376,14 @@ class Attachment:
     def _subscribe_step(self) -> None:
         """Step from now on, unless an error stopped stepping; without physics there is nothing to step yet."""
         if self._step_subscription is None and self.buffers is not None and self.error is None:
-            self._step_subscription = self._bus.on_pre_step(weakly(self._on_pre_step))
+            attachment = weakref.ref(self)
+
+            # `weakly` for these two arguments, in half the time
+            def on_pre_step(dt: float, context: Any) -> None:
+                if (living := attachment()) is not None:
+                    living._on_pre_step(dt, context)
+
+            self._step_subscription = self._bus.on_pre_step(on_pre_step)
 
     def _unsubscribe_step(self) -> None:
         if self._step_subscription is not None:

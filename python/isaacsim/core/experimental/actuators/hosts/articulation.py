@@ -18,7 +18,7 @@ from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from ..values import as_integers, broadcast, resolve_indices
 from .copied import warp_copy
 from .dof_access import DofAccess
-from .port import Buffers
+from .port import Buffers, nothing
 
 
 @dataclass(frozen=True)
@@ -347,7 +347,7 @@ class ArrayArticulation(DofAccess):
         names = ("positions", "velocities", "position_targets", "velocity_targets", "efforts")
         if pitch >= at.shape[1] and np.array_equal(first, start + pitch * np.arange(len(at))):
             views = {name: _rows(getattr(arrays, name), start, pitch, at.shape) for name in names}
-            return Buffers(**views, refresh=_nothing, commit=_nothing)
+            return Buffers(**views, refresh=nothing, commit=nothing)
         copies = {name: getattr(arrays, name)[at] for name in names}
 
         def refresh() -> None:
@@ -449,7 +449,3 @@ def _rows(flat: np.ndarray, start: int, pitch: int, shape: tuple[int, int]) -> n
     """A writable view of evenly spaced rows of a flat array."""
     step = flat.itemsize
     return np.lib.stride_tricks.as_strided(flat[start:], shape, (pitch * step, step))
-
-
-def _nothing() -> None:
-    """Views need no copying."""

@@ -15,32 +15,62 @@ from .port import PhysicsBus, Subscription
 _AFTER_ARTICULATION = 1
 
 
+class _Event:
+    """Who listens to one kind of event, in the order in which they are called."""
+
+    def __init__(self) -> None:
+        self._take(())
+
+    def add(self, entry: _Subscription) -> None:
+        """Call this one too."""
+        self._take(tuple(sorted((*self.entries, entry), key=lambda entry: entry.sort_key)))
+
+    def remove(self, entry: _Subscription) -> None:
+        """Call this one no more."""
+        self._take(tuple(other for other in self.entries if other is not entry))
+
+    def _take(self, entries: tuple[_Subscription, ...]) -> None:
+        # made anew by every change, so that callbacks may register and unregister while they are called
+        self.entries = entries
+        # one alone is called without a loop
+        self.call: Callable[..., None] = entries[0].call if len(entries) == 1 else self.emit
+        """Call everybody; see `emit`."""
+
+    def emit(self, *args: Any) -> None:
+        """Call everybody, whatever the others do; the first error is raised at the end and mentions the rest."""
+        first: Exception | None = None
+        for entry in self.entries:
+            try:
+                entry.call(*args)
+            except Exception as error:
+                if first is None:
+                    first = error
+                elif error is not first:
+                    first.add_note(f"Another callback of this event failed: {error!r}")
+        if first is not None:
+            try:
+                raise first
+            finally:
+                # an error that this frame held would hold this frame, and with it who was called
+                del first
+
+
 class _Subscription(NotCopied):
-    """One callback in one list; bound methods are held weakly."""
+    """One callback of one event; bound methods are held weakly."""
 
     _INSTEAD = "Subscribe again."
 
-    def __init__(self, entries: list[_Subscription], callback: Callable[..., None], order: int, serial: int) -> None:
-        self._entries = entries
+    def __init__(self, event: _Event, callback: Callable[..., None], order: int, serial: int) -> None:
+        self._event = event
         self.sort_key = (order, serial)
-        self._get = weakref.WeakMethod(callback) if inspect.ismethod(callback) else lambda: callback
-        entries.append(self)
-        entries.sort(key=lambda entry: entry.sort_key)
-
-    def call(self, *args: Any) -> None:
-        """Call the callback, or drop it when its object is gone; closed ones are silent at once."""
-        if self not in self._entries:
-            return
-        callback = self._get()
-        if callback is None:
-            self.close()
-        else:
-            callback(*args)
+        self.call = weakly(callback, self.close) if inspect.ismethod(callback) else callback
+        """The callback; one that does nothing once this is closed."""
+        event.add(self)
 
     def close(self) -> None:
         """Take the callback out; calling it again does nothing."""
-        if self in self._entries:
-            self._entries.remove(self)
+        self.call = _nothing
+        self._event.remove(self)
 
 
 class EventBus(NotCopied):
@@ -51,10 +81,9 @@ class EventBus(NotCopied):
     def __init__(self) -> None:
         self.ready = False
         self._serial = itertools.count()
-        self._ready: list[_Subscription] = []
-        self._pre_step: list[_Subscription] = []
-        self._reset: list[_Subscription] = []
-        self._stop: list[_Subscription] = []
+        self._ready, self._reset, self._stop = _Event(), _Event(), _Event()
+        self.pre_step = _Event()
+        """Who listens to physics steps: a simulator may call `pre_step.call(dt, context)` itself."""
 
     def on_ready(self, callback: Callable[[], None], *, order: int = 0) -> _Subscription:
         """Call `callback()` whenever physics becomes ready."""
@@ -62,7 +91,7 @@ class EventBus(NotCopied):
 
     def on_pre_step(self, callback: Callable[[float, Any], None], *, order: int = 0) -> _Subscription:
         """Call `callback(dt, context)` before every physics step."""
-        return _Subscription(self._pre_step, callback, order, next(self._serial))
+        return _Subscription(self.pre_step, callback, order, next(self._serial))
 
     def on_reset(self, callback: Callable[[Sequence[int] | None], None], *, order: int = 0) -> _Subscription:
         """Call `callback(env_ids)` after environments were reset; None means all."""
@@ -74,56 +103,37 @@ class EventBus(NotCopied):
 
     @property
     def has_pre_step(self) -> bool:
-        """Whether anybody is to be told of physics steps."""
-        return bool(self._pre_step)
+        """Whether anybody listens to physics steps."""
+        return bool(self.pre_step.entries)
 
     @property
     def num_callbacks(self) -> int:
         """Number of registered callbacks of all kinds."""
-        return len(self._ready) + len(self._pre_step) + len(self._reset) + len(self._stop)
+        return sum(len(event.entries) for event in (self._ready, self.pre_step, self._reset, self._stop))
 
     def clear(self) -> None:
         """Forget all callbacks; their subscriptions may still be closed."""
-        for entries in (self._ready, self._pre_step, self._reset, self._stop):
-            entries.clear()
+        for event in (self._ready, self.pre_step, self._reset, self._stop):
+            for entry in event.entries:
+                entry.close()
 
     def emit_ready(self) -> None:
         """Physics is ready: tell everybody."""
         self.ready = True
-        _emit(self._ready)
+        self._ready.emit()
 
     def emit_pre_step(self, dt: float, context: Any = None) -> None:
         """A physics step of `dt` seconds follows."""
-        _emit(self._pre_step, dt, context)
+        self.pre_step.emit(dt, context)
 
     def emit_reset(self, env_ids: Sequence[int] | None) -> None:
         """Environments were reset."""
-        _emit(self._reset, env_ids)
+        self._reset.emit(env_ids)
 
     def emit_stop(self) -> None:
         """Physics has stopped."""
         self.ready = False
-        _emit(self._stop)
-
-
-def _emit(entries: list[_Subscription], *args: Any) -> None:
-    """Tell everybody, whatever the others do; the first error is raised at the end and mentions the rest."""
-    first: Exception | None = None
-    # a copy: callbacks may register and unregister
-    for entry in tuple(entries):
-        try:
-            entry.call(*args)
-        except Exception as error:
-            if first is None:
-                first = error
-            elif error is not first:
-                first.add_note(f"Another callback of this event failed: {error!r}")
-    try:
-        if first is not None:
-            raise first
-    finally:
-        # an error that this frame held would hold this frame, and with it who was called
-        del first
+        self._stop.emit()
 
 
 def subscribe(
@@ -140,12 +150,24 @@ def subscribe(
         yield on_reset(weakly(reset), order=_AFTER_ARTICULATION)
 
 
-def weakly(method: Callable[..., None]) -> Callable[..., None]:
-    """Return a function that calls a bound method while its object lives, and does not keep it alive."""
-    reference = weakref.WeakMethod(method)
+def weakly(method: Any, gone: Callable[[], None] | None = None) -> Callable[..., None]:
+    """Return a function that calls a bound method while its object lives, and does not keep it alive.
+
+    Args:
+        method: Of the object.
+        gone: Called instead once the object is gone.
+    """
+    # a bound method that is made anew for each call costs more than the call
+    reference, function = weakref.ref(method.__self__), method.__func__
 
     def call(*args: Any) -> None:
         if (living := reference()) is not None:
-            living(*args)
+            function(living, *args)
+        elif gone is not None:
+            gone()
 
     return call
+
+
+def _nothing(*_args: Any) -> None:
+    """What a closed subscription calls."""

@@ -39,6 +39,10 @@ class Buffers:
     commit: Callable[[], None]
 
 
+def nothing() -> None:
+    """What `refresh` and `commit` are where the arrays are those of the simulator."""
+
+
 class Subscription(Protocol):
     """A registered callback."""
 

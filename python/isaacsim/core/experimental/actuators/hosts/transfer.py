@@ -11,20 +11,22 @@ from ..native import core
 Item = tuple[np.ndarray, Iterable[int], np.ndarray, Iterable[int]]
 
 
-def transfer(*items: Item) -> Callable[[], None]:
-    """Return a function that carries out all copies.
+def transfer(*items: Item, watched: np.ndarray | None = None) -> Callable[[], bool]:
+    """Return a function that carries out all copies, and returns whether all watched numbers are finite.
 
     Args:
         items: Source `(rows, columns)` and the columns read, target `(rows, columns)` and the columns written, float32
             or float64 each. What float32 cannot hold becomes infinite.
+        watched: float64 `(rows, columns)`, contiguous within a row; None watches nothing.
     """
     tidy = [(source, [int(c) for c in read], target, [int(c) for c in write]) for source, read, target, write in items]
     if core is not None:
-        return core.Transfer(tidy).run
+        return core.Transfer(tidy, watched).run
 
-    def run() -> None:
+    def run() -> bool:
         with np.errstate(over="ignore"):
             for source, read, target, write in tidy:
                 target[:, write] = source[:, read]
+        return watched is None or bool(np.isfinite(watched).all())
 
     return run

@@ -34,6 +34,7 @@ from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
 from .tendons import FixedTendons
+from .user_warnings import MUTE
 from .velocity_limits import linear_couplings, velocity_limiter
 
 # fields of the model by what `write_link_inertias` sets
@@ -135,6 +136,7 @@ class MujocoHost(NotCopied):
             self._compile()
         self._max_velocities = np.tile([axis.max_velocity for axis in self._axes], (self.num_envs, 1))
         self._batch = self._open_batch()
+        MUTE.acquire(self)
         self._arrays = DofArrays.zeros(self.num_envs * self._width)
         self._grid(self._arrays.stiffnesses)[:] = [axis.drive_stiffness for axis in self._axes]
         self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
@@ -159,12 +161,13 @@ class MujocoHost(NotCopied):
         Raises:
             SimulationDivergedError: A joint or base is not finite any more; names the robots.
         """
+        listeners = self.bus.pre_step
         while steps > 0:
             if self._batch is None:
                 raise HostError("physics is not running: call play() before step().")
             count = 1
-            if self.bus.has_pre_step:
-                self.bus.emit_pre_step(self.dt, None)
+            if listeners.entries:
+                listeners.call(self.dt, None)
             elif self._limit_velocities is None:
                 count = min(steps, _AT_ONCE)
             steps -= count
@@ -175,22 +178,20 @@ class MujocoHost(NotCopied):
 
     def _advance(self, count: int) -> None:
         """Physics steps with the efforts and targets of now."""
-        batch = self._working_batch()
+        batch = self._batch if self._has_threads else self._working_batch()
+        assert batch is not None
         self._commit()
         # of one robot alone there is no question which one diverged
         before = batch.state.copy() if len(self._owners) > 1 else None
-        # MuJoCo would write its warnings to a log file in the working directory
-        handler = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(_ignore)
+        MUTE.on = True
         try:
             batch.step(nstep=count)
             if self._limit_velocities is not None:
                 self._limit_velocities()
-            self._refresh()
-            if not np.logical_and.reduce(np.isfinite(self._motion, out=self._finite), axis=None):
+            if not self._refresh():
                 raise self._divergence(before)
         finally:
-            mujoco.set_mju_user_warning(handler)
+            MUTE.on = False
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors; the others are not touched."""
@@ -209,6 +210,7 @@ class MujocoHost(NotCopied):
         if self._batch is None:
             return
         self._batch = self._arrays = None
+        MUTE.release(self)
         self.bus.emit_stop()
 
     def data(self, env: int = 0) -> mujoco.MjData:
@@ -531,7 +533,6 @@ class MujocoHost(NotCopied):
         self._motion = batch.state[:, start : start + mujoco.mj_stateSize(self.model, moving)]
         # of a simulation that was not stepped yet
         self._origin = batch.state[0].copy()
-        self._finite = np.empty(self._motion.shape, bool)
         self._fields = ModelFields(self.model, batch)
         self._gain, self._bias = self._fields.own("actuator_gainprm"), self._fields.own("actuator_biasprm")
         self._watch_velocities()
@@ -597,6 +598,7 @@ class MujocoHost(NotCopied):
             (self._qvel, at.velocity, grid["velocities"], every),
             (drive, at.velocity, self._drive, every),
             (contact, columns, self._contact, columns),
+            watched=self._motion,
         )
         self._commit = transfer(
             (grid["position_targets"], every, self._ctrl, at.position_drive),
@@ -774,7 +776,3 @@ def _joint_owners(scene: Scene, model: mujoco.MjModel) -> dict[str, np.ndarray]:
         ids = [model.body(body.path).id for number, body in enumerate(scene.bodies) if top[number] == root]
         owners[path] = np.flatnonzero(np.isin(model.jnt_bodyid, ids))
     return owners
-
-
-def _ignore(_message: str) -> None:
-    """Divergence is noticed and reported by the host."""

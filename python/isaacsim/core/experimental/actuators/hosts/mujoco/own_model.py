@@ -124,7 +124,7 @@ class OwnArticulation(DofProperties):
         self._pull = transfer(*self._items("positions", True), *self._items("velocities", True))
         self._push = self._make_push()
 
-    def _make_push(self) -> Callable[[], None]:
+    def _make_push(self) -> Callable[[], Any]:
         """What writes the efforts of the driven joints; on the others one's own efforts stay."""
         return transfer(*self._items("efforts", False, self._driven))
 

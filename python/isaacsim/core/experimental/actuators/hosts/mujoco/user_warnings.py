@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import contextlib
+import sys
+import weakref
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import mujoco
 
@@ -24,3 +27,45 @@ def warnings_to(handler: Callable[[str], None]) -> Iterator[None]:
 
 def ignore(message: str) -> None:
     """Do nothing with a warning."""
+
+
+class Mute:
+    """Drops what MuJoCo warns of while `on`; other warnings go to where they went before.
+
+    Setting a handler for each physics step would cost more than some robots' physics: this one stays for as long as any
+    simulation runs.
+    """
+
+    def __init__(self) -> None:
+        self.on = False
+        """Whether warnings are dropped."""
+        # a simulation may be gone without a stop
+        self._users: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._former: Callable[[str], None] | None = None
+        self._handler = self._hear
+
+    def acquire(self, user: Any) -> None:
+        """Be the handler until this one and all others are released, or gone."""
+        self._users.add(user)
+        if (current := mujoco.get_mju_user_warning()) is not self._handler:
+            self._former = current
+            mujoco.set_mju_user_warning(self._handler)
+
+    def release(self, user: Any) -> None:
+        """Let the handler before be the handler again, unless another was set meanwhile."""
+        self._users.discard(user)
+        if not self._users and mujoco.get_mju_user_warning() is self._handler:
+            mujoco.set_mju_user_warning(self._former)
+
+    def _hear(self, message: str) -> None:
+        if self.on:
+            return
+        if self._former is not None:
+            self._former(message)
+        else:
+            # as MuJoCo does, which writes a file besides
+            print(f"WARNING: {message}", file=sys.stderr)
+
+
+MUTE = Mute()
+"""The one that all simulations share."""

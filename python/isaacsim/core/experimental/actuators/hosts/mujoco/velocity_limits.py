@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 import mujoco
 import numpy as np
 
+from ...native import core
 from .address import AxisAddress
 
 # files say the largest float32 for no limit, in whatever unit
@@ -52,6 +53,11 @@ def velocity_limiter(
     limited = np.flatnonzero((limits < _NO_LIMIT).any(axis=0))
     if not limited.size:
         return None
+    if core is not None:
+        place = {axis: number for number, axis in enumerate(limited.tolist())}
+        coupled = [(at.position[f], at.velocity[f], place[leader], ratio) for f, leader, ratio in couplings]
+        columns = at.position[limited].tolist(), at.velocity[limited].tolist()
+        return core.VelocityLimits(limits[:, limited].copy(), *columns, coupled, qpos, qvel, dt).run
     # the columns from the first to the last, which need no gathering
     first, end = at.velocity[limited].min(), at.velocity[limited].max() + 1
     velocities, columns, places = qvel[:, first:end], at.velocity[limited] - first, at.position[limited]

@@ -1,0 +1,78 @@
+// Velocity limits of joints after a physics step, see hosts/mujoco/velocity_limits.py.
+#pragma once
+#include <cmath>
+#include <tuple>
+
+#include "transfer.h"
+
+namespace actuators {
+
+class VelocityLimits {
+  public:
+    // a joint that follows another: its columns among positions and velocities, which limited joint it follows, and how
+    // many times as fast it is
+    using Coupling = std::tuple<int32_t, int32_t, int32_t, double>;
+
+    VelocityLimits(const py::object& limits, std::vector<int32_t> position_columns,
+                   std::vector<int32_t> velocity_columns, std::vector<Coupling> couplings, const py::object& positions,
+                   const py::object& velocities, double dt)
+        : limits_(limits, false),
+          positions_(positions, true),
+          velocities_(velocities, true),
+          position_columns_(std::move(position_columns)),
+          velocity_columns_(std::move(velocity_columns)),
+          couplings_(std::move(couplings)),
+          changes_(velocity_columns_.size()),
+          dt_(dt) {
+        for (const End* end : {&limits_, &positions_, &velocities_})
+            if (!end->wide || !end->whole() || end->rows != limits_.rows)
+                refuse("limits, positions, velocities", "float64 arrays of as many rows, contiguous within a row");
+        const int64_t count = static_cast<int64_t>(velocity_columns_.size());
+        if (limits_.columns != count || static_cast<int64_t>(position_columns_.size()) != count)
+            refuse("columns", "as many as the limits");
+        positions_.require(position_columns_);
+        velocities_.require(velocity_columns_);
+        for (const auto& [position, velocity, leader, ratio] : couplings_) {
+            positions_.require({position});
+            velocities_.require({velocity});
+            limits_.require({leader});
+        }
+    }
+
+    void run() {
+        for (int64_t row = 0; row < limits_.rows; ++row) {
+            const double* limits = at(limits_, row);
+            double *positions = at(positions_, row), *velocities = at(velocities_, row);
+            bool changed = false;
+            for (size_t k = 0; k < changes_.size(); ++k) {
+                double& velocity = velocities[velocity_columns_[k]];
+                const double speed = std::fabs(velocity);
+                changes_[k] = 0.0;
+                // what is infinite is left, to be found and reported
+                if (!(speed > limits[k]) || std::isinf(speed)) continue;
+                const double limited = std::copysign(limits[k], velocity);
+                changes_[k] = limited - velocity;
+                positions[position_columns_[k]] += changes_[k] * dt_;
+                velocity = limited;
+                changed = true;
+            }
+            if (!changed) continue;
+            for (const auto& [position, velocity, leader, ratio] : couplings_) {
+                const double lost = ratio * changes_[leader];
+                velocities[velocity] += lost;
+                positions[position] += lost * dt_;
+            }
+        }
+    }
+
+  private:
+    static double* at(const End& end, int64_t row) { return reinterpret_cast<double*>(end.data + row * end.row_pitch); }
+
+    End limits_, positions_, velocities_;
+    std::vector<int32_t> position_columns_, velocity_columns_;
+    std::vector<Coupling> couplings_;
+    std::vector<double> changes_;
+    double dt_;
+};
+
+}  // namespace actuators
