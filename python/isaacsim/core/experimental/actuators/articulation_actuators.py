@@ -31,6 +31,7 @@ from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors
+from .untraced import untraced
 from .usd.axes import told_apart
 from .values import resolve_indices
 
@@ -398,6 +399,7 @@ class ArticulationActuators(ActuatorSet):
         """Step only when `step_actuators` is called; clears the efforts of the joints, which would push on."""
         self._attachment.set_auto_step(False)
 
+    @untraced
     def step_actuators(self, step_dt: float, context: Any = None) -> None:
         """Compute the efforts of the coming physics step and hand them to the articulation.
 
@@ -414,6 +416,7 @@ class ArticulationActuators(ActuatorSet):
         """
         self._attachment.step(step_dt)
 
+    @untraced
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
 
@@ -431,6 +434,7 @@ class ArticulationActuators(ActuatorSet):
         else:
             self._forget(indices)
 
+    @untraced
     def set_dof_feedforward_effort_targets(
         self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None
     ) -> None:
