@@ -31,7 +31,7 @@ def untraced(function: Function) -> Function:
 def leave_out() -> None:
     """Note it on the code of all functions that are marked, if Torch is there by now."""
     torch = sys.modules.get("torch")
-    frames = getattr(getattr(getattr(torch, "_C", None), "_dynamo", None), "eval_frame", None)
+    frames: Any = getattr(getattr(getattr(torch, "_C", None), "_dynamo", None), "eval_frame", None)
     if not _marked or not hasattr(frames, "set_code_exec_strategy"):
         return
     skip = frames._FrameAction.SKIP

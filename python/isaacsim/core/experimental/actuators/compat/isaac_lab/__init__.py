@@ -6,6 +6,7 @@ table     where these differ, as the table that Isaac Lab prints
 motors    what a cfg is in our laws
 models    the classes that cfgs build: `compute` and `reset` on arrays
 groups    the groups of a robot, for `ArticulationActuators.from_groups`
+articulations  a whole `ArticulationCfg`: its groups, and where its joints begin
 """
 
 from __future__ import annotations
