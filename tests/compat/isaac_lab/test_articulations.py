@@ -12,7 +12,7 @@ import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation
 from isaacsim.core.experimental.actuators.compat.isaac_lab import IdealPDActuatorCfg, groups_of, to_usd
 from places import ROBOTS
-from pxr import Usd
+from stages import stage_of
 
 PATH = "/World/Arm"
 GROUP = IdealPDActuatorCfg(joint_names_expr=[".*"], stiffness=50.0, damping=4.0, effort_limit=30.0)
@@ -119,10 +119,9 @@ def test_no_groups_in_it() -> None:
 
 def test_a_stage_gets_the_groups() -> None:
     """And the rest is told."""
-    stage = Usd.Stage.Open(str(ROBOTS / "arm_2dof.usda"))
+    stage = stage_of(ROBOTS / "arm_2dof.usda")
     cfg = begun(joint_pos={"shoulder": 0.4}, pos=(0.0, 0.0, 0.6))
     lost = to_usd(cfg, stage, PATH, overwrite_existing=True)
     said = [f"ArticulationCfg: init_state.{name}: motors have no such thing" for name in ("joint_pos", "pos")]
     assert lost[:2] == said
     assert list(groups_of(stage, PATH)) == ["arm"]
-    stage.Reload()

@@ -14,6 +14,7 @@ from __future__ import annotations
 from .actions import ArticulationActions
 from .cfgs import (
     ActuatorBaseCfg,
+    ActuatorNetGRUCfg,
     ActuatorNetLSTMCfg,
     ActuatorNetMLPCfg,
     DCMotorCfg,
@@ -24,6 +25,7 @@ from .cfgs import (
 )
 from .models import (
     ActuatorBase,
+    ActuatorNetGRU,
     ActuatorNetLSTM,
     ActuatorNetMLP,
     DCMotor,
@@ -38,6 +40,8 @@ from .table import ResolutionTable, Row
 __all__ = [
     "ActuatorBase",
     "ActuatorBaseCfg",
+    "ActuatorNetGRU",
+    "ActuatorNetGRUCfg",
     "ActuatorNetLSTM",
     "ActuatorNetLSTMCfg",
     "ActuatorNetMLP",

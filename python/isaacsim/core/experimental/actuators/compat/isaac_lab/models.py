@@ -453,6 +453,12 @@ class ActuatorNetMLP(DCMotor):
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = ActuatorNetLSTM._PLANNED
 
 
+class ActuatorNetGRU(IdealPDActuator):
+    """A recurrent network of gated units, with a largest effort."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {"effort_limit": ("clamping", "max_effort")}
+
+
 def _write(array: Any, values: Any) -> None:
     """Write values into an array of any library."""
     if isinstance(array, wp.array):

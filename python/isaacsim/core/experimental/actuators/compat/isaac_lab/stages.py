@@ -178,7 +178,8 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
         found.append("joint_parameter_lookup: its transmission ratios, which nothing uses")
     if resolved.model in NETWORKS:
         wanted, has = metadata_of(cfg, resolved.model), load_metadata(cfg.network_file)
-        has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | has
+        nothing = metadata_of(known_cfgs.ActuatorNetGRUCfg(joint_names_expr=[], network_file=""), "ActuatorNetGRU")
+        has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | nothing | has
         if others := [name for name, value in wanted.items() if has.get(name) != value]:
             found.append(f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint")
         if resolved.said.intersection(DRIVE):
