@@ -252,7 +252,8 @@ def test_model_type_chooses_the_class(tmp_path: Path) -> None:
     """In the wrapper and in the public parser, whose arguments make the controller."""
     bench = Bench(tmp_path)
     classes = [ControllerNeuralMLP, ControllerNeuralLSTM, ControllerNeuralGRU]
-    assert [type(actuator.controller) for actuator in bench.wrapper.actuators] == classes
+    for actuator, expected in zip(bench.wrapper.actuators, classes, strict=True):
+        assert isinstance(actuator.controller, expected)
     for name, expected in zip(("mlp_0", "lstm_1", "gru_2"), classes, strict=True):
         parsed = parse_actuator_prim(bench.stage.GetPrimAtPath(f"{ROOT}/Actuators/{name}"))
         assert parsed is not None and parsed.controller_class is expected

@@ -28,8 +28,10 @@ from isaacsim.core.experimental.actuators import (
     register_actuator_component,
     use_host,
 )
+from isaacsim.core.experimental.actuators.compat import newton as newton_compat
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
+from neural_twin import random_network, write_network
 from pxr import Usd, UsdPhysics
 
 with quiet_warp(), warnings.catch_warnings():
@@ -597,9 +599,44 @@ def test_components_of_prims_are_instances_of_newtons(
             assert isinstance(component, getattr(ours, name))
             assert isinstance(component, theirs(name)) is there
             assert type(component).__name__ == name
+        for actuator in wrapper.actuators:
+            assert isinstance(actuator, ours.Actuator)
+            assert isinstance(actuator, newton.Actuator) is there
+            assert type(actuator).__name__ == "Actuator"
+            assert actuator.drive is actuator.controller
         authored.step(DT)
         assert authored.arrays().efforts.tolist() == [4.0, 3.0]
         assert "custom" not in wrapper.engine
+
+
+@pytest.mark.parametrize("kind", ["mlp", "lstm", "gru"])
+def test_networks_of_files_are_instances_of_newtons(host: ArraysHost, kind: str, tmp_path: Path) -> None:
+    """Of its class for the kind of network, where its version has one, and give the same efforts."""
+    path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {})
+    name = f"ControllerNeural{kind.upper()}"
+    there = newton_compat.peer_of(name, newton)
+    found = {}
+    for given in (ours.NeuralControlConfig(path), getattr(ours, name)(path)):
+        with wrapped((ActuatorConfig(given), "hip")) as wrapper:
+            law = wrapper.actuators[0].controller
+            assert type(law).__name__ == name and isinstance(law, getattr(ours, name))
+            assert there is None or isinstance(law, there) is (law is not given)
+            found[type(law)] = [efforts(host) for _ in range(3)], wrapper.engine
+    assert len(found) == (1 if there is None else 2)
+    assert all(one == next(iter(found.values())) for one in found.values())
+
+
+def test_an_actuator_of_a_wrapper_has_no_effort_modes_of_newtons(authored: ArraysHost) -> None:
+    """It is an instance of newton's class, whose methods it has no parts for; as newton's it is another object."""
+    with ArticulationActuators("/Robot") as wrapper:
+        actuator = wrapper.actuators[1]
+        actuator.set_effort_mode_explicit()
+        with pytest.raises(NotImplementedError, match="must be explicit here"):
+            actuator.set_effort_mode_implicit()
+        converted = ours.to_newton(actuator)
+        assert type(converted) is newton.Actuator
+        held = vars(converted)
+        assert isinstance(held["drive" if "drive" in held else "controller"], theirs("ControllerPD"))
 
 
 def test_newtons_names_register_components(host: ArraysHost) -> None:

@@ -131,6 +131,13 @@ def test_a_history_that_the_first_step_fills_is_refused(tmp_path: Path) -> None:
         to_newton(ours.ControllerNeuralMLP(file))
 
 
+def test_metadata_that_are_not_in_the_file_are_refused(tmp_path: Path) -> None:
+    """newton reads the file and nothing else."""
+    file = write_network(tmp_path / "net.safetensors", random_network("mlp", 2), {})
+    with pytest.raises(ValueError, match=r"'effort_scale': 2\.0.*: must be in the file.* by convert_checkpoint"):
+        to_newton(ours.ControllerNeuralMLP(file, metadata={"effort_scale": 2.0}))
+
+
 def test_what_newton_computes_stays_itself() -> None:
     """A component of a user's subclass of newton's class."""
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    ActuatorConfig,
+    ControllerNeuralMLP,
+    NeuralControlConfig,
+    convert_checkpoint,
+)
 from isaacsim.core.experimental.actuators.errors import NetworkError
 from isaacsim.core.experimental.actuators.networks import state_dict as reader
 from isaacsim.core.experimental.actuators.networks.network import Linear
@@ -116,3 +124,54 @@ def test_files_of_before_are_told_so() -> None:
     assert reader.matches(reader.LEGACY + b"rest") and not reader.matches(b"") and not reader.matches(b"PK\3\4")
     with pytest.raises(NetworkError, match=r"before PyTorch 1\.6"):
         reader.read(reader.LEGACY + b"rest")
+
+
+# what the message advises, followed to the letter
+
+BARE = {"0.weight": array(8, 2), "0.bias": array(8), "2.weight": array(1, 8), "2.bias": array(1)}
+
+
+def effort(law: Any) -> float:
+    """What the motor gives when it is one radian away from its target."""
+    leg = ActuatedArrays(["knee"], [(ActuatorConfig(law), "knee")])
+    q, qd, target = np.zeros((3, 1), np.float32)
+    target[:] = 1.0
+    return leg.step(q, qd, target, 0.005).item()
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> tuple[Path, Any]:
+    """A file without metadata, and the effort that it gives with those of the message."""
+    path = tmp_path / "knee.pt"
+    path.write_bytes(state_dict(BARE))
+    hidden = unary("elu", (1.0,), BARE["0.weight"][:, 0] + BARE["0.bias"])
+    expected = (BARE["2.weight"] @ hidden + BARE["2.bias"]).item()
+    with pytest.raises(
+        ValueError, match=r'\{"activation": "elu"\} or another of .*: in a JSON file .* or as metadata='
+    ):
+        effort(NeuralControlConfig(path))
+    return path, pytest.approx(expected, rel=1e-5)
+
+
+def test_metadata_may_be_in_a_json_file_beside(bare: tuple[Path, Any]) -> None:
+    """Which serves every way in."""
+    path, expected = bare
+    path.with_suffix(".json").write_text('{"activation": "elu"}')
+    assert effort(NeuralControlConfig(path)) == expected
+
+
+def test_metadata_may_be_given_to_the_class_of_the_controller(bare: tuple[Path, Any]) -> None:
+    """They go before what a file says; where the network was read already they are refused, and newton has none."""
+    path, expected = bare
+    path.with_suffix(".json").write_text('{"activation": "tanh", "effort_scale": 2.0}')
+    law = ControllerNeuralMLP(path, metadata={"activation": "elu", "effort_scale": 1.0})
+    with pytest.raises(ValueError, match=r"metadata = .*: must be None, for the network was read already"):
+        ControllerNeuralMLP(law.checkpoint, metadata={"effort_scale": 3.0})
+    assert effort(law) == expected
+
+
+def test_metadata_may_be_given_to_convert_checkpoint(bare: tuple[Path, Any]) -> None:
+    """The new file has them."""
+    path, expected = bare
+    convert_checkpoint(path, path.with_suffix(".safetensors"), metadata={"activation": "elu"})
+    assert effort(NeuralControlConfig(path.with_suffix(".safetensors"))) == expected

@@ -364,7 +364,6 @@ def test_a_wrapper_without_groups_has_no_table(host: ArraysHost) -> None:
         ),
         ("ActuatorGroupCfg", {"dof_names": [".*"]}, "joint_names_expr=dof_names"),
         ("VariableGearRatioDCMotorCfg", {}, "gear ratio depends on position"),
-        ("ActuatorNetGRUCfg", {"joint_names_expr": [".*"]}, "its network would be left out. .*NeuralControlConfig"),
         ("ActuatorNetGRUResidualCfg", {"joint_names_expr": [".*"]}, "adds to the joint's own drive"),
     ],
 )
@@ -372,7 +371,7 @@ def test_cfgs_that_are_not_run_are_told_apart(
     name: str, fields: dict[str, Any], message: str, host: ArraysHost
 ) -> None:
     """Of early Orbit and of Isaac Lab 3, with what stands for them; a network is never dropped."""
-    bases = {"ActuatorNetGRUCfg": (IdealPDActuatorCfg,), "ActuatorNetGRUResidualCfg": (ImplicitActuatorCfg,)}
+    bases = {"ActuatorNetGRUResidualCfg": (ImplicitActuatorCfg,)}
     cfg = type(name, (object,), fields)() if name not in bases else None
     if cfg is None:
         cfg = type(name, bases[name], {})(joint_names_expr=[".*"], stiffness=1.0, damping=0.1)

@@ -201,6 +201,39 @@ def test_the_cfg_says_what_a_history_holds_after_a_reset(fill: Any, tmp_path: Pa
         np.testing.assert_allclose(found.ravel(), expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("said", [True, False])
+def test_a_gru_is_normalized_as_the_cfg_says(said: bool, tmp_path: Path) -> None:
+    """Isaac Lab 3's, whatever the file says; limited by the largest effort, and what is no normalization is refused."""
+
+    def metadata(error: tuple[float, float], speed: tuple[float, float], effort: tuple[float, float]) -> dict[str, Any]:
+        columns = {"position_error": error, "velocity": speed}
+        inputs, targets = (
+            {part: {name: pair[at] for name, pair in pairs.items()} for at, part in enumerate(("mean", "std"))}
+            for pairs in (columns, {"torque": effort})
+        )
+        return {"input_columns": list(columns), "normalization": {"inputs": inputs, "targets": targets}}
+
+    given: tuple[Any, Any, Any] = (0.1, 0.5), (-0.2, 2.0), (0.3, 20.0)
+    plain: tuple[Any, Any, Any] = (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
+    network = random_network("gru", 2)
+    file = write_network(tmp_path / "net.safetensors", network, metadata(*plain if said else given))
+    common: dict[str, Any] = {"joint_names_expr": [".*"], "network_file": str(file), "effort_limit": 6.0}
+    fields = ("pos_error_normalization", "vel_normalization", "output_normalization")
+    cfg = lab.ActuatorNetGRUCfg(**common, **dict(zip(fields, given, strict=True)) if said else {})
+    model, twin = built(cfg), Twin(network, metadata(*given if said else plain), 2 * ENVS)
+    expected = []
+    for k in range(9):
+        if k == 6:
+            model.reset([1])
+            twin.reset(np.arange(2 * ENVS) // 2 == 1)
+        found = applied(model, target=0.4, speed=0.5 * k)
+        expected.append(twin.step(*(np.full(2 * ENVS, one) for one in (0.0, 0.5 * k, 0.4, 0.0))))
+        np.testing.assert_allclose(found.ravel(), np.clip(expected[-1], -6.0, 6.0), rtol=1e-4, atol=1e-5)
+    assert (np.abs(expected).max() > 6.0) == said
+    with pytest.raises(ValueError, match=r"vel_normalization = \(1.0,\): must be mean and standard deviation, or None"):
+        built(lab.ActuatorNetGRUCfg(**common, vel_normalization=(1.0,)))
+
+
 def test_parameters_are_arrays_that_act_when_written() -> None:
     """Of one robot, of one joint, or all of them."""
     model = built(lab.DCMotorCfg(**PD, effort_limit=60.0, saturation_effort=100.0, velocity_limit=50.0))

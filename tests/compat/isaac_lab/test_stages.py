@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import Articulation, ArticulationActuators, Simulation, motors_of
 from isaacsim.core.experimental.actuators.compat.isaac_lab import (
+    ActuatorNetGRUCfg,
     ActuatorNetMLPCfg,
     DCMotorCfg,
     DelayedPDActuatorCfg,
@@ -18,6 +19,7 @@ from isaacsim.core.experimental.actuators.compat.isaac_lab import (
     groups_of,
     to_usd,
 )
+from neural_twin import random_network, write_network
 from places import ROBOTS
 from pxr import Sdf, Usd
 from stages import stage_of
@@ -111,6 +113,19 @@ def test_what_prims_hold() -> None:
     assert drive.GetAttribute("drive:angular:physics:maxForce").Get() == 60.0
     assert np.radians(drive.GetAttribute("physxJointAxis:angular:maxJointVelocity").Get()) == pytest.approx(3.0)
     assert groups_of(stage, PANDA) == {"shoulder": SHOULDER, "wrist": wrist, "elbow": ELBOW}
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_normalization_that_the_file_of_a_gru_lacks(said: bool, tmp_path: Path) -> None:
+    """Only that of the file is in the stage; one that changes nothing need not be there."""
+    file = write_network(tmp_path / "net.safetensors", random_network("gru", 2), {})
+    cfg = ActuatorNetGRUCfg(
+        joint_names_expr=["hinge"], network_file=str(file), vel_normalization=(0.0, 2.0) if said else (0.0, 1.0)
+    )
+    stage = stage_of(ROBOTS / "pendulum.usda")
+    lost = to_usd({"leg": cfg}, stage, "/World/Pendulum", overwrite_existing=True)
+    assert [line.partition(":")[2].partition(":")[0] for line in lost] == ([" normalization"] if said else [])
+    assert groups_of(stage, "/World/Pendulum")["leg"].vel_normalization == [0.0, 2.0 if said else 1.0]
 
 
 def test_networks_whose_file_says_less_than_the_cfg(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from .recording.signals import SIGNALS
 from .specs.arguments import flag_of, number_of, require_type
 from .specs.fields import shown
 from .specs.patterns import pattern_problem
+from .untraced import untraced
 from .values import resolve_indices
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class ActuatorSet(NotCopied):
 
     # what controllers ask for besides
 
+    @untraced
     def set_custom_input(self, name: str, array: Any) -> None:
         """Give controllers an array that they ask for by name (`custom_inputs`): measured torque, load, temperature …
 

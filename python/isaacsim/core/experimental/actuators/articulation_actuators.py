@@ -8,14 +8,14 @@ import functools
 import logging
 import warnings
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import warp as wp
 
 from .actuator_set import ActuatorSet
-from .attachment import Attachment
+from .attachment import Attachment, Beginning
 from .callers import level_outside
 from .components.device import device_of
 from .components.quiet_warp import quiet_warp
@@ -31,6 +31,7 @@ from .pipeline.step.fault import Fault
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import flag_of
 from .specs.motors import Motors
+from .untraced import untraced
 from .usd.axes import told_apart
 from .values import resolve_indices
 
@@ -92,6 +93,7 @@ class ArticulationActuators(ActuatorSet):
     _INSTEAD = "Hand the wrapper itself on, or use save_state() and restore_state()."
 
     _resolution: ResolutionTable | None = None
+    _beginning: Beginning | None = None
     _has_warned = False
 
     def __init__(
@@ -246,7 +248,7 @@ class ArticulationActuators(ActuatorSet):
     def from_groups(
         cls,
         paths: str | Sequence[str],
-        groups: Mapping[str, Any],
+        groups: Any,
         *,
         rules: Literal["documentation", "code"] = "documentation",
         seed: int = 0,
@@ -263,7 +265,9 @@ class ArticulationActuators(ActuatorSet):
 
         Args:
             paths: As for the constructor.
-            groups: Cfgs by name of the group: those of `compat.isaac_lab`, or Isaac Lab's own.
+            groups: Cfgs by name of the group: those of `compat.isaac_lab`, or Isaac Lab's own. Or Isaac Lab's cfg of
+                the whole articulation: its `actuators` are the groups, and joints begin as its `init_state` says, at
+                every play and reset, and at once where physics runs. A warning names what of it is not taken.
             rules: Which value holds where cfg and robot differ: as Isaac Lab's documentation says, or as its code does.
             seed: Of the random delays.
             actuator_value_resolution_debug_print: Log `resolution_table` as a warning.
@@ -271,8 +275,8 @@ class ArticulationActuators(ActuatorSet):
             device: As for the constructor.
 
         Raises:
-            ValueError: A joint in two groups, a group without joints, or a value that cannot be used; lists every
-                problem.
+            ValueError: A joint in two groups, a group without joints, a joint that begins outside its limits, or a
+                value that cannot be used; lists every problem.
             HostError: No simulation is open.
 
         Example:
@@ -289,13 +293,17 @@ class ArticulationActuators(ActuatorSet):
             ...     print(actuators.actuated_dof_indices)
             [0]
         """
+        from .compat.isaac_lab.articulations import beginning_of, groups_in, is_whole, warn_of_the_rest
         from .compat.isaac_lab.groups import resolve_groups, values_of
         from .compat.isaac_lab.table import TITLE
 
         host = current_host()
         robots = Binding(host.articulation(paths))
         names, joints = robots.articulation.dof_names, robots.prototype_dof_paths
-        found = resolve_groups(groups, names, values_of(robots.articulation), robots.device, rules)
+        beginning = beginning_of(groups, robots.articulation) if is_whole(groups) else None
+        found = resolve_groups(groups_in(groups), names, values_of(robots.articulation), robots.device, rules)
+        if is_whole(groups):
+            warn_of_the_rest(groups)
         if found.uncovered:
             warnings.warn(
                 f"<{robots.articulation.paths[0]}>: joints {', '.join(found.uncovered)} are in no group and keep their "
@@ -313,7 +321,7 @@ class ArticulationActuators(ActuatorSet):
             for name, columns, values in found.properties
         ]
         self = cls.__new__(cls)
-        self._resolution = found.table
+        self._resolution, self._beginning = found.table, beginning
         self._build(host, robots, entries, axes, auto_step_pre_physics, device, properties)
         if found.delays:
             self.randomize({"delay_steps": found.delays}, seed=seed)
@@ -398,6 +406,7 @@ class ArticulationActuators(ActuatorSet):
         """Step only when `step_actuators` is called; clears the efforts of the joints, which would push on."""
         self._attachment.set_auto_step(False)
 
+    @untraced
     def step_actuators(self, step_dt: float, context: Any = None) -> None:
         """Compute the efforts of the coming physics step and hand them to the articulation.
 
@@ -414,6 +423,7 @@ class ArticulationActuators(ActuatorSet):
         """
         self._attachment.step(step_dt)
 
+    @untraced
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays and faults; feedforward stays. A reset of all robots forgets a stored error too.
 
@@ -431,6 +441,7 @@ class ArticulationActuators(ActuatorSet):
         else:
             self._forget(indices)
 
+    @untraced
     def set_dof_feedforward_effort_targets(
         self, target_feedforward_efforts: Any, *, indices: Any = None, dof_indices: Any = None
     ) -> None:
@@ -508,6 +519,7 @@ class ArticulationActuators(ActuatorSet):
                 )
             plain = type(self).step_actuators is _STEP
             self._attachment = Attachment(self, host.bus, robots, axes, stepped, properties, plain)
+            self._attachment.beginning = self._beginning
             self._assembly = Assembly(entries, robots.num_robots, robots.device, self._attachment.columns)
             self._assembly.place(self._attachment.columns, self.articulation.num_dofs)
         _open.add(self)

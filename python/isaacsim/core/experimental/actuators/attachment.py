@@ -54,6 +54,14 @@ class Steppable(Protocol):
         ...
 
 
+class Beginning(Protocol):
+    """The state in which joints begin."""
+
+    def put(self, articulation: Any, rows: Sequence[int] | None = None) -> None:
+        """Put robots, all by default, into it."""
+        ...
+
+
 class Attachment:
     """The tie between a wrapper and physics.
 
@@ -99,6 +107,8 @@ class Attachment:
         self._step_subscription: Subscription | None = None
         self._subscriptions: list[Subscription] = []
         self._holds_drives = False
+        self.beginning: Beginning | None = None
+        """Where joints begin; None leaves them where the simulator has them."""
         self.number = next(_numbers)
         """Grows from one to the next that is made."""
         _open.add(self)
@@ -221,6 +231,8 @@ class Attachment:
         self.buffers, self._holds_drives = None, False
         try:
             self._bind()
+            if self.beginning is not None:
+                self.beginning.put(self.articulation)
         except Exception as error:
             self.error = error
             raise
@@ -246,7 +258,10 @@ class Attachment:
     def _on_reset(self, env_ids: Sequence[int] | None) -> None:
         """Environments start over: so does the state of their actuators."""
         if (owner := self._owner()) is not None:
-            owner.reset(indices=None if env_ids is None else self._robots.envs_to_rows(env_ids))
+            rows = None if env_ids is None else self._robots.envs_to_rows(env_ids)
+            if self.beginning is not None:
+                self.beginning.put(self.articulation, rows)
+            owner.reset(indices=rows)
 
     def _on_stop(self) -> None:
         """Physics is gone, and with it arrays and gains."""

@@ -14,6 +14,7 @@ from .extras import LIBRARIES, needs
 from .hosts import opened
 from .hosts.port import PhysicsBus
 from .specs.arguments import DEFAULT_DT, flag_of, names_of, number_of, path_of, require_type, whole_of
+from .untraced import untraced
 
 if TYPE_CHECKING:
     from .viewing.view import View
@@ -200,6 +201,7 @@ class Simulation(NotCopied):
         """Start physics in the state the stage authors; stage edits made while stopped count."""
         self._host.play()
 
+    @untraced
     def step(self, steps: int = 1) -> None:
         """Advance physics by `steps` steps of `dt`; actuators run before each of them.
 

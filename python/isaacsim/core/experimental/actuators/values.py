@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .specs.fields import shown
+from .untraced import refuse_traced
 
 # entries of a range that is made an array
 _LONGEST = 100_000_000
@@ -16,12 +17,13 @@ def as_numpy(values: Any) -> np.ndarray:
     """Return scalars, lists, NumPy or Warp arrays as a NumPy array.
 
     Raises:
-        ValueError: They are rows of different lengths, have masked entries, or are a range that is too long.
+        ValueError: They are rows of different lengths, have masked entries, are a range that is too long, or traced.
     """
     if isinstance(values, range) and len(values) > _LONGEST:
         raise ValueError(f"{values!r}: has more than {_LONGEST} entries. Give an array of those that are meant.")
     if np.ma.is_masked(values):
         raise ValueError(f"{shown(values)}: has masked entries, which have no value. Fill them, or leave them out.")
+    refuse_traced(values, shown(values))
     try:
         return np.asarray(getattr(values, "numpy", lambda: values)())
     except ValueError:

@@ -71,23 +71,25 @@ def stand_in(component: Any) -> Any:
     return adopted
 
 
-def dressed(component: Any) -> Any:
-    """Return a component of ours that is an instance of newton's class for its law too, see `dual`."""
-    component.__class__ = dual(type(component))
-    return component
+def dressed(one: Any) -> Any:
+    """Return a component or actuator of ours that is an instance of newton's class for it too, see `dual`."""
+    one.__class__ = dual(type(one))
+    return one
 
 
 def dual(ours: type) -> type:
-    """The class that is one of our built-in laws and newton's class for it too.
+    """The class that is one of our own, built-in component or `Actuator`, and newton's class for it too.
 
     Ours itself where newton.actuators was not imported yet, or where that version has no such class.
     """
-    law = catalogue.law_of(ours)
     peer = sys.modules.get("newton.actuators")
-    if peer is None or law is None or law.component is not ours:
+    is_component = catalogue.is_built_in(ours)
+    if peer is None or not (is_component or ours.__name__ == "Actuator"):
         return ours
-    theirs = peer_of(law.name or "", peer)
-    return ours if theirs is None else _adopting(theirs, theirs, ours, True)
+    theirs = peer_of(ours.__name__, peer)
+    if theirs is None:
+        return ours
+    return _adopting(theirs, theirs, ours, True) if is_component else _dual_actuator(ours, theirs)
 
 
 def peer_of(name: str, peer: Any) -> Any:
@@ -205,6 +207,18 @@ def _adopting(own: type, theirs: type, ours: Any, native: bool) -> type:
         members |= {"STATE_AXIS": 1} if is_network else {}
         members |= _DELAY if family is Delay else _TABLE if hasattr(own, "_read_lookup_table") else {}
     return type(named.__name__, bases, members)
+
+
+@functools.cache
+def _dual_actuator(ours: type, theirs: type) -> type:
+    # from 1.6 on newton has a descriptor `controller`, which would hide the attribute of that name
+    hidden = {name: None for name, one in vars(theirs).items() if hasattr(one, "__set__") and name not in dir(ours)}
+    members = {"__module__": ours.__module__, "__doc__": ours.__doc__, "set_effort_mode_implicit": _refuse_implicit}
+    return type(ours.__name__, (ours, theirs), hidden | members)
+
+
+def _refuse_implicit(self: Any, *_: Any, **__: Any) -> Any:
+    raise NotImplementedError(f"{self!r}: effort modes must be explicit here. Make an Actuator of newton for this one.")
 
 
 def _arguments(values: dict[str, Any], ours: Any) -> dict[str, Any]:

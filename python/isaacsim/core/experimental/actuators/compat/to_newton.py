@@ -132,6 +132,11 @@ def _network(component: Any) -> dict[str, Any]:
             f"{type(component).__name__}({path!r}): history_fill = 'first': must be 'zeros', as newton fills it. "
             "Say so in the metadata of the file, if the network may begin so."
         )
+    if component.given_metadata:
+        raise ValueError(
+            f"{type(component).__name__}({path!r}): metadata = {component.given_metadata!r:.100}: must be in the file, "
+            "which is all that newton reads. Write them there by convert_checkpoint."
+        )
     if not isinstance(path, str | os.PathLike):
         raise ValueError(
             f"{type(component).__name__}: model_path = {path!r}: must be the path of a file that newton can read. Make"

@@ -171,6 +171,12 @@ def _by_class() -> dict[str, Law]:
     return {f"{PACKAGE}.{law.module}.{law.name}": law for law in laws()}
 
 
+def is_built_in(component_type: type) -> bool:
+    """Whether a class is a built-in component class itself, a network's among them."""
+    name = component_type.__name__
+    return any(name in (law.name, *law.by_network.values()) and component_class(name) is component_type for law in LAWS)
+
+
 def law_of(component_type: type) -> Law | None:
     """The line whose law a component class has, its own or inherited; None for a law of the user's own."""
     # a class can only inherit from what is loaded, so nothing is loaded for the question

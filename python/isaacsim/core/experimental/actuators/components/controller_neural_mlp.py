@@ -30,6 +30,7 @@ class ControllerNeuralMLP(ControllerNeural):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        metadata: Goes before what the file says, and a JSON file beside it; default None.
         trusted: Whether Torch may run a file that is not recognised; default False.
 
     Raises:

@@ -83,10 +83,12 @@ class ControllerNeural(Controller):
 
     Args:
         model_path: Path of the file, or a checkpoint that was read already.
+        metadata: Goes before what the file says, and a JSON file beside it.
         trusted: Whether Torch may run a file that is not recognised.
 
     Raises:
-        ValueError: The file cannot be read, holds no network of this kind, or its metadata cannot be used.
+        ValueError: The file cannot be read, holds no network of this kind, or its metadata cannot be used; or metadata
+            are given for a checkpoint.
         OSError: There is no such file.
     """
 
@@ -98,10 +100,23 @@ class ControllerNeural(Controller):
     """Columns of which the arrays of `State` hold the last steps; none for a network that remembers by itself."""
     State: ClassVar[Any]
 
-    def __init__(self, model_path: str | os.PathLike[str] | Checkpoint, *, trusted: bool = False) -> None:
+    def __init__(
+        self,
+        model_path: str | os.PathLike[str] | Checkpoint,
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        trusted: bool = False,
+    ) -> None:
         self.model_path = model_path
+        self.given_metadata = {} if metadata is None else dict(metadata)
+        """Metadata that the program gave, and that the file may lack."""
         read = model_path.checkpoint if isinstance(model_path, CheckpointPath) else model_path
-        self.checkpoint = read if isinstance(read, Checkpoint) else load_checkpoint(read, trusted=trusted)
+        if metadata is not None and isinstance(read, Checkpoint):
+            raise ValueError(
+                f"{type(self).__name__}: metadata = {metadata!r:.100}: must be None, for the network was read already "
+                "with what its file says. Give the path of the file as a plain text."
+            )
+        self.checkpoint = read if isinstance(read, Checkpoint) else load_checkpoint(read, metadata, trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
         self._device: Any = None
         if self.network.kind != self.KIND:

@@ -13,6 +13,7 @@ from ..memory import overlap
 from ..pipeline.step.binding import Columns
 from ..saving import whole_file
 from ..specs.arguments import path_of
+from ..untraced import leave_out, untraced
 from .actuated import Actuated, AnyMotors
 from .foreign import aligned, given_back, is_immutable, library, recognizer, taken
 
@@ -99,6 +100,7 @@ class ActuatedArrays(Actuated):
         # the efforts in the form of each library and number of dimensions
         self._forms: dict[tuple[str, int], Any] = {}
 
+    @untraced
     def step(
         self,
         q: Any,
@@ -198,6 +200,7 @@ class ActuatedArrays(Actuated):
         with whole_file(path) as written:
             written.write_bytes(write(*self._gradients.network(self._names.index(dof_name))))
 
+    @untraced
     def reset(self, *, indices: Any = None) -> None:
         """Forget delays, integrals and faults.
 
@@ -227,12 +230,19 @@ class ActuatedArrays(Actuated):
     # inside
 
     def _step(self, given: tuple[Any, ...], dt: float) -> Any:
+        # Torch may be there only now
+        leave_out()
+        return self._step_anew(given, dt)
+
+    @untraced
+    def _step_anew(self, given: tuple[Any, ...], dt: float) -> Any:
         self._require_step(dt)
         bound = self._take(given)
         self._assembly.step(dt)
         # what nobody may write to is made when it is written
         return self._shaped(bound.efforts, given[0]) if bound.result is None else bound.result
 
+    @untraced
     def _step_back(
         self, gradients: TorchGradients, given: tuple[Any, ...], dt: float, parameters: Mapping[str, Any] | None
     ) -> Any:

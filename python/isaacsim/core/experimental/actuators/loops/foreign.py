@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..memory import lie_of, warp_view
+from ..untraced import refuse_traced
 
 _CPU, _ALIGNMENT = 1, 64
 # by which the core looks at tensors; old versions of Torch lack it
@@ -45,11 +46,12 @@ def taken(array: Any, name: str) -> Any:
     Torch tensors that require gradients are taken detached.
 
     Raises:
-        ValueError: It is no array, or its memory cannot be shared; errors call it `name`.
+        ValueError: It is no array, its memory cannot be shared, or JAX traces it; errors call it `name`.
     """
     if isinstance(array, np.ndarray | wp.array):
         return array
     if not hasattr(array, "__dlpack_device__"):
+        refuse_traced(array, name)
         raise ValueError(
             f"{name} is a {type(array).__name__}: must be an array of NumPy, Warp, or a library with DLPack as Torch "
             "and JAX are. Convert it once, outside the loop."

@@ -13,6 +13,7 @@ import warp as wp
 
 from ..hosts.mujoco.model_actuators import actuators_by_joint
 from ..pipeline.step.binding import Columns
+from ..untraced import untraced
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
 from .foreign import library, taken
@@ -87,6 +88,7 @@ class ActuatedWorlds(Actuated):
         for name, values in self.joint_properties.items():
             self._set_property(_FIELDS[name], values, qd)
 
+    @untraced
     def step(self, data: Any, q_target: Any, dt: float, *, qd_target: Any = None, feedforward: Any = None) -> None:
         """Compute the efforts of the coming physics step and write them to `data.qfrc_applied`.
 

@@ -16,6 +16,7 @@ import warp as wp
 from ..pipeline.actuator_group import ActuatorGroup
 from ..pipeline.sim_arrays import find_arrays, missing
 from ..pipeline.step.binding import Columns
+from ..untraced import untraced
 from .actuated import Actuated, AnyMotors
 from .changes import Changes
 
@@ -73,6 +74,7 @@ class ActuatedModel(Actuated):
             given = ~np.isnan(values)
             self._changes.set(_first(model, f"joint_{name}"), rows[given], values[given])
 
+    @untraced
     def step(self, state: Any, control: Any, dt: float) -> None:
         """Compute the efforts of the coming physics step and write them to `control.joint_f`.
 

@@ -125,8 +125,9 @@ def _activation(told: Mapping[str, Any], key: str, default: str | None) -> Calla
     name = told.get(key, default)
     if name is None:
         raise NetworkError(
-            f"{key} = nothing: tensors do not tell what stands between layers. Give {key} in the metadata "
-            f"(metadata= or the JSON file beside it), one of {', '.join(ACTIVATIONS)}."
+            f"{key} = nothing: tensors do not tell what stands between layers. Give it as metadata, "
+            f'{{"{key}": "elu"}} or another of {", ".join(ACTIVATIONS)}: in a JSON file of the same name beside the '
+            "file, or as metadata= of the class of its controller or of convert_checkpoint."
         )
     if not isinstance(name, str) or name.lower() not in ACTIVATIONS:
         raise NetworkError(f"{key} = {str(name)[:100]!r}: must be one of {', '.join(ACTIVATIONS)}.")

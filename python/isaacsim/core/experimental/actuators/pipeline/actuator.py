@@ -20,6 +20,7 @@ from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
+from ..untraced import leave_out, untraced
 from .step.fault import Fault, fault_of
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class Actuator(NotCopied):
             if component is not None:
                 component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
+        leave_out()
         if self.num_actuators and (self.device.is_cuda or requires_grad):
             # now, as the first step may be one that a graph captures, and what has no gradients is refused
             self.compiled()
@@ -344,6 +346,7 @@ class Actuator(NotCopied):
 
         newton.register_inputs(builder, custom_of(self))
 
+    @untraced
     def step(
         self,
         sim_state: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import NotCopied
 from ..specs.arguments import require_type
+from ..untraced import untraced
 from .actuator import Actuator, as_ours
 from .calls import Calls, is_native
 from .gradients import tape_now
@@ -50,6 +51,7 @@ class ActuatorGroup(NotCopied):
         """Return a fresh state of each actuator, None for one that has nothing to remember."""
         return [actuator.state() for actuator in self.actuators]
 
+    @untraced
     def step(
         self,
         sim_state: Any,

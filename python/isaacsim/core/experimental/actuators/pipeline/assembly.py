@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import warp as wp
 
+from ..compat import newton
 from ..cores import missing_core
 from ..memory import warp_view
 from .actuator import Actuator
@@ -315,7 +316,7 @@ class Assembly:
     def _actuator(self, entry: ActuatorEntry) -> Actuator:
         """What users see of an entry; `place` says where it stands."""
         count = self.num_robots * len(entry.dof_names)
-        return Actuator(
+        made = Actuator(
             wp.zeros(count, dtype=wp.uint32, device=self.device),
             entry.controller,
             entry.delay,
@@ -323,7 +324,8 @@ class Assembly:
             control_feedforward_attr="joint_control_feedforward",
             label=entry.label,
             dof_names=entry.dof_names,
-        ).fix()
+        )
+        return newton.dressed(made).fix()
 
 
 def _use_native(device: Any) -> bool:

@@ -111,7 +111,7 @@ def _built(
             return part
         fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
         network, fits = fit.network(part), fit.config(part)
-        return part if problems else catalogue.build(fits, num_robots, device, network)
+        return part if problems else newton.dressed(catalogue.build(fits, num_robots, device, network))
 
     for config, dof_name in pairs:
         plain = [part for part in _components(config) if isinstance(part, Config)]

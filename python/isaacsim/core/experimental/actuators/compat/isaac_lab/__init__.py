@@ -6,6 +6,7 @@ table     where these differ, as the table that Isaac Lab prints
 motors    what a cfg is in our laws
 models    the classes that cfgs build: `compute` and `reset` on arrays
 groups    the groups of a robot, for `ArticulationActuators.from_groups`
+articulations  a whole `ArticulationCfg`: its groups, and where its joints begin
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from .actions import ArticulationActions
 from .cfgs import (
     ActuatorBaseCfg,
+    ActuatorNetGRUCfg,
     ActuatorNetLSTMCfg,
     ActuatorNetMLPCfg,
     DCMotorCfg,
@@ -23,6 +25,7 @@ from .cfgs import (
 )
 from .models import (
     ActuatorBase,
+    ActuatorNetGRU,
     ActuatorNetLSTM,
     ActuatorNetMLP,
     DCMotor,
@@ -37,6 +40,8 @@ from .table import ResolutionTable, Row
 __all__ = [
     "ActuatorBase",
     "ActuatorBaseCfg",
+    "ActuatorNetGRU",
+    "ActuatorNetGRUCfg",
     "ActuatorNetLSTM",
     "ActuatorNetLSTMCfg",
     "ActuatorNetMLP",

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from ...networks.metadata import HistoryFill
 from .models import (
+    ActuatorNetGRU,
     ActuatorNetLSTM,
     ActuatorNetMLP,
     DCMotor,
@@ -24,6 +25,7 @@ from .models import (
 )
 
 Value = float | dict[str, float] | None
+Normalization = tuple[float, float] | None
 
 
 @dataclass(kw_only=True)
@@ -150,3 +152,23 @@ class ActuatorNetMLPCfg(DCMotorCfg):
     """Steps back of each feature, 0 the current one."""
     history_fill: HistoryFill = "zeros"
     """What stands for the time before a reset: `zeros`, as in Isaac Lab, or `first`, the values of the first step."""
+
+
+@dataclass(kw_only=True)
+class ActuatorNetGRUCfg(IdealPDActuatorCfg):
+    """A recurrent network of gated units, of Isaac Lab 3.0, with a largest effort.
+
+    Normalizations are mean and standard deviation; None stands for 0 and 1.
+    """
+
+    class_type: Any = ActuatorNetGRU
+    stiffness: Value = None
+    damping: Value = None
+    network_file: str
+    """Path of the network's file."""
+    pos_error_normalization: Normalization = None
+    """Of position errors [rad or m]."""
+    vel_normalization: Normalization = None
+    """Of velocities [rad/s or m/s]."""
+    output_normalization: Normalization = None
+    """Of efforts [N·m or N]."""

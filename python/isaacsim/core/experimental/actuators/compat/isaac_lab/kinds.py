@@ -8,6 +8,7 @@ MODELS = {
     "ImplicitActuatorCfg": "ImplicitActuator",
     "ActuatorNetMLPCfg": "ActuatorNetMLP",
     "ActuatorNetLSTMCfg": "ActuatorNetLSTM",
+    "ActuatorNetGRUCfg": "ActuatorNetGRU",
     "DCMotorCfg": "DCMotor",
     "RemotizedPDActuatorCfg": "RemotizedPDActuator",
     "DelayedPDActuatorCfg": "DelayedPDActuator",
@@ -18,8 +19,6 @@ MODELS = {
 _NOT_RUN = {
     "ActuatorNetGRUResidualCfg": "its network adds to the joint's own drive. Give the drive as ImplicitActuatorCfg, "
     "and step the network yourself as feedforward effort",
-    "ActuatorNetGRUCfg": "its network would be left out. Write its normalization into the network's metadata, and give "
-    "NeuralControlConfig(network_file) and MaxEffortClampingConfig(effort_limit) to ArticulationActuators.from_configs",
     "ActuatorGroupCfg": "groups of early Orbit are no cfgs of joints. Give its model_cfg's numbers in a cfg of "
     "compat.isaac_lab, with joint_names_expr=dof_names",
     "VariableGearRatioDCMotorCfg": "its gear ratio depends on position. Give "
@@ -31,7 +30,7 @@ _NOT_RUN = {
 IMPLICIT = "ImplicitActuator"
 DC_MOTORS = ("DCMotor", "ActuatorNetMLP", "ActuatorNetLSTM")
 """Models with the limits of a DC motor."""
-NETWORKS = ("ActuatorNetMLP", "ActuatorNetLSTM")
+NETWORKS = ("ActuatorNetMLP", "ActuatorNetLSTM", "ActuatorNetGRU")
 DELAYED = ("DelayedPDActuator", "RemotizedPDActuator")
 
 

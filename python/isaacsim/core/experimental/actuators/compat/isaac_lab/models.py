@@ -27,6 +27,7 @@ from ...memory import warp_view
 from ...pipeline.random_numbers import Draw, Draws, key_of
 from ...specs.arguments import names_of, whole_of
 from ...specs.distributions import Uniform
+from ...untraced import untraced
 from ...values import as_integers, resolve_indices
 from .motors import actuators_of, delay_range
 from .resolve import EXPLICIT_EFFORT_LIMIT_SIM, Rules, resolve
@@ -160,6 +161,7 @@ class ActuatorBase(NotCopied):
         self._joint_vel: Any = self._tensor(np.zeros(self._shape, np.float32))
         self._draws = self._lag_draws(seed)
 
+    @untraced
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
         """Turn targets into efforts.
 
@@ -180,6 +182,7 @@ class ActuatorBase(NotCopied):
         control_action.joint_velocities = None
         return control_action
 
+    @untraced
     def reset(self, env_ids: Any = None) -> None:
         """Forget what robots remember, and draw their delays.
 
@@ -387,6 +390,7 @@ class ImplicitActuator(IdealPDActuator):
 
     is_implicit_model: ClassVar[bool] = True
 
+    @untraced
     def compute(self, control_action: Any, joint_pos: Any, joint_vel: Any) -> Any:
         """Return `control_action` as it is; see `ActuatorBase.compute`."""
         self._step(control_action, joint_pos, joint_vel)
@@ -447,6 +451,12 @@ class ActuatorNetMLP(DCMotor):
     """A feedforward network over a history, with the limits of a DC motor."""
 
     _PLANNED: ClassVar[dict[str, tuple[str, str]]] = ActuatorNetLSTM._PLANNED
+
+
+class ActuatorNetGRU(IdealPDActuator):
+    """A recurrent network of gated units, with a largest effort."""
+
+    _PLANNED: ClassVar[dict[str, tuple[str, str]]] = {"effort_limit": ("clamping", "max_effort")}
 
 
 def _write(array: Any, values: Any) -> None:

@@ -5,6 +5,7 @@ DCMotor                         PD, DC motor
 DelayedPDActuator               delay, PD, largest effort
 RemotizedPDActuator             delay, PD, limit by position
 ActuatorNetMLP, ActuatorNetLSTM network, DC motor
+ActuatorNetGRU                  network, largest effort
 ImplicitActuator                PD, largest effort: what the solver's drive is taken to do
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ...components.controller_neural_gru import ControllerNeuralGRU
 from ...components.controller_neural_lstm import ControllerNeuralLSTM
 from ...components.controller_neural_mlp import ControllerNeuralMLP
 from ...components.delay import Delay
@@ -34,6 +36,16 @@ from ...specs.configs import (
 )
 from .kinds import DC_MOTORS, DELAYED, NETWORKS
 from .resolve import Resolved
+
+_CONTROLLERS = {
+    "ActuatorNetMLP": ControllerNeuralMLP,
+    "ActuatorNetLSTM": ControllerNeuralLSTM,
+    "ActuatorNetGRU": ControllerNeuralGRU,
+}
+# what goes into a GRU, by the field that says its mean and deviation
+_COLUMNS = {"pos_error_normalization": "position_error", "vel_normalization": "velocity"}
+# as Isaac Lab has it
+_SMALLEST_STD = 1e-8
 
 
 def delay_range(cfg: Any, resolved: Resolved) -> tuple[int, int]:
@@ -63,7 +75,7 @@ def actuators_of(cfg: Any, resolved: Resolved, num_robots: int, device: Any) -> 
     """
     longest = delay_range(cfg, resolved)[1]
     checkpoint = _checkpoint(cfg, resolved.model) if resolved.model in NETWORKS else None
-    network: Any = ControllerNeuralMLP if resolved.model == "ActuatorNetMLP" else ControllerNeuralLSTM
+    network: Any = _CONTROLLERS.get(resolved.model)
     found: list[tuple[ActuatorConfig, str]] = []
     for at, name in enumerate(resolved.names):
         values = {field: _short(of_all[:, at]) for field, of_all in resolved.values.items()}
@@ -96,13 +108,35 @@ def configs_of(cfg: Any, model: str, values: Mapping[str, Any]) -> tuple[Control
 
 
 def metadata_of(cfg: Any, model: str) -> dict[str, Any]:
-    """What the cfg says of its network, as files of networks have it."""
+    """What the cfg says of its network, as files of networks have it.
+
+    Raises:
+        ValueError: A normalization is none.
+    """
+    if model == "ActuatorNetGRU":
+        inputs = _normalization(cfg, _COLUMNS)
+        targets = _normalization(cfg, {"output_normalization": "torque"})
+        return {"input_columns": [*_COLUMNS.values()], "normalization": {"inputs": inputs, "targets": targets}}
     if model != "ActuatorNetMLP":
         return {}
     said = {name: getattr(cfg, name) for name in ("pos_scale", "vel_scale", "input_order")}
     # Isaac Lab's own cfgs have no such field, and its models fill with zeros
     said["history_fill"] = getattr(cfg, "history_fill", "zeros")
     return said | {"effort_scale": cfg.torque_scale, "input_idx": [int(steps) for steps in cfg.input_idx]}
+
+
+def _normalization(cfg: Any, fields: Mapping[str, str]) -> dict[str, dict[str, float]]:
+    """Means and deviations that fields of a cfg say, by the name of each in the metadata of a network."""
+    found: dict[str, dict[str, float]] = {"mean": {}, "std": {}}
+    for field, name in fields.items():
+        given = (0.0, 1.0) if getattr(cfg, field, None) is None else getattr(cfg, field)
+        numbers = np.ravel(np.asarray(given, float))
+        if numbers.shape != (2,) or not np.isfinite(numbers).all():
+            raise ValueError(
+                f"{type(cfg).__name__}: {field} = {given!r}: must be mean and standard deviation, or None. Correct it."
+            )
+        found["mean"][name], found["std"][name] = numbers[0].item(), max(numbers[1].item(), _SMALLEST_STD)
+    return found
 
 
 def _checkpoint(cfg: Any, model: str) -> Checkpoint:

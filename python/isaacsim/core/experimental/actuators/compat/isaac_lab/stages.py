@@ -16,6 +16,7 @@ from ...networks.load import load_metadata
 from ...specs.configs import DelayConfig
 from ...specs.motors import MotorConfig
 from . import cfgs as known_cfgs
+from .articulations import all_but_groups, groups_in
 from .groups import joints_of_groups
 from .kinds import DELAYED, IMPLICIT, MODELS, NETWORKS, model_of
 from .motors import configs_of, delay_range, metadata_of
@@ -36,7 +37,7 @@ _ON_JOINTS = {
 
 
 def to_usd(
-    cfgs: Mapping[str, Any],
+    cfgs: Any,
     stage: Any,
     root: str,
     *,
@@ -50,7 +51,7 @@ def to_usd(
     `isaacLab:actuatorGroups` of the root, where `groups_of` finds them.
 
     Args:
-        cfgs: Cfgs by name of the group, ours or Isaac Lab's own.
+        cfgs: Cfgs by name of the group, ours or Isaac Lab's own, or Isaac Lab's cfg of the whole articulation.
         stage: Where to author.
         root: Path of the robot's prim.
         rules: Which value holds where cfg and stage differ.
@@ -83,12 +84,13 @@ def to_usd(
         from ...usd.joint_properties import axis_of, read_property, write_properties
         from ...usd.text import whole, write_text
 
+    lost = [f"{type(cfgs).__name__}: {name}: motors have no such thing" for name in all_but_groups(cfgs)]
+    cfgs = groups_in(cfgs)
     names, paths = joints_to_drive(stage, root)
     axes = [(path, axis_of(stage, path, name)) for path, name in zip(paths, names, strict=True)]
     robot = {name: read_property(stage, _ON_JOINTS[name], axes)[None].astype(np.float32) for name in PROPERTIES}
     motors: dict[str, MotorConfig] = {}
     on_joints: list[tuple[str, np.ndarray, list[tuple[str, str]]]] = []
-    lost: list[str] = []
     problems: list[str] = []
     of_groups = joints_of_groups(cfgs, names, problems)
     covered = {(paths[at], names[at]) for _, columns in of_groups.values() for at in columns}
@@ -176,7 +178,8 @@ def _lost(cfg: Any, resolved: Resolved) -> list[str]:
         found.append("joint_parameter_lookup: its transmission ratios, which nothing uses")
     if resolved.model in NETWORKS:
         wanted, has = metadata_of(cfg, resolved.model), load_metadata(cfg.network_file)
-        has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | has
+        nothing = metadata_of(known_cfgs.ActuatorNetGRUCfg(joint_names_expr=[], network_file=""), "ActuatorNetGRU")
+        has = {"effort_scale": has.get("torque_scale"), "history_fill": "zeros"} | nothing | has
         if others := [name for name, value in wanted.items() if has.get(name) != value]:
             found.append(f"{', '.join(others)}: must be in the file of the network. Write it with convert_checkpoint")
         if resolved.said.intersection(DRIVE):

@@ -13,6 +13,7 @@ from ...components.base import Clamping, Controller
 from ...components.delay import Delay
 from ...pipeline.actuator import Actuator as Plan
 from ...specs.arguments import require_type
+from ...untraced import untraced
 from .base import Actuator, require_as_many
 
 _HOOKS = ("has_transmission", "_run_controller", "_run_state_manager", "_run_transmission")
@@ -139,6 +140,7 @@ class PlannedActuator(Actuator):
         """Whether `step` can be captured in a CUDA graph: unless Torch runs a network."""
         return self._plan.is_graphable()
 
+    @untraced
     def step(
         self,
         sim_state: Any,
