@@ -251,11 +251,9 @@ class PhysxHost(NotCopied):
     def _links(self, robots: np.ndarray, *columns: str, root: bool = False) -> np.ndarray:
         """Columns of the links of some robots, or of their root links, side by side."""
         scene = self._running()[0]
-        links = [robot.links[:1] if root else robot.links for robot in self._some(robots)]
-        if not links:
+        if not len(robots):
             return self._links(np.zeros(1, int), *columns, root=root)[:0]
-        flat = [link for of_robot in links for link in of_robot]
-        return np.hstack(scene.links(flat, *columns)).reshape(len(links), len(links[0]), -1)
+        return scene.link_state(robots, 1 if root else len(self._robots[robots[0]].links), columns)
 
     def _load(self) -> PhysxScene:
         """Read the stage."""
@@ -312,7 +310,7 @@ class PhysxHost(NotCopied):
         arrays.efforts[:] = 0.0
 
     def _commit(self, scene: PhysxScene, arrays: DofArrays) -> None:
-        """Pass on what changed, in one call: it costs more than the physics of a robot."""
+        """Pass on what changed, in one call."""
         changed = {}
         for name, column in _TARGETS.items():
             values = getattr(arrays, name)
