@@ -1,4 +1,4 @@
-"""The state, targets and efforts of all robots by the wheel's tensor bindings.
+"""The state, targets, efforts and drive gains of all robots by the wheel's tensor bindings.
 
 A call takes 10 µs, where a session of the wheel takes a millisecond. The wheel calls bindings deprecated and has
 nothing as fast: the requirement bounds its version, and a test fails when it warns differently or has them no more.
@@ -23,6 +23,8 @@ _OF_DOFS = {
     "jointPositionTarget": TensorType.ARTICULATION_DOF_POSITION_TARGET,
     "jointVelocityTarget": TensorType.ARTICULATION_DOF_VELOCITY_TARGET,
     "jointActuationForce": TensorType.ARTICULATION_DOF_ACTUATION_FORCE,
+    "jointStiffness": TensorType.ARTICULATION_DOF_STIFFNESS,
+    "jointDamping": TensorType.ARTICULATION_DOF_DAMPING,
 }
 _POSE, _VELOCITY = TensorType.ARTICULATION_LINK_POSE, TensorType.ARTICULATION_LINK_VELOCITY
 _OF_LINKS: dict[tuple[str, ...], int] = {
