@@ -20,7 +20,7 @@ from warm_python import warm_python
 # they are run from the repository root and not installed
 sys.path.append(str(REPOSITORY))
 
-from benchmarks import against, environment, learning
+from benchmarks import against, environment, learning, physx_loop
 from benchmarks.candidates import (
     ACTUATORS,
     ARRAYS_TICKS,
@@ -380,3 +380,11 @@ def test_missing_mujoco_warp_is_told(table: Any, tmp_path: Path) -> None:
     (tmp_path / "python").chmod(0o755)
     learning.with_mujoco_warp(table, str(tmp_path / "python"), QUICK)
     assert list(table.columns[2].cells) == ["[red]no module mujoco_warp"]
+
+
+def test_rows_of_physx_are_there() -> None:
+    """Each robot and case once, with a median that is not above the worst."""
+    pytest.importorskip("ovphysx")
+    rows = physx_loop.physx_rows(5)
+    assert len({row.name for row in rows}) == len(rows) == len(physx_loop.ROBOTS) * 3
+    assert all(0 < row.median <= row.worst for row in rows)

@@ -153,6 +153,26 @@ def pendulum(**joint: object) -> SmallStage:
     return made
 
 
+def many_axes() -> SmallStage:
+    """A joint of two angular axes, and a linear one below it."""
+    made = SmallStage()
+    made.root("/World/Robot")
+    for i, name in enumerate(("base", "ball", "slide")):
+        made.body(f"/World/Robot/{name}", (0, 0, 5 - i / 2), com=(0.1, 0.05, -0.2), inertia=(0.02, 0.03, 0.04))
+    made.joint("/World/Robot/fix", "Fixed", None, "/World/Robot/base", at=(0, 0, 5))
+    joint = made.joint("/World/Robot/gimbal", "", "/World/Robot/base", "/World/Robot/ball", at=(0, 0, -0.5))
+    for axis in ("rotX", "rotY", "rotZ", "transX", "transY", "transZ"):
+        # an axis whose lower limit is above its upper one is locked
+        low, high = (-100.0, 100.0) if axis in ("rotX", "rotZ") else (1.0, -1.0)
+        limit = UsdPhysics.LimitAPI.Apply(joint, axis)
+        limit.CreateLowAttr(low)
+        limit.CreateHighAttr(high)
+    made.joint("/World/Robot/rail", "Prismatic", "/World/Robot/ball", "/World/Robot/slide", at=(0, 0, -0.5))
+    for path, kind in (("/World/Robot/gimbal", "rotZ"), ("/World/Robot/rail", "linear")):
+        made.drive(path, kind, stiffness=0.5, damping=0.005, targetPosition=0.1)
+    return made
+
+
 def two_robots(file: Path, prim: str, apart: float = 3.0) -> Usd.Stage:
     """One file referenced twice into one stage, at `/World/Left` and `/World/Right`."""
     made = SmallStage()

@@ -19,7 +19,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.errors import HostError, SimulationDivergedError, UnsupportedSceneError
 from places import ROBOTS
 from pxr import Gf, Usd, UsdGeom, UsdPhysics
-from small_stages import SmallStage, pendulum, two_robots
+from small_stages import SmallStage, many_axes, pendulum, two_robots
 from stages import stage_of
 
 pytestmark = pytest.mark.skipif(find_spec("ovphysx") is None, reason="the PhysX wheel is not installed")
@@ -374,27 +374,7 @@ def lifted(name: str) -> Usd.Stage:
     return stage
 
 
-def many_axes() -> Usd.Stage:
-    """A joint of two angular axes, and a linear one below it."""
-    made = SmallStage()
-    made.root("/World/Robot")
-    for i, name in enumerate(("base", "ball", "slide")):
-        made.body(f"/World/Robot/{name}", (0, 0, 5 - i / 2), com=(0.1, 0.05, -0.2), inertia=(0.02, 0.03, 0.04))
-    made.joint("/World/Robot/fix", "Fixed", None, "/World/Robot/base", at=(0, 0, 5))
-    joint = made.joint("/World/Robot/gimbal", "", "/World/Robot/base", "/World/Robot/ball", at=(0, 0, -0.5))
-    for axis in ("rotX", "rotY", "rotZ", "transX", "transY", "transZ"):
-        # an axis whose lower limit is above its upper one is locked
-        low, high = (-100.0, 100.0) if axis in ("rotX", "rotZ") else (1.0, -1.0)
-        limit = UsdPhysics.LimitAPI.Apply(joint, axis)
-        limit.CreateLowAttr(low)
-        limit.CreateHighAttr(high)
-    made.joint("/World/Robot/rail", "Prismatic", "/World/Robot/ball", "/World/Robot/slide", at=(0, 0, -0.5))
-    for path, kind in (("/World/Robot/gimbal", "rotZ"), ("/World/Robot/rail", "linear")):
-        made.drive(path, kind, stiffness=0.5, damping=0.005, targetPosition=0.1)
-    return made.stage
-
-
-STAGES = {name: functools.partial(lifted, name) for name in ROOTS} | {"many_axes": many_axes}
+STAGES = {name: functools.partial(lifted, name) for name in ROOTS} | {"many_axes": lambda: many_axes().stage}
 
 
 @pytest.fixture(params=STAGES)

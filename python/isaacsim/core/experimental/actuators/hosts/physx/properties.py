@@ -40,6 +40,7 @@ class SceneProperties:
 
     def __init__(self, scene: PhysxScene, authored: Callable[[str], np.ndarray]) -> None:
         self._scene = scene
+        self._sent: dict[str, bytes] = {}
         columns = [column for column, _ in _BOUNDS.values()]
         kinds, limits, *bounds = scene.read("jointDriveType", "jointLimit", *columns)
         self._bounds = dict(zip(_BOUNDS, bounds, strict=True))
@@ -87,7 +88,12 @@ class SceneProperties:
         """
         off = (stiffnesses == 0) & (dampings == 0)
         bounds = {column: np.where(off, none, self._bounds[name]) for name, (column, none) in _BOUNDS.items()}
-        self._scene.write({"jointStiffness": stiffnesses, "jointDamping": dampings, **bounds})
+        wanted = {"jointStiffness": stiffnesses, "jointDamping": dampings, **bounds}
+        # bounds change rarely, and cost much more than gains
+        now = {column: values.tobytes() for column, values in wanted.items()}
+        if changed := {column: wanted[column] for column in wanted if self._sent.get(column) != now[column]}:
+            self._scene.write(changed)
+        self._sent = now
 
     # inside
 

@@ -1,7 +1,8 @@
 """One scene in PhysX: the joint axes of all its robots as flat arrays, in SI and in the order of the robots' DOFs.
 
-The wheel speaks degrees on angular axes, per joint, in an order of its own, and has quaternions (x, y, z, w); nothing
-outside this file knows.
+The wheel's sessions have degrees on angular axes and values per joint, in an order of PhysX's own, and PhysX has
+quaternions (x, y, z, w); nothing outside this file knows. After the first step, what steps read and write goes through
+tensors, see `RobotTensors`; sessions do the rest.
 """
 
 # the wheel is an optional extra
@@ -27,6 +28,7 @@ from ...usd.articulation import articulation_roots, every_prim
 from ...usd.instances import misnamed, rename_misnamed
 from ...usd.physics.robots import warn_of_strays
 from .links import LinkGraph
+from .tensors import RobotTensors, bind
 
 # what a value per radian is multiplied with, as a power of degrees per radian
 _POWER = {
@@ -65,6 +67,8 @@ _UNLIMITED = float(np.finfo(np.float32).max)
 _ALMOST_UNLIMITED = 0.999 * _UNLIMITED
 # PhysX has (x, y, z, w)
 _WXYZ, _XYZW = [3, 0, 1, 2], [1, 2, 3, 0]
+# after a position
+_POSE_WXYZ = [0, 1, 2, 6, 3, 4, 5]
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ class PhysxScene:
         self._stage = ovstage.Stage("actuators")
         self._physx = ovphysx.PhysX()
         self.close = weakref.finalize(self, _close, self._physx, self._stage)
+        # there are none before the first step
+        self._tensors: RobotTensors | None = None
         try:
             text, everything = _as_text(stage), ovstage.PopulationDomain.ALL
             ovstage.population.open_usd_from_string(self._stage, text, 1, domains=everything)
@@ -121,8 +127,6 @@ class PhysxScene:
         with warnings.catch_warnings():
             # said once in a process: Warp, which wraps what is read, would open a GPU where there is one
             warnings.filterwarnings("ignore", "ovphysx is in CPU-only mode", RuntimeWarning)
-            # nothing else in the wheel tells the order of links
-            warnings.filterwarnings("ignore", "ovphysx tensor bindings are deprecated", DeprecationWarning)
             self._handles = {
                 kind: self._prims(kind, column)
                 for kind, column in (
@@ -139,11 +143,15 @@ class PhysxScene:
     def step(self, dt: float) -> None:
         """Advance by one step of `dt` [s]."""
         self._physx.step_sync(dt)
+        if self._tensors is None and self.robots:
+            self._tensors = RobotTensors(self._physx, {robot.path: len(robot.axes) for robot in self.robots})
 
     # joint axes
 
     def read(self, *columns: str) -> list[np.ndarray]:
         """The values of some columns, float32, flat; ±inf is no limit."""
+        if self._tensors is not None and all(map(RobotTensors.has, columns)):
+            return [self._tensors.read(column) for column in columns]
         flat = len(self._degrees)
         found = {column: np.empty((flat, 2) if column == "jointLimit" else flat) for column in columns}
         for column, place, values in self._read(SimObjectType.ARTICULATION_JOINT, columns):
@@ -152,6 +160,10 @@ class PhysxScene:
 
     def write(self, columns: dict[str, np.ndarray], at: np.ndarray | None = None) -> None:
         """Set columns, in their order, at all axes or at the joints that hold the places `at` and nowhere else."""
+        if self._tensors is not None and at is None and all(map(RobotTensors.has, columns)):
+            for column, values in columns.items():
+                self._tensors.write(column, np.clip(values, -_UNLIMITED, _UNLIMITED))
+            return
         chosen = [i for i, places in enumerate(self._places) if at is None or np.isin(places, at).any()]
         arrays = {}
         for column, values in columns.items():
@@ -186,6 +198,20 @@ class PhysxScene:
         return self._row(SimObjectType.ARTICULATION, path, "jacobian").reshape(-1, 6, coordinates)
 
     # links
+
+    def link_state(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
+        """Two columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
+
+        Args:
+            robots: Numbers of the robots.
+            count: Of links, all or the root link only.
+            columns: Either `position` and `orientation`, or `linearVelocity` and `angularVelocity`.
+        """
+        if self._tensors is not None:
+            rows = self._tensors.links(columns)[robots, :count]
+            return rows[..., _POSE_WXYZ] if columns[1] == "orientation" else rows
+        paths = [path for robot in robots for path in self.robots[robot].links[:count]]
+        return np.hstack(self.links(paths, *columns)).reshape(len(robots), count, -1)
 
     def links(self, paths: Sequence[str], *columns: str) -> list[np.ndarray]:
         """Columns of links, a row per link; quaternions are (w, x, y, z)."""
@@ -238,9 +264,8 @@ class PhysxScene:
                 for handle, ordinal in zip(joints, ordinals[path], strict=True)
                 if handle
             ]
-            # of any type, they tell the names
-            poses = TensorType.ARTICULATION_LINK_POSE
-            with self._physx.create_tensor_binding(prim_paths=[path], tensor_type=poses) as binding:
+            # nothing else in the wheel tells the order of links; tensors of any type do
+            with bind(self._physx, [path], TensorType.ARTICULATION_LINK_POSE) as binding:
                 links, inbound = binding.body_names, binding.joint_names
             tree = graph.find(path, links, inbound, {axis.joint for axis in axes})
             if tree is None:
