@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "draws.h"
 #include "laws_alone.h"
+#include "roots.h"
 #include "seen.h"
 #include "transfer.h"
 #include "velocity_limits.h"
@@ -145,6 +146,8 @@ PYBIND11_MODULE(core, m) {
         .def("set", &BoundNetwork::set, py::arg("numbers"))
         .def_property_readonly("variant", &BoundNetwork::variant);
     py::class_<BoundEvaluation>(m, "Evaluation").def("run", &BoundEvaluation::run);
+    m.def(
+        "address", [](const py::array& array) { return reinterpret_cast<uintptr_t>(array.data()); }, py::arg("array"));
     m.def("unchanged", &unchanged, py::arg("watched"));
     m.def("recognizer", &recognizer, py::arg("given"));
     py::class_<Transfer>(m, "Transfer")
@@ -157,11 +160,17 @@ PYBIND11_MODULE(core, m) {
              py::arg("limits"), py::arg("position_columns"), py::arg("velocity_columns"), py::arg("couplings"),
              py::arg("positions"), py::arg("velocities"), py::arg("dt"))
         .def("run", &VelocityLimits::run);
+    py::class_<Roots>(m, "Roots")
+        .def(py::init<const py::object&, const py::object&, const std::vector<Roots::Item>&,
+                      const std::array<double, 3>&, int64_t, const py::object&, const py::object&, const py::object&>(),
+             py::arg("positions"), py::arg("velocities"), py::arg("items"), py::arg("down"), py::arg("robots"),
+             py::arg("poses"), py::arg("rates"), py::arg("seen"))
+        .def("run", &Roots::run);
     py::class_<Draws>(m, "Draws")
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
-                 Transfer, VelocityLimits, Draws>();
+                 Transfer, VelocityLimits, Roots, Draws>();
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

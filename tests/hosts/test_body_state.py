@@ -282,3 +282,12 @@ def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
     np.testing.assert_allclose(robots.get_link_velocities()[0].numpy()[1], [[1, 2, 3]] * 2, atol=1e-6)
     none = robots.get_world_poses(indices=[]) + robots.get_link_velocities(indices=[])
     assert [array.shape for array in none] == [(0, 3), (0, 4), (0, 2, 3), (0, 2, 3)]
+
+
+def test_a_root_that_hangs_on_a_joint_has_no_arrays(engine: str) -> None:
+    """Nor have those of PhysX; the getters tell."""
+    sim = Simulation(hanging(), engine=engine)
+    sim.play()
+    robot = sim.articulation(ROOT)
+    assert robot.buffers().root_poses is robot.buffers().root_velocities is robot.buffers().projected_gravity is None
+    assert robot.get_world_poses()[0].shape == robot.get_projected_gravity().shape == (1, 3)

@@ -360,6 +360,12 @@ def entries() -> dict[str, Callable[[], Entry]]:
         arguments = [np.ones((ROBOTS, 2)), [1, 4], [0, 3], [(2, 5, 1, -2.0)], *arrays, DT]
         return Entry(core.VelocityLimits, arguments, lambda made: made.run())
 
+    def roots() -> Entry:
+        state = np.ones((ROBOTS, 9)), np.ones((ROBOTS, 8))
+        out = floats(2 * ROBOTS, 7), floats(2 * ROBOTS, 6), floats(2 * ROBOTS, 3)
+        arguments = [*state, [(1, 2, 1, np.ones((ROBOTS, 3)))], [0.0, 0.0, -1.0], 2, *out]
+        return Entry(core.Roots, arguments, lambda made: made.run())
+
     def draws() -> Entry:
         items = [
             (floats(ROBOTS), floats(ROBOTS), 2, 1, 1.0, 0.1, 17, True),
@@ -419,8 +425,10 @@ def entries() -> dict[str, Callable[[], Entry]]:
         },
         "Transfer": transfer,
         "VelocityLimits": velocity_limits,
+        "Roots": roots,
         "Draws": draws,
         "Draws.draw": draw,
+        "address": free("address", floats(3)),
         "recognizer": free("recognizer", (floats(3), None, floats(2, 2))),
         "unchanged": free("unchanged", [({"a": 1}, (1,)), ([], ())]),
         "law": free("law", "ClampingMaxEffort", [floats(4) for _ in range(5)]),

@@ -21,9 +21,11 @@ def as_numpy(values: Any) -> np.ndarray:
     """
     if isinstance(values, range) and len(values) > _LONGEST:
         raise ValueError(f"{values!r}: has more than {_LONGEST} entries. Give an array of those that are meant.")
-    if np.ma.is_masked(values):
+    # `is_masked` looks at every entry
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{shown(values)}: has masked entries, which have no value. Fill them, or leave them out.")
-    refuse_traced(values, shown(values))
+    if not isinstance(values, np.ndarray):
+        refuse_traced(values)
     try:
         return np.asarray(getattr(values, "numpy", lambda: values)())
     except ValueError:
@@ -85,6 +87,8 @@ def broadcast(values: Any, shape: tuple[int, ...], what: str, *, infinite: bool 
         ValueError: The values do not fit the shape or one is not finite.
     """
     array = as_numbers(values, what)
+    if array.shape == shape and array.dtype == np.float32 and np.isfinite(array).all():
+        return array
     try:
         # before anything is copied, for an array that does not fit may be of any size
         np.broadcast_to(array, shape)

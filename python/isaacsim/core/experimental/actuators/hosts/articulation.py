@@ -68,6 +68,20 @@ class DofArrays:
         return cls(**{field.name: _zeros(size) for field in fields(cls)})
 
 
+@dataclass(frozen=True)
+class RootArrays:
+    """State of all root links of a host, float32, a row per robot; see `Buffers`."""
+
+    poses: np.ndarray
+    velocities: np.ndarray
+    gravity: np.ndarray
+
+    @classmethod
+    def zeros(cls, robots: int) -> RootArrays:
+        """Return arrays of zeros for so many robots."""
+        return cls(*(np.zeros((robots, columns), np.float32) for columns in (7, 6, 3)))
+
+
 def _zeros(size: int) -> np.ndarray:
     """A float32 array that begins with a cache line, of 16 numbers: vectors read from it do not cross lines."""
     memory = np.zeros(size + 16, np.float32)
@@ -198,6 +212,10 @@ class PhysicsBackend(DofBackend, Protocol):
         """Linear and angular velocity of each link, `(robots, links, 6)`."""
         ...
 
+    def root_arrays(self) -> RootArrays | None:
+        """Arrays of the root links that follow physics; None where there are none."""
+        ...
+
     def root_poses(self, robots: np.ndarray) -> np.ndarray:
         """Those of the root links, `(robots, 7)`."""
         ...
@@ -250,6 +268,8 @@ class ArrayArticulation(DofAccess):
     def __init__(self, backend: DofBackend, paths: str | Sequence[str]) -> None:
         self._backend = backend
         self._patterns = paths
+        self._viewed: DofArrays | None = None
+        self._views: dict[str, np.ndarray] = {}
         self._resolve()
 
     # metadata
@@ -341,13 +361,9 @@ class ArrayArticulation(DofAccess):
             HostError: Physics is not running.
         """
         arrays, at = self._live(), self._at
-        first = np.array([robot.offset for robot in self._robots])
-        pitch = int(first[1] - first[0]) if len(at) > 1 else at.shape[1]
-        start = int(first[0])
         names = ("positions", "velocities", "position_targets", "velocity_targets", "efforts")
-        if pitch >= at.shape[1] and np.array_equal(first, start + pitch * np.arange(len(at))):
-            views = {name: _rows(getattr(arrays, name), start, pitch, at.shape) for name in names}
-            return Buffers(**views, refresh=nothing, commit=nothing)
+        if views := self._views_of(arrays):
+            return Buffers(**{name: views[name] for name in names}, refresh=nothing, commit=nothing)
         copies = {name: getattr(arrays, name)[at] for name in names}
 
         def refresh() -> None:
@@ -374,7 +390,7 @@ class ArrayArticulation(DofAccess):
     def _take(self, rows: list[Robot]) -> None:
         """Let these be the robots."""
         require_same_joints([robot.path for robot in rows], [robot.dof_names for robot in rows])
-        self._robots = rows
+        self._robots, self._viewed = rows, None
         self._at = np.array([robot.offset for robot in rows])[:, None] + np.arange(len(rows[0].dof_names))
         self._envs = np.array([robot.env for robot in rows])
 
@@ -397,13 +413,30 @@ class ArrayArticulation(DofAccess):
         return self._at[:, columns] if indices is None else self._at[rows[:, None], columns]
 
     def _get(self, name: str, indices: Any, dof_indices: Any) -> wp.array:
-        array = getattr(self._live(), name)
-        return warp_copy(array[self._index(indices, dof_indices)])
+        arrays = self._live()
+        if indices is None and dof_indices is None and (views := self._views_of(arrays)):
+            return warp_copy(views[name])
+        return warp_copy(getattr(arrays, name)[self._index(indices, dof_indices)])
 
     def _set(self, name: str, values: Any, indices: Any, dof_indices: Any) -> None:
-        array = getattr(self._live(), name)
+        arrays = self._live()
+        if indices is None and dof_indices is None and (views := self._views_of(arrays)):
+            views[name][...] = broadcast(values, self._at.shape, name)
+            return
         at = self._index(indices, dof_indices)
-        array[at] = broadcast(values, at.shape, name)
+        getattr(arrays, name)[at] = broadcast(values, at.shape, name)
+
+    def _views_of(self, arrays: DofArrays) -> dict[str, np.ndarray]:
+        """A view of the rows of each array; none where the robots are not evenly spaced. Made once per play."""
+        if self._viewed is not arrays:
+            self._viewed, self._views = arrays, {}
+            shape, first = self._at.shape, self._at[:, 0] if self._at.size else np.zeros(len(self._at), int)
+            pitch = int(first[1] - first[0]) if len(first) > 1 else shape[1]
+            start = int(first[0])
+            if pitch >= shape[1] and np.array_equal(first, start + pitch * np.arange(len(first))):
+                for field in fields(arrays):
+                    self._views[field.name] = _rows(getattr(arrays, field.name), start, pitch, shape)
+        return self._views
 
     def _of_each(self, read: Callable[[Robot], np.ndarray], indices: Any) -> np.ndarray:
         """What is read of each robot asked for, stacked; of none of them, an empty array of the same kind."""

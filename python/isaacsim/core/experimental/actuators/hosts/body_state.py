@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,11 @@ import warp as wp
 from ..values import broadcast, resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend, Robot
 from .copied import warp_copy
-from .rotations import matrices, quaternion_of
+from .port import Buffers
+from .rotations import matrices, quaternion_of, seen_from, unit
+
+# arrays of `Buffers`, and those of `RootArrays` that they are
+_OF_ROOTS = {"root_poses": "poses", "root_velocities": "velocities", "projected_gravity": "gravity"}
 
 
 class BodyState(ArrayArticulation):
@@ -27,7 +32,7 @@ class BodyState(ArrayArticulation):
 
     def get_world_poses(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
         """Positions [m], shape `(robots, 3)`, and quaternions, `(robots, 4)`, of the root links."""
-        return _split(self._backend.root_poses(self._picked(indices)), 3)
+        return _split(self._of_roots("poses", indices), 3)
 
     def set_world_poses(self, positions: Any = None, orientations: Any = None, *, indices: Any = None) -> None:
         """Place the root links, and the robots with them; joint positions and all velocities stay.
@@ -51,7 +56,7 @@ class BodyState(ArrayArticulation):
 
     def get_velocities(self, *, indices: Any = None) -> tuple[wp.array, wp.array]:
         """Linear [m/s] and angular [rad/s] velocities of the root links, shape `(robots, 3)` each."""
-        return _split(self._backend.root_velocities(self._picked(indices)), 3)
+        return _split(self._of_roots("velocities", indices), 3)
 
     def set_velocities(
         self, linear_velocities: Any = None, angular_velocities: Any = None, *, indices: Any = None
@@ -98,12 +103,29 @@ class BodyState(ArrayArticulation):
         Args:
             indices: Rows; None means all.
         """
-        turns = self._backend.root_poses(self._picked(indices))[:, 3:]
-        gravity = self._backend.gravity
-        down = gravity / (np.linalg.norm(gravity) or 1.0)
-        # the inverse of a rotation
-        projected = np.einsum("i,rij->rj", down, matrices(turns))
-        return warp_copy(projected)
+        return warp_copy(self._of_roots("gravity", indices))
+
+    def buffers(self) -> Buffers:
+        """Joint arrays as without root links, and those of the root links where the simulator keeps them, to be read.
+
+        Raises:
+            HostError: Physics is not running.
+        """
+        views, arrays, numbers = super().buffers(), self._backend.root_arrays(), self._numbers
+        if arrays is None:
+            return views
+        steps = np.unique(np.diff(numbers))
+        if len(steps) <= 1 and (not steps.size or steps[0] > 0):
+            rows: Any = slice(numbers[0], numbers[-1] + 1, steps[0] if steps.size else 1)
+            return replace(views, **{name: getattr(arrays, own)[rows] for name, own in _OF_ROOTS.items()})
+        copies = {name: getattr(arrays, own)[numbers] for name, own in _OF_ROOTS.items()}
+
+        def refresh() -> None:
+            views.refresh()
+            for name, own in _OF_ROOTS.items():
+                copies[name][:] = getattr(arrays, own)[numbers]
+
+        return replace(views, **copies, refresh=refresh)
 
     # links
 
@@ -198,6 +220,15 @@ class BodyState(ArrayArticulation):
         self._backend.write_link_inertias(robots, links, {"moments": moments} | ({"places": places} if moved else {}))
 
     # inside
+
+    def _of_roots(self, name: str, indices: Any) -> np.ndarray:
+        """Poses, velocities, or the direction of gravity, of the root links of the robots asked for."""
+        robots = self._picked(indices)
+        if (arrays := self._backend.root_arrays()) is not None:
+            return getattr(arrays, name)[robots]
+        if name == "gravity":
+            return seen_from(self._backend.root_poses(robots)[:, 3:], unit(self._backend.gravity))
+        return getattr(self._backend, f"root_{name}")(robots)
 
     def _links_asked(self, indices: Any, link_indices: Any) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of robots, and of links, asked for."""

@@ -28,6 +28,10 @@ class Buffers:
         efforts: Efforts of the coming physics step [N·m or N].
         refresh: Call before reading.
         commit: Call after writing efforts, or targets.
+        root_poses: Position [m] and quaternion (w, x, y, z) of the root links, `(num_robots, 7)`, to be read; this and
+            what follows is None where the simulator does not keep it in arrays.
+        root_velocities: Linear velocity [m/s] of their centres of mass and angular one [rad/s], `(num_robots, 6)`.
+        projected_gravity: Direction of gravity in their frames, `(num_robots, 3)`.
     """
 
     positions: Any
@@ -37,6 +41,9 @@ class Buffers:
     efforts: Any
     refresh: Callable[[], None]
     commit: Callable[[], None]
+    root_poses: Any = None
+    root_velocities: Any = None
+    projected_gravity: Any = None
 
 
 def nothing() -> None:

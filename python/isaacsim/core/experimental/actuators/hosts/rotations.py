@@ -27,6 +27,17 @@ def matrices(turns: np.ndarray) -> np.ndarray:
     return (products.reshape(*shape, 16) @ _PRODUCTS).reshape(*shape, 3, 3)
 
 
+def unit(vector: np.ndarray) -> np.ndarray:
+    """Its direction, of length 1; zeros of a vector of zeros."""
+    return vector / (np.linalg.norm(vector) or 1.0)
+
+
+def seen_from(turns: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """A vector of the world, `(3,)`, in frames turned by quaternions `(…, 4)`: shape `(…, 3)`."""
+    # by the inverse of each rotation
+    return np.einsum("i,...ij->...j", vector, matrices(turns))
+
+
 def quaternion_of(matrix: np.ndarray) -> np.ndarray:
     """Unit quaternion (w, x, y, z), w >= 0, of a rotation matrix."""
     products = np.empty((4, 4))

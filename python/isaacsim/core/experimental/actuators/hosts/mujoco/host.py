@@ -23,7 +23,7 @@ from ...errors import HostError, NotCopied, SimulationDivergedError
 from ...specs.motors import MotorConfig
 from ...usd.physics.scene import FIELDS, Scene
 from ...values import resolve_indices
-from ..articulation import DofArrays, Robot
+from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
 from ..copied import warp_copy
 from ..rotations import matrices
@@ -33,6 +33,7 @@ from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
+from .roots import RootMirrors
 from .tendons import FixedTendons
 from .user_warnings import MUTE
 from .velocity_limits import linear_couplings, velocity_limiter
@@ -145,6 +146,7 @@ class MujocoHost(NotCopied):
         self._connect(self._arrays)
         self.write_gains()
         self.generation += 1
+        self._roots = self._root_mirrors()
         self._initialise(np.arange(self.num_envs))
         try:
             self.bus.emit_ready()
@@ -188,7 +190,10 @@ class MujocoHost(NotCopied):
             batch.step(nstep=count)
             if self._limit_velocities is not None:
                 self._limit_velocities()
-            if not self._refresh():
+            is_finite = self._refresh()
+            if self._follow_roots is not None:
+                self._follow_roots()
+            if not is_finite:
                 raise self._divergence(before)
         finally:
             MUTE.on = False
@@ -382,6 +387,7 @@ class MujocoHost(NotCopied):
                     for one, part in zip(field, np.split(given, [3], -1) if len(field) > 1 else [given], strict=True):
                         self._fields.own(one)[place] = part
         self._fields.written("body_mass", self._envs_of(robots))
+        self._bind_roots()
 
     @property
     def gravity(self) -> np.ndarray:
@@ -397,6 +403,10 @@ class MujocoHost(NotCopied):
         """Linear and angular velocity of each link of some robots."""
         envs, rows, bodies = self._places(robots)
         return self._kinematics.velocities(self._fields, envs, self._qpos, self._qvel)[rows, bodies]
+
+    def root_arrays(self) -> RootArrays | None:
+        """Arrays of the root links that follow physics; None where a root link hangs on a joint."""
+        return self._roots.arrays if self._roots is not None else None
 
     def root_poses(self, robots: np.ndarray) -> np.ndarray:
         """Position and quaternion of the root links of some robots."""
@@ -445,6 +455,7 @@ class MujocoHost(NotCopied):
             for name, values in (("body_pos", poses[at, :3]), ("body_quat", poses[at, 3:])):
                 self._fields.own(name)[envs, root] = values
                 self._fields.written(name, envs)
+        self._bind_roots()
 
     def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
         """Set the velocities of floating root links."""
@@ -459,6 +470,7 @@ class MujocoHost(NotCopied):
             origins = velocities[at, :3] - cross(spins, self._com_of(frames, envs, root))
             inside = np.einsum("rij,ri->rj", frames, spins)
             self._qvel[envs, base_of(self.model, root)] = np.hstack([origins, inside])
+        self._bind_roots()
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
         """Measure contact forces of these links of these robots, and of their copies, as long as the observer lives."""
@@ -569,6 +581,7 @@ class MujocoHost(NotCopied):
         self._batch.state[:] = batch.state
         fields.copy_to(self._fields)
         self._connect(arrays)
+        self._bind_roots()
 
     def _lose_threads(self) -> None:
         """The process is a forked child: to destroy simulations of its parent would wait for their threads."""
@@ -586,6 +599,7 @@ class MujocoHost(NotCopied):
         self._grid(arrays.velocity_targets)[envs] = [axis.velocity_target for axis in self._axes]
         for nothing in (self._grid(arrays.efforts), self._drive, self._contact):
             nothing[envs] = 0.0
+        self._bind_roots()
 
     def _connect(self, arrays: DofArrays) -> None:
         """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads, `_commit` writes."""
@@ -605,6 +619,22 @@ class MujocoHost(NotCopied):
             (grid["velocity_targets"], every, self._ctrl, at.velocity_drive),
             (grid["efforts"], every, self._applied, at.velocity),
         )
+
+    def _root_mirrors(self) -> RootMirrors | None:
+        """Arrays for the root links, unless one hangs on a joint, which only kinematics of its robot can place."""
+        layouts = list(self._layouts.values())
+        if any(not (layout.floating or layout.fixed) for layout in layouts):
+            return None
+        roots = [layout.bodies[0] for layout in layouts if layout.floating]
+        columns = [(self._base_position(root).start, base_of(self.model, root).start) for root in roots]
+        return RootMirrors(self, layouts, columns)
+
+    def _bind_roots(self) -> None:
+        """Let the arrays of the root links follow the state as it is now, and from now on."""
+        self._follow_roots = None
+        if self._roots is not None:
+            self._roots.bind(self._qpos, self._qvel, self._fields.read("body_ipos"))
+            self._follow_roots = self._roots.follow
 
     def _equations(self, env: int) -> Equations:
         """The equations of motion of an environment as it is now."""

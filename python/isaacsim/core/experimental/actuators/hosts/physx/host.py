@@ -217,6 +217,9 @@ class PhysxHost(NotCopied):
         """Linear and angular velocity of each link of some robots."""
         return self._links(robots, "linearVelocity", "angularVelocity")
 
+    def root_arrays(self) -> None:
+        """None: PhysX keeps them, and reading them in every step would cost what few ask for."""
+
     def root_poses(self, robots: np.ndarray) -> np.ndarray:
         """Position and quaternion of the root links of some robots."""
         return self._links(robots, "position", "orientation", root=True)[:, 0]
