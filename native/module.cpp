@@ -3,11 +3,9 @@
 #include "bound_plan.h"
 #include "calls.h"
 #include "draws.h"
+#include "in_turn.h"
 #include "laws_alone.h"
-#include "roots.h"
 #include "seen.h"
-#include "transfer.h"
-#include "velocity_limits.h"
 
 using namespace actuators;
 
@@ -166,11 +164,14 @@ PYBIND11_MODULE(core, m) {
              py::arg("positions"), py::arg("velocities"), py::arg("items"), py::arg("down"), py::arg("robots"),
              py::arg("poses"), py::arg("rates"), py::arg("seen"))
         .def("run", &Roots::run);
+    py::class_<InTurn>(m, "InTurn")
+        .def(py::init<std::vector<py::object>, py::object>(), py::arg("first"), py::arg("last"))
+        .def("run", &InTurn::run);
     py::class_<Draws>(m, "Draws")
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
-                 Transfer, VelocityLimits, Roots, Draws>();
+                 Transfer, VelocityLimits, Roots, InTurn, Draws>();
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

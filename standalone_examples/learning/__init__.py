@@ -40,8 +40,8 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self._robots, self._motors = ea.Articulation(ANYMAL), ea.ArticulationActuators.from_configs(ANYMAL, MOTORS)
         self._sim.play()
         # the simulator's own arrays, read and written without a copy
-        self._joints = self._robots.buffers()
-        self._stance = self._joints.positions[0].copy()
+        self._state = self._robots.buffers()
+        self._stance = self._state.positions[0].copy()
         self._steps, self._done = np.zeros(num_envs, int), np.zeros(num_envs, bool)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
@@ -51,13 +51,13 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         return self._observe(), {}
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        before, over = self._robots.get_world_poses()[0].numpy(), self._done
-        self._joints.position_targets[:] = self._stance + REACH * np.clip(actions, -1.0, 1.0)
+        state, over = self._state, self._done
+        before = state.root_poses[:, 0].copy()
+        state.position_targets[:] = self._stance + REACH * np.clip(actions, -1.0, 1.0)
         self._sim.step(DECIMATION)
         self._steps += 1
-        after, gravity = self._robots.get_world_poses()[0].numpy(), self._robots.get_projected_gravity().numpy()
-        fallen = ~over & ((gravity[:, 2] > -0.7) | (after[:, 2] < 0.35))
-        rewards = np.where(over, 0.0, (after - before)[:, 0] - fallen).astype(np.float64)
+        fallen = ~over & ((state.projected_gravity[:, 2] > -0.7) | (state.root_poses[:, 2] < 0.35))
+        rewards = np.where(over, 0.0, state.root_poses[:, 0] - before - fallen).astype(np.float64)
         late = ~over & ~fallen & (self._steps >= self.max_steps)
         if over.any():
             self._start(over)
@@ -73,9 +73,9 @@ class Quadrupeds(gymnasium.vector.VectorEnv):
         self._steps[robots], self._done[robots] = 0, False
 
     def _observe(self) -> np.ndarray:
-        base = [part.numpy() for part in (self._robots.get_projected_gravity(), *self._robots.get_velocities())]
-        joints = self._joints.positions - self._stance, 0.1 * self._joints.velocities
-        clock = 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
-        return np.hstack([*base, *joints, np.sin(clock), np.cos(clock)]).clip(-100.0, 100.0).astype(np.float32)
+        state, clock = self._state, 2 * np.pi * GAIT * DT * DECIMATION * self._steps[:, None]
+        base, joints = (state.projected_gravity, state.root_velocities), (state.positions - self._stance,)
+        seen = np.hstack([*base, *joints, 0.1 * state.velocities, np.sin(clock), np.cos(clock)], dtype=np.float32)
+        return seen.clip(-100.0, 100.0, out=seen)
 
     # docs: end environment

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from isaacsim.core.experimental.actuators.hosts.transfer import in_turn, transfer
 from isaacsim.core.experimental.actuators.native import core
 
 if core is None:
@@ -35,6 +36,22 @@ def test_what_is_watched_is_finite_or_not() -> None:
             assert run() is False
             watched[place] = -0.0
     assert core.Transfer([]).run() is True
+
+
+def test_what_is_called_in_turn_is_called_before_the_transfer() -> None:
+    """Natively where all of it is native; the result is that of the transfer."""
+    velocities, copied = np.array([[3.0]]), np.zeros((1, 1))
+    limits = core.VelocityLimits(np.ones((1, 1)), [0], [0], [], np.zeros((1, 1)), velocities, 0.1)
+    copies = transfer((velocities, [0], copied, [0]), watched=velocities)
+    calls: list[str] = []
+    for first in ([limits.run, None], [limits.run, lambda: calls.append("python")]):
+        velocities[:] = 3.0
+        assert in_turn(first, copies)() is True
+        assert copied[0, 0] == 1.0
+        velocities[:] = np.nan
+        assert in_turn(first, copies)() is False
+    assert calls == ["python", "python"]
+    assert in_turn([None], copies) is copies
 
 
 @pytest.mark.parametrize(

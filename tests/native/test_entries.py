@@ -25,7 +25,7 @@ import entries as odd
 WITHOUT_ARGUMENTS = {
     *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.faults", "Plan.layout", "Plan.limit"),
     *("Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "VelocityLimits.run", "laws"),
-    *("Roots.run", "variants"),
+    *("InTurn.run", "Roots.run", "variants"),
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}

@@ -366,6 +366,10 @@ def entries() -> dict[str, Callable[[], Entry]]:
         arguments = [*state, [(1, 2, 1, np.ones((ROBOTS, 3)))], [0.0, 0.0, -1.0], 2, *out]
         return Entry(core.Roots, arguments, lambda made: made.run())
 
+    def in_turn() -> Entry:
+        first = [one.call(*one.arguments) for one in (velocity_limits(), roots())]
+        return Entry(core.InTurn, [first, core.Transfer([])], lambda made: made.run())
+
     def draws() -> Entry:
         items = [
             (floats(ROBOTS), floats(ROBOTS), 2, 1, 1.0, 0.1, 17, True),
@@ -426,6 +430,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Transfer": transfer,
         "VelocityLimits": velocity_limits,
         "Roots": roots,
+        "InTurn": in_turn,
         "Draws": draws,
         "Draws.draw": draw,
         "address": free("address", floats(3)),

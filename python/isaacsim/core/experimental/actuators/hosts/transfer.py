@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from ..native import core
 
 Item = tuple[np.ndarray, Iterable[int], np.ndarray, Iterable[int]]
+
+
+def in_turn(first: Iterable[Callable[[], Any] | None], last: Callable[[], bool]) -> Callable[[], bool]:
+    """Return a function that calls all of them, and returns what the last one does.
+
+    Args:
+        first: Those that are native are called natively, None is left out.
+        last: What `transfer` returned.
+    """
+    there = [call for call in first if call is not None]
+    if not there:
+        return last
+    owners: list[Any] = [getattr(call, "__self__", None) for call in there]
+    if core is not None and all(isinstance(owner, (core.VelocityLimits, core.Roots)) for owner in owners):
+        return core.InTurn(owners, getattr(last, "__self__", None)).run
+
+    def run() -> bool:
+        for call in there:
+            call()
+        return last()
+
+    return run
 
 
 def transfer(*items: Item, watched: np.ndarray | None = None) -> Callable[[], bool]:

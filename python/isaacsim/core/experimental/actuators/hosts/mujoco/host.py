@@ -27,7 +27,7 @@ from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
 from ..copied import warp_copy
 from ..rotations import matrices
-from ..transfer import transfer
+from ..transfer import in_turn, transfer
 from .dynamics import Equations, Layout, base_of, incoming_forces, link_inertias, projected_forces
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
@@ -188,12 +188,7 @@ class MujocoHost(NotCopied):
         MUTE.on = True
         try:
             batch.step(nstep=count)
-            if self._limit_velocities is not None:
-                self._limit_velocities()
-            is_finite = self._refresh()
-            if self._follow_roots is not None:
-                self._follow_roots()
-            if not is_finite:
+            if not self._settle():
                 raise self._divergence(before)
         finally:
             MUTE.on = False
@@ -337,6 +332,7 @@ class MujocoHost(NotCopied):
         if "max_velocities" in values:
             self._max_velocities.reshape(-1)[at] = values["max_velocities"]
             self._watch_velocities()
+            self._choose_settling()
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
@@ -635,6 +631,11 @@ class MujocoHost(NotCopied):
         if self._roots is not None:
             self._roots.bind(self._qpos, self._qvel, self._fields.read("body_ipos"))
             self._follow_roots = self._roots.follow
+        self._choose_settling()
+
+    def _choose_settling(self) -> None:
+        """Make what follows a physics step: limits of velocity, then the mirrors; it returns whether all is finite."""
+        self._settle = in_turn([self._limit_velocities, self._follow_roots], self._refresh)
 
     def _equations(self, env: int) -> Equations:
         """The equations of motion of an environment as it is now."""

@@ -1,0 +1,40 @@
+// What a simulator does after each physics step, in one call.
+#pragma once
+#include <functional>
+
+#include "roots.h"
+#include "velocity_limits.h"
+
+namespace actuators {
+
+class InTurn {
+  public:
+    // each of `first` is VelocityLimits or Roots
+    InTurn(std::vector<py::object> first, py::object last) : first_(std::move(first)), last_(std::move(last)) {
+        for (const py::object& one : first_) {
+            if (py::isinstance<VelocityLimits>(one)) {
+                steps_.push_back([limits = one.cast<VelocityLimits*>()] { limits->run(); });
+            } else if (py::isinstance<Roots>(one)) {
+                steps_.push_back([roots = one.cast<Roots*>()] { roots->run(); });
+            } else {
+                refuse("first", "VelocityLimits or Roots each");
+            }
+        }
+        if (!py::isinstance<Transfer>(last_)) refuse("last", "a Transfer");
+        transfer_ = last_.cast<Transfer*>();
+    }
+
+    // Runs all of them; returns what the transfer returns.
+    bool run() const {
+        for (const auto& step : steps_) step();
+        return transfer_->run();
+    }
+
+  private:
+    std::vector<py::object> first_;
+    py::object last_;
+    std::vector<std::function<void()>> steps_;
+    const Transfer* transfer_;
+};
+
+}  // namespace actuators
