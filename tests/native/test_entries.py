@@ -23,8 +23,8 @@ import entries as odd
 
 # nothing to give them
 WITHOUT_ARGUMENTS = {
-    *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.faults", "Plan.layout", "Plan.limit"),
-    *("Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "laws", "variants"),
+    *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.arrays", "Plan.faults", "Plan.layout"),
+    *("Plan.limit", "Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "laws", "variants"),
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}
