@@ -1,6 +1,8 @@
 // A plan with the Python arrays that it works on: looked through when they are given, kept alive as long as it points
 // to them.
 #pragma once
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <map>
 
@@ -53,6 +55,9 @@ class BoundState {
 
 class BoundPlan {
   public:
+    // of columns: signals and efforts
+    static constexpr size_t kArrays = kSignals + 1;
+
     using Members = std::vector<std::tuple<std::string, std::vector<int>, std::vector<int32_t>>>;
 
     // network; column, steps back, history, offset and scale of each feature; columns of the histories and their steps;
@@ -162,8 +167,34 @@ class BoundPlan {
         Sink sink;
         sink.data = array.data;
         sink.pitch = array.pitch;
-        give("arrays", py::make_tuple(inputs, efforts), [&] { plan.bind_columns(sources, sink, columns); });
+        std::array<py::object, kArrays> next;
+        std::copy(inputs.begin(), inputs.end(), next.begin());
+        next[kSignals] = efforts;
+        give("arrays", py::none(), [&] { plan.bind_columns(sources, sink, columns), bound = 0; });
+        std::swap(arrays_, next);
     }
+
+    // Read and write arrays that lie as those of `bind_columns` do, elsewhere, if it is still bound as of `serial`;
+    // null for those that stay.
+    bool move_columns(uint64_t serial, std::array<py::object, kArrays>& next, float* const (&inputs)[kSignals],
+                      float* efforts) {
+        const Turn turn(plan.busy());
+        if (bound != serial) return false;
+        plan.move_columns(inputs, efforts);
+        // who calls lets go of those before, when it is others' turn again
+        for (size_t k = 0; k < kArrays; ++k)
+            if (next[k]) std::swap(arrays_[k], next[k]);
+        return true;
+    }
+
+    // What the columns that are bound are of: inputs and efforts.
+    py::list arrays() const {
+        py::list all;
+        for (const py::object& one : arrays_)
+            if (one) all.append(one);
+        return all;
+    }
+    PyObject* array(size_t k) const { return arrays_[k].ptr(); }
 
     // Flat arrays, None for one that is not there; `indices` say where robots stand in each, `names` what arrays are
     // called. The last two are the efforts and the efforts before the limits, which are added to.
@@ -195,6 +226,9 @@ class BoundPlan {
                       const std::vector<py::object>& indices) {
         const Frame made = frame(names, arrays, indices);
         give("arrays", py::make_tuple(arrays, indices), [&] { plan.bind_indices(made), bound = 0; });
+        // one after the other, as letting go of one may run anybody's code
+        std::array<py::object, kArrays> gone;
+        std::swap(arrays_, gone);
     }
 
     // States to read and to write, maybe the same.
@@ -343,8 +377,14 @@ class BoundPlan {
         return plan.memory();
     }
 
+    // Tells what a plan was bound to last, by whoever did it.
+    static uint64_t next_serial() {
+        static std::atomic<uint64_t> last{0};
+        return ++last;
+    }
+
     Plan plan;
-    // frame and states that calls have bound it to, by number; 0 for what was bound here
+    // frame or columns that may move, and states that calls have bound it to, by number; 0 for what was bound here
     uint64_t bound = 0, used = 0;
 
   private:
@@ -381,6 +421,7 @@ class BoundPlan {
 
     std::string label_;
     std::map<std::string, py::object> kept_;
+    std::array<py::object, kArrays> arrays_;
 };
 
 }  // namespace actuators

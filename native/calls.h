@@ -1,7 +1,6 @@
 // Actuators called with the simulation's own objects, again and again: arrays and states are found by name and by
 // identity, and what was looked through before is not looked through again.
 #pragma once
-#include <atomic>
 #include <cmath>
 #include <deque>
 
@@ -140,7 +139,7 @@ class Calls {
         kept->objects = objects;
         for (const py::object& one : objects) kept->lies.emplace_back(one.ptr());
         kept->alive = py::make_tuple(arrays, indices);
-        kept->serial = next_serial();
+        kept->serial = BoundPlan::next_serial();
         frames_.push_back(kept);
         {
             const std::vector<std::unique_ptr<Turn>> turns = take_turns();
@@ -188,7 +187,7 @@ class Calls {
             gone.push_back(std::move(pairs_.front()));
             pairs_.pop_front();
         }
-        pair->serial = next_serial();
+        pair->serial = BoundPlan::next_serial();
         pairs_.push_back(pair);
         const std::vector<std::unique_ptr<Turn>> turns = take_turns();
         use(*pair);
@@ -214,12 +213,6 @@ class Calls {
         py::object alive;
         uint64_t serial = 0;
     };
-
-    // Tells what a plan was bound to last, by whichever calls.
-    static uint64_t next_serial() {
-        static std::atomic<uint64_t> last{0};
-        return ++last;
-    }
 
     // An attribute of an object or a value of a dict, null where there is none.
     static PyObject* attribute(PyObject* source, PyObject* name) {

@@ -3,6 +3,7 @@
 #include "bound_plan.h"
 #include "calls.h"
 #include "draws.h"
+#include "followed.h"
 #include "in_turn.h"
 #include "laws_alone.h"
 #include "seen.h"
@@ -86,6 +87,8 @@ PYBIND11_MODULE(core, m) {
         .def("own_lag_piece", &BoundPlan::own_lag_piece, py::arg("values"), py::arg("slots"))
         .def("add_curve", &BoundPlan::add_curve, py::arg("limit"), py::arg("rows"), py::arg("slots"))
         .def("bind_columns", &BoundPlan::bind_columns, py::arg("inputs"), py::arg("efforts"), py::arg("columns"))
+        .def("follower", &follower, py::arg("given"))
+        .def_property_readonly("arrays", &BoundPlan::arrays)
         .def("bind_indices", &BoundPlan::bind_indices, py::arg("names"), py::arg("arrays"), py::arg("indices"))
         .def("use", &BoundPlan::use, py::arg("now"), py::arg("after"))
         .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),

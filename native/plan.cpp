@@ -173,6 +173,13 @@ void Plan::bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, s
     bound_ = changed_ = true;
 }
 
+void Plan::move_columns(float* const (&inputs)[kSignals], float* efforts) {
+    // nothing that was prepared depends on where they begin
+    for (int s = 0; s < kSignals; ++s)
+        if (inputs[s]) p_.input[s].data = inputs[s];
+    if (efforts) p_.efforts.data = efforts;
+}
+
 void Plan::bind_indices(const Frame& frame) {
     std::copy(std::begin(frame.inputs), std::end(frame.inputs), p_.input);
     p_.efforts = frame.outputs[0];

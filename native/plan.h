@@ -76,6 +76,8 @@ class Plan {
 
     // ---- arrays
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
+    // columns that lie alike elsewhere; null for those that stay
+    void move_columns(float* const (&inputs)[kSignals], float* efforts);
     void bind_indices(const Frame& frame);
     void use(const State& now, const State& after);
     // they go: a step is refused until there are others

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "plan.h"
@@ -48,10 +49,13 @@ class Tape {
             width += size_;
         }
         slots_in_row_ = in_row(slots_);
-        room_ = capacity ? capacity : kRoom;
-        if (room_ > kMostNumbers / (width_ + bytes_width_ + 1))
+        const int64_t numbers = width_ + bytes_width_ + 1;
+        rows_ = capacity ? capacity : std::clamp<int64_t>(kNumbers / numbers, 1, kRoom);
+        if (rows_ > kMostNumbers / numbers)
             refuse("capacity = " + std::to_string(capacity), "of fewer than 2^40 numbers");
-        make_room();
+        add_chunk();
+        // a ring has its memory before it is written
+        if (capacity) chunks_[0].clear(rows_ * width_, rows_ * bytes_width_);
     }
 
     // The plan that notes on it, one at a time, or none.
@@ -67,11 +71,7 @@ class Tape {
     // Before a step: commands that the delay lets through. Where the ring is settled, every row of it holds a command.
     void before(const Problem& p, const int32_t* lag, const int32_t* own_lag, const int32_t* delayed_place,
                 bool settled) {
-        if (!capacity_ && count_ == room_) {
-            room_ *= 2;
-            make_room();
-        }
-        row_ = next_row();
+        if (chunk_ == chunks_.size()) add_chunk();
         for (int c = 0; c < 2; ++c) {
             float* to = array(kDelayedPosition + c);
             if (!to) continue;
@@ -110,15 +110,16 @@ class Tape {
                     to[row_of_[fault.robot] * static_cast<int64_t>(slots_.size()) + place_of_[fault.slot]] =
                         static_cast<uint8_t>(fault.code);
         }
-        dts_[row_] = p.dt;
+        chunks_[chunk_].dts[row_] = p.dt;
         ++count_;
-        fetch(next_row());
+        if (++row_ == rows_) row_ = 0, chunk_ += !capacity_;
+        fetch();
     }
 
     // Copies of what was noted, the oldest row first.
-    std::vector<float> floats(int which) const { return rows(floats_, width_, at_[which], size_); }
-    std::vector<uint8_t> bytes_of(int which) const { return rows(bytes_, bytes_width_, at_[which], size_); }
-    std::vector<double> dts() const { return rows(dts_, 1, 0, 1); }
+    std::vector<float> floats(int which) const { return rows(&Chunk::floats, width_, at_[which], size_); }
+    std::vector<uint8_t> bytes_of(int which) const { return rows(&Chunk::bytes, bytes_width_, at_[which], size_); }
+    std::vector<double> dts() const { return rows(&Chunk::dts, 1, 0, 1); }
     bool has(int which) const { return which == kDt || (which >= 0 && which < kDt && at_[which] >= 0); }
     int64_t robots() const { return static_cast<int64_t>(robots_.size()); }
     int64_t slots() const { return static_cast<int64_t>(slots_.size()); }
@@ -129,7 +130,23 @@ class Tape {
     }
 
   private:
-    static constexpr int64_t kRoom = 256, kLargest = int64_t{1} << 31, kMostNumbers = int64_t{1} << 40;
+    // Rows side by side: growing by pieces takes as long at each step.
+    struct Chunk {
+        // not written before a step writes it
+        Chunk(int64_t floats, int64_t bytes, int64_t rows)
+            : floats(new float[floats]), bytes(new uint8_t[bytes]), dts(new double[rows]) {}
+        void clear(int64_t count, int64_t bytes_count) {
+            std::fill_n(floats.get(), count, 0.0f);
+            std::fill_n(bytes.get(), bytes_count, uint8_t{0});
+        }
+        std::unique_ptr<float[]> floats;
+        std::unique_ptr<uint8_t[]> bytes;
+        std::unique_ptr<double[]> dts;
+    };
+
+    // rows of a chunk at most, and numbers where these are more than a row has
+    static constexpr int64_t kRoom = 256, kNumbers = int64_t{1} << 18;
+    static constexpr int64_t kLargest = int64_t{1} << 31, kMostNumbers = int64_t{1} << 40;
 
     static bool in_row(const std::vector<int32_t>& numbers) {
         for (size_t k = 1; k < numbers.size(); ++k)
@@ -143,29 +160,27 @@ class Tape {
         return row < 0 ? row + ring.depth : row;
     }
 
-    void make_room() {
-        floats_.resize(room_ * width_);
-        bytes_.resize(room_ * bytes_width_);
-        dts_.resize(room_);
-    }
-
-    int64_t next_row() const { return capacity_ ? count_ % capacity_ : count_; }
+    void add_chunk() { chunks_.emplace_back(rows_ * width_, rows_ * bytes_width_, rows_); }
 
     // Bring the memory of a short row into the cache, where there is such a row, while others do something else.
-    void fetch([[maybe_unused]] int64_t row) const {
+    void fetch() const {
 #if defined(__GNUC__)
         constexpr int64_t kLine = 64, kShort = 2048;
         const auto ask = [](const void* from, int64_t bytes) {
             for (int64_t at = 0; at < bytes; at += kLine) __builtin_prefetch(static_cast<const char*>(from) + at, 1);
         };
-        if (row == room_ || width_ > kShort) return;
-        ask(floats_.data() + row * width_, width_ * sizeof(float));
-        ask(bytes_.data() + row * bytes_width_, bytes_width_);
+        if (chunk_ == chunks_.size() || width_ > kShort) return;
+        ask(chunks_[chunk_].floats.get() + row_ * width_, width_ * sizeof(float));
+        ask(chunks_[chunk_].bytes.get() + row_ * bytes_width_, bytes_width_);
 #endif
     }
 
-    float* array(int which) { return at_[which] < 0 ? nullptr : floats_.data() + row_ * width_ + at_[which]; }
-    uint8_t* bytes(int which) { return at_[which] < 0 ? nullptr : bytes_.data() + row_ * bytes_width_ + at_[which]; }
+    float* array(int which) {
+        return at_[which] < 0 ? nullptr : chunks_[chunk_].floats.get() + row_ * width_ + at_[which];
+    }
+    uint8_t* bytes(int which) {
+        return at_[which] < 0 ? nullptr : chunks_[chunk_].bytes.get() + row_ * bytes_width_ + at_[which];
+    }
 
     // A call costs more than what a few numbers do.
     template <class T>
@@ -193,23 +208,26 @@ class Tape {
     }
 
     template <class T>
-    std::vector<T> rows(const std::vector<T>& all, int64_t width, int64_t at, int64_t size) const {
-        const int64_t kept = std::min(count_, room_), first = count_ > room_ ? count_ % room_ : 0;
+    std::vector<T> rows(std::unique_ptr<T[]> Chunk::* of, int64_t width, int64_t at, int64_t size) const {
+        const int64_t kept = capacity_ ? std::min(count_, capacity_) : count_;
         std::vector<T> found(kept * size);
-        for (int64_t k = 0; k < kept; ++k)
-            std::copy_n(all.data() + (first + k) % room_ * width + at, size, found.data() + k * size);
+        for (int64_t k = 0; k < kept; ++k) {
+            const int64_t row = count_ - kept + k;
+            const Chunk& chunk = chunks_[capacity_ ? 0 : row / rows_];
+            std::copy_n((chunk.*of).get() + row % rows_ * width + at, size, found.data() + k * size);
+        }
         return found;
     }
 
     std::vector<int64_t> robots_;
     std::vector<int32_t> slots_, columns_;
     bool slots_in_row_ = false, columns_in_row_ = false;
-    int64_t capacity_, size_ = 0, room_ = 0, count_ = 0, row_ = 0;
+    // rows of a chunk, those that were noted, and where the next one stands
+    int64_t capacity_, size_ = 0, rows_ = 0, count_ = 0, row_ = 0;
     // numbers of a row, and where in it each array begins, -1 for one that is not noted
     int64_t width_ = 0, bytes_width_ = 0, at_[kDt];
-    std::vector<float> floats_;
-    std::vector<uint8_t> bytes_;
-    std::vector<double> dts_;
+    std::vector<Chunk> chunks_;
+    size_t chunk_ = 0;
     // row of each robot, and place of each slot, -1 for one that is not noted
     std::vector<int64_t> row_of_, place_of_;
 };

@@ -98,9 +98,10 @@ COUNTER = """
 #include <stddef.h>
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
-static volatile long calls;
+static volatile long calls, most;
 long allocations(void) { return calls; }
-void *malloc(size_t size) { ++calls; return __libc_malloc(size); }
+long largest(void) { long found = most; most = 0; return found; }
+void *malloc(size_t size) { ++calls; if ((long)size > most) most = size; return __libc_malloc(size); }
 void *calloc(size_t count, size_t size) { ++calls; return __libc_calloc(count, size); }
 void *realloc(void *memory, size_t size) { ++calls; return __libc_realloc(memory, size); }
 void *aligned_alloc(size_t alignment, size_t size) { ++calls; return __libc_memalign(alignment, size); }
@@ -135,10 +136,25 @@ with use_host(host):
 """
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
-@pytest.mark.parametrize("robots", [1, 4096])
-def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
-    """Neither the core nor anything below it calls the allocator, below and above the size that lets Python go on."""
+RECORDING = """
+import ctypes
+import numpy as np
+from isaacsim.core.experimental.actuators import ActuatedArrays, PDControlConfig
+
+largest, robots = ctypes.CDLL(None).largest, 512
+legs = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(1.0, 0.0)]}, robots)
+arrays = [np.zeros((robots, 2), np.float32) for _ in range(3)]
+legs.step(*arrays, 0.005)
+largest()
+with legs.record():
+    for _ in range(600):
+        legs.step(*arrays, 0.005)
+    print(largest())
+"""
+
+
+def counted(tmp_path: Path, program: str, *arguments: str) -> list[str]:
+    """What a program says last that can ask how the allocator was called."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -146,12 +162,26 @@ def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
     source.write_text(COUNTER)
     subprocess.run([compiler, "-O1", "-fPIC", "-shared", "-o", library, source], check=True)
     said = subprocess.run(
-        [sys.executable, "-c", TICKING, str(robots)],
+        [sys.executable, "-c", program, *arguments],
         env=os.environ | {"LD_PRELOAD": str(library)},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    count, counts = said.split()[-2:]
+    return said.splitlines()[-1].split()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
+@pytest.mark.parametrize("robots", [1, 4096])
+def test_a_tick_takes_no_native_memory(robots: int, tmp_path: Path) -> None:
+    """Neither the core nor anything below it calls the allocator, below and above the size that lets Python go on."""
+    count, counts = counted(tmp_path, TICKING, str(robots))
     assert counts == "True", "the counter counts nothing"
     assert int(count) <= 4
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts what glibc is asked for")
+def test_a_recording_takes_memory_in_pieces(tmp_path: Path) -> None:
+    """None of them is as large as what is recorded, 20 MB, which would be copied."""
+    (largest,) = counted(tmp_path, RECORDING)
+    assert 10_000 < int(largest) <= 2 << 20

@@ -128,7 +128,6 @@ TESTED_IN = {
     "recording.files": "recording/test_recording.py",
     "recording.native_tape": "recording/test_recorder.py",
     "recording.saturation": "recording/test_recording.py",
-    "recording.tape": "recording/test_recorder.py",
     "plots.bode": "commands/test_plot.py",
     "plots.envelope": "trials/test_envelope.py",
     "plots.step_response": "trials/test_step_response.py",

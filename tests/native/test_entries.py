@@ -23,9 +23,9 @@ import entries as odd
 
 # nothing to give them
 WITHOUT_ARGUMENTS = {
-    *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.faults", "Plan.layout", "Plan.limit"),
-    *("Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "VelocityLimits.run", "laws"),
-    *("InTurn.run", "Roots.run", "variants"),
+    *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.arrays", "Plan.faults", "Plan.layout"),
+    *("Plan.limit", "Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "laws", "variants"),
+    *("InTurn.run", "Roots.run", "VelocityLimits.run"),
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}

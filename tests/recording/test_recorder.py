@@ -99,6 +99,18 @@ def test_it_notes_what_a_loop_by_hand_does(way: str) -> None:
     assert not log.faults.any()
 
 
+def test_new_arrays_are_noted_as_well_as_the_same_ones(way: str) -> None:
+    """Their velocities after the last step, too."""
+    same, new = Leg(), Leg()
+    with same.actuated.record() as log, new.actuated.record() as other:
+        for _ in range(5):
+            same.step()
+            new.arrays = [array.copy() for array in new.arrays]
+            new.step()
+    for name in (*ALL, "time"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(log, name))
+
+
 def test_a_pendulum_is_recorded_as_it_swings(way: str) -> None:
     """In a simulation a row holds what the step read: the state before physics, and the effort that acts then."""
     with Simulation(PENDULUM) as sim:

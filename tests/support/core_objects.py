@@ -222,6 +222,21 @@ def entries() -> dict[str, Callable[[], Entry]]:
 
         return made
 
+    def follower() -> Entry:
+        bench = Bench()
+        bench.plan.hand_over(*bench.handed())
+        inputs, efforts, columns = bench.column_arguments()
+        bench.plan.bind_columns(inputs, efforts, columns)
+        given = (*inputs[:4], None, efforts)
+
+        def run(follow: Any) -> None:
+            if follow is not None:
+                follow(*(None if one is None else np.copy(one) for one in given))
+                follow(1, inputs, None, floats(2), bench, efforts)
+            run_plan(bench.plan)
+
+        return Entry(bench.plan.follower, [given], run)
+
     def on_tape(name: str) -> Callable[[], Entry]:
         def made() -> Entry:
             bench = Bench()
@@ -397,6 +412,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.add_curve": of_plan("add_curve", Bench.curve_arguments),
         "Plan.bind_columns": of_plan("bind_columns", Bench.column_arguments),
         "Plan.bind_indices": indexed,
+        "Plan.follower": follower,
         "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
         "Plan.hand_over": of_plan("hand_over", Bench.handed),
         "Plan.observe": of_plan(

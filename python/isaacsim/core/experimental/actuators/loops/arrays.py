@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,13 @@ from ..saving import whole_file
 from ..specs.arguments import path_of
 from ..untraced import leave_out, untraced
 from .actuated import Actuated, AnyMotors
-from .foreign import aligned, given_back, is_immutable, library, recognizer, taken
+from .foreign import aligned, copied_back, given_back, is_immutable, library, recognizer, taken, viewed
 
 if TYPE_CHECKING:
     from .torch_gradients import TorchGradients
 
 _NAMES = ("q", "qd", "q_target", "qd_target", "feedforward", "out")
-# how many sets of arrays stay bound
+# how many sets of arrays stay bound that can only be recognized as the same objects
 _KEPT = 4
 _INFINITY = float("inf")
 
@@ -31,10 +32,10 @@ class _Bound:
     """What came of a set of arrays."""
 
     bindings: list[Columns]
-    efforts: Any
-    # None where one is made after each step
+    # its own efforts in the form of the caller's; None where that is made after each step, or others were given
     result: Any
-    # whether they are given again and lie as they did: some can be reshaped and stay the same objects
+    # whether they are given again and lie as they did, for some can be reshaped and stay the same objects; or whether
+    # others are given that lie alike, which are bound then
     recognize: Callable[..., bool]
 
 
@@ -43,7 +44,8 @@ class ActuatedArrays(Actuated):
 
     Arrays are of NumPy, Warp, Torch, JAX or any other library with DLPack, float32, of shape `(num_robots, DOFs)`, or
     `(DOFs,)` of one robot; rows may have any pitch. They are read where they lie, on `device`, and nothing is copied.
-    Arrays that are given again are recognised, and a step is one native call then; new ones cost some microseconds.
+    On the CPU, new arrays of NumPy, Torch and JAX that lie as those of the step before cost about as little as the same
+    ones; of other libraries and on a GPU, arrays that are given again are recognized and new ones cost more.
 
     Args:
         dof_names: Names of the joints, one per column.
@@ -90,12 +92,14 @@ class ActuatedArrays(Actuated):
 
             self._gradients = TorchGradients(self._assembly, len(self._names))
         self._shape = self._num_robots, len(self._names)
+        # without a reference to this, so that it goes when nobody holds it
+        self._view = functools.partial(viewed, shape=self._shape)
         self._nothing = self._zeros()
         self._own = self._zeros()
-        # whether arrays are those of the step before, and its result
+        # of the step before; see `_Bound`
         self._recognize: Callable[..., bool] = _nothing_known
         self._result: Any = None
-        # by the identity of the arrays, which their recognizer keeps alive
+        # by the identity of arrays that nothing else is known by, which their recognizer keeps alive
         self._bound: dict[tuple[int, ...], _Bound] = {}
         # the efforts in the form of each library and number of dimensions
         self._forms: dict[tuple[str, int], Any] = {}
@@ -148,7 +152,9 @@ class ActuatedArrays(Actuated):
             raise ValueError("parameters: must be given to actuators made with requires_grad = True. Make them so.")
         if self._recognize(q, qd, q_target, qd_target, feedforward, out) and 0.0 < dt < _INFINITY:
             self._assembly.step(dt)
-            return self._result
+            if out is not None:
+                return out
+            return self._copied(q) if self._result is None else self._result
         return self._step((q, qd, q_target, qd_target, feedforward, out), dt)
 
     def detach(self) -> None:
@@ -237,10 +243,11 @@ class ActuatedArrays(Actuated):
     @untraced
     def _step_anew(self, given: tuple[Any, ...], dt: float) -> Any:
         self._require_step(dt)
-        bound = self._take(given)
+        self._take(given)
         self._assembly.step(dt)
-        # what nobody may write to is made when it is written
-        return self._shaped(bound.efforts, given[0]) if bound.result is None else bound.result
+        if given[5] is not None:
+            return given[5]
+        return self._copied(given[0]) if self._result is None else self._result
 
     @untraced
     def _step_back(
@@ -261,31 +268,37 @@ class ActuatedArrays(Actuated):
         ]:
             raise ValueError(f"{odd[0]}: must be a tensor of Torch where there are gradients. Convert it.")
         # looked at before anything is noted
-        bound = self._take(given)
+        self._take(given)
+        result = self._result
 
         def run() -> Any:
             self._assembly.step(dt)
-            return bound.result
+            return result
 
         return gradients.step(given[:5], named, dt, run)
 
-    def _take(self, given: tuple[Any, ...]) -> _Bound:
+    def _take(self, given: tuple[Any, ...]) -> None:
         """Read and write these arrays from now on."""
+        if self._recognize(*given):
+            return
         # an error leaves nothing that would be recognised
         self._recognize = _nothing_known
-        q, qd, q_target, qd_target, feedforward, out = given
-        key = id(q), id(qd), id(q_target), id(qd_target), id(feedforward), id(out)
+        key = tuple(map(id, given))
         bound = self._bound.get(key)
-        if bound is None or not bound.recognize(*given):
+        if bound is not None and bound.recognize(*given):
+            self._assembly.rebind(bound.bindings)
+        else:
             bound = self._look_at(given)
-        self._assembly.rebind(bound.bindings)
-        # efforts that are somebody else's after the step are not written again
-        if bound.result is not None:
-            self._bound[key] = bound
-            if len(self._bound) > _KEPT:
-                del self._bound[next(iter(self._bound))]
-            self._result, self._recognize = bound.result, bound.recognize
-        return bound
+            self._assembly.rebind(bound.bindings)
+            follow = self._assembly.follower(given, self._view)
+            if follow is not None:
+                bound.recognize = follow
+            elif not is_immutable(given[0]):
+                # those are not given again
+                self._bound[key] = bound
+                if len(self._bound) > _KEPT:
+                    del self._bound[next(iter(self._bound))]
+        self._result, self._recognize = bound.result, bound.recognize
 
     def _look_at(self, given: tuple[Any, ...]) -> _Bound:
         """Find out whether and how arrays can be read and written in place.
@@ -301,18 +314,16 @@ class ActuatedArrays(Actuated):
         if out is not None:
             if is_immutable(out):
                 raise ValueError("out is an array of JAX: must be one that can be written to. Leave it out.")
-            efforts, result = self._rows(out, "out"), out
+            efforts, result = self._rows(out, "out"), None
             for array, name in zip(inputs, _NAMES, strict=False):
                 if overlap(efforts, array):
                     raise ValueError(
                         f"out overlaps {name}: must share no memory with it, or be the same array. Give another."
                     )
-        elif is_immutable(q):
-            efforts, result = self._zeros(), None
         else:
-            efforts, result = self._own, self._form(q)
+            efforts, result = self._own, None if is_immutable(q) else self._form(q)
         bindings = self._assembly.bindings(self._columns, inputs, efforts, _NAMES)
-        return _Bound(bindings, efforts, result, recognizer(given))
+        return _Bound(bindings, result, recognizer(given))
 
     def _rows(self, array: Any, name: str) -> Any:
         """An array as NumPy or Warp has it, with a row per robot."""
@@ -329,12 +340,16 @@ class ActuatedArrays(Actuated):
         """The efforts of its own, of the library and number of dimensions of an array."""
         key = library(like), like.ndim
         if key not in self._forms:
-            self._forms[key] = self._shaped(self._own, like)
+            self._forms[key] = given_back(self._own_like(like), like)
         return self._forms[key]
 
-    def _shaped(self, efforts: Any, like: Any) -> Any:
-        """Efforts as an array of the library and number of dimensions of another."""
-        return given_back(efforts if like.ndim == 2 else efforts.reshape(self._shape[1:]), like)
+    def _copied(self, like: Any) -> Any:
+        """A copy of the efforts of its own, of the library and number of dimensions of an array."""
+        return copied_back(self._own_like(like), like)
+
+    def _own_like(self, like: Any) -> Any:
+        """The efforts of its own with as many dimensions as an array."""
+        return self._own if like.ndim == 2 else self._own.reshape(self._shape[1:])
 
     def _zeros(self) -> Any:
         if self._device.is_cpu:

@@ -67,6 +67,11 @@ def taken(array: Any, name: str) -> Any:
         raise ValueError(f"{name}: must be an array whose memory can be shared, of float32. {error}") from error
 
 
+def viewed(array: Any, shape: tuple[int, int]) -> np.ndarray:
+    """Return a NumPy array over the memory of one of any library on the CPU, or of a memory view."""
+    return (np.asarray(array) if isinstance(array, memoryview) else taken(array, "array")).reshape(shape)
+
+
 def recognizer(given: Sequence[Any]) -> Callable[..., bool]:
     """Return a function that tells whether it is called with these arrays, lying in memory as they lie now."""
     if native.core is not None and all(library(one) != "torch" or hasattr(one, _TABLE) for one in given):
@@ -85,6 +90,15 @@ def aligned(shape: tuple[int, int]) -> np.ndarray:
     raw = np.zeros(size * 4 + _ALIGNMENT, np.uint8)
     first = -raw.ctypes.data % _ALIGNMENT
     return raw[first : first + size * 4].view(np.float32).reshape(shape)
+
+
+def copied_back(array: Any, like: Any) -> Any:
+    """Return a copy of a NumPy or Warp array as one of the library that `like` is of, which has the array API."""
+    if isinstance(array, wp.array):
+        return given_back(wp.clone(array), like)
+    # sooner than by DLPack, but it goes where new arrays do, and being asked for a device takes longer
+    made = like.__array_namespace__().asarray(array, copy=True)
+    return made if made.device == like.device else given_back(array.copy(), like)
 
 
 def given_back(array: Any, like: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from .plan import between, compile_plan, is_built_in
 from .step.binding import COLUMN_NAMES, Columns, check_custom
 from .step.engine import make_step, with_components
 from .step.fault import Fault, fault_of
-from .step.native import is_native_there
+from .step.native import NativeStep, is_native_there
 from .step.state import mask_of, restore, save
 
 if TYPE_CHECKING:
@@ -79,8 +80,9 @@ class Assembly:
         """Where each joint stands in the articulation, in the order of the entries."""
         self.dof_names = [name for entry in entries for name in entry.dof_names]
         """Name of each joint, likewise."""
-        self.bound: Sequence[Columns] = ()
-        """What each part is bound to."""
+        self._bound: Sequence[Columns] = ()
+        # what makes NumPy arrays of those that the only part follows
+        self._view: Callable[[Any], np.ndarray] | None = None
         self._watchers: list[Watcher] = []
         # those of them who are told about each step
         self._step_watchers: list[Watcher] = []
@@ -193,7 +195,32 @@ class Assembly:
         """
         for (_, part), binding in zip(self._parts, bindings, strict=True):
             part.bind(binding)
-        self.bound = bindings
+        self._bound, self._view = bindings, None
+
+    @property
+    def bound(self) -> Sequence[Columns]:
+        """What each part is bound to."""
+        if self._view is None:
+            return self._bound
+        *inputs, efforts = map(self._view, self._parts[0][1].arrays)
+        return [replace(self._bound[0], inputs=inputs, efforts=efforts)]
+
+    def follower(self, given: Sequence[Any], view: Callable[[Any], np.ndarray]) -> Callable[..., bool] | None:
+        """Return what binds other arrays in the place of those that are bound; see `NativeStep.follower`.
+
+        Args:
+            given: Five signals and the efforts as a caller has them, None for what stays as it is.
+            view: Makes a NumPy array `(robots, DOFs)` of one that is bound later.
+
+        Returns:
+            None where not all is one native step, or arrays like these cannot be told from others.
+        """
+        (_, part), *others = self._parts
+        follow = part.follower(given) if isinstance(part, NativeStep) and not others else None
+        if follow is not None:
+            # the first ones are let go when others follow
+            self._bound, self._view = [replace(self._bound[0], inputs=(), efforts=None)], view
+        return follow
 
     def place(self, columns: Sequence[int], num_dofs: int) -> None:
         """Tell the actuators where they stand in flattened `(robots, num_dofs)` arrays."""

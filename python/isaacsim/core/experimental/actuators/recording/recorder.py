@@ -131,13 +131,12 @@ class Recorder(NotCopied):
         if not isinstance(tape, Tape):
             return
         row = tape.next_row()
-        arrays = tape.arrays
         # rows are used again
-        if "faults" in arrays:
-            arrays["faults"][row] = 0
+        if "faults" in row:
+            row["faults"][...] = 0
         for part in self._parts:
-            part.after(arrays, row)
-        arrays["dt"][row] = dt
+            part.after(row)
+        row["dt"][...] = dt
         tape.advance()
 
     def reset(self, robots: Sequence[int] | wp.array | None) -> None:
@@ -252,24 +251,24 @@ class _Part:
             targets = [self._targets(number) for number in range(2)]
             self._delayed = self._delay(targets) if self._step.plan.num_delayed else targets
 
-    def after(self, arrays: dict[str, np.ndarray], row: int) -> None:
+    def after(self, row: dict[str, np.ndarray]) -> None:
         """Note everything."""
         for name, array, index in self._sources:
-            arrays[name][row][self._in] = _host(array)[index]
+            row[name][self._in] = _host(array)[index]
         if self._wants_delayed:
             found = self._delayed_between() if hasattr(self._step, "inserts") else self._delayed
             for name in self._wants_delayed:
-                arrays[name][row][self._in] = found[_DELAYED[name]][self._dense]
-        if "computed_efforts" in arrays or "limited_by" in arrays:
+                row[name][self._in] = found[_DELAYED[name]][self._dense]
+        if "computed_efforts" in row or "limited_by" in row:
             computed, numbers = self._step.observed()
-            if "computed_efforts" in arrays:
-                arrays["computed_efforts"][row][self._in] = computed[self._dense]
-            if "limited_by" in arrays:
-                arrays["limited_by"][row][self._in] = self.clamps[numbers[self._dense]]
-        if "faults" in arrays:
+            if "computed_efforts" in row:
+                row["computed_efforts"][self._in] = computed[self._dense]
+            if "limited_by" in row:
+                row["limited_by"][self._in] = self.clamps[numbers[self._dense]]
+        if "faults" in row:
             for robot, slot, code, _ in self._step.faults():
                 if robot in self._row and slot in self._place:
-                    arrays["faults"][row][self._row[robot], self._place[slot]] = code
+                    row["faults"][self._row[robot], self._place[slot]] = code
 
     # inside
 

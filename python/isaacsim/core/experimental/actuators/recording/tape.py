@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
-# steps that there is room for at first, where all are kept
-_ROOM = 256
+# rows of a chunk at most, and bytes where these are more than a row has
+_ROOM, _BYTES = 256, 1 << 20
 
 
 class Tape:
-    """Arrays with a row per step.
+    """Arrays with a row per step, in chunks: a step that needs another one takes hardly longer than the others.
 
     Args:
         rows: Shape and type of a row, by name.
@@ -19,10 +20,11 @@ class Tape:
     """
 
     def __init__(self, rows: Mapping[str, tuple[tuple[int, ...], np.dtype]], capacity: int | None = None) -> None:
-        self._capacity, self._count = capacity, 0
-        self._room = _ROOM if capacity is None else capacity
-        self.arrays = {name: np.zeros((self._room, *shape), dtype) for name, (shape, dtype) in rows.items()}
-        """Memory by name; `next_row` says which row is to be written."""
+        self._rows, self._capacity, self._count = rows, capacity, 0
+        size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in rows.values())
+        # rows of a chunk; the last ones fill a single one
+        self._room = min(_ROOM, max(1, _BYTES // size)) if capacity is None else capacity
+        self._chunks = [self._chunk()]
 
     def __len__(self) -> int:
         return self._count if self._capacity is None else min(self._count, self._capacity)
@@ -32,17 +34,14 @@ class Tape:
         """Number of steps noted, those no longer kept among them."""
         return self._count
 
-    def next_row(self) -> int:
-        """Return the row for a step, which counts when `advance` is called."""
+    def next_row(self) -> dict[str, np.ndarray]:
+        """Return the row of each array for a step, which counts when `advance` is called."""
+        number, row = divmod(self._count, self._room)
         if self._capacity is not None:
-            return self._count % self._capacity
-        if self._count == self._room:
-            self._room *= 2
-            for name, array in self.arrays.items():
-                grown = np.zeros((self._room, *array.shape[1:]), array.dtype)
-                grown[: self._count] = array
-                self.arrays[name] = grown
-        return self._count
+            number = 0
+        elif number == len(self._chunks):
+            self._chunks.append(self._chunk())
+        return {name: array[row, ...] for name, array in self._chunks[number].items()}
 
     def advance(self) -> None:
         """The row is written."""
@@ -50,7 +49,10 @@ class Tape:
 
     def read(self, name: str) -> np.ndarray:
         """Return a copy of the rows that are kept, the oldest first."""
-        array, kept = self.arrays[name], len(self)
-        if self._count <= self._room:
-            return array[:kept].copy()
-        return np.roll(array, -(self._count % self._room), axis=0)
+        rows = np.concatenate([chunk[name] for chunk in self._chunks])
+        if self._count > self._room and self._capacity is not None:
+            return np.roll(rows, -(self._count % self._room), axis=0)
+        return rows[: self._count]
+
+    def _chunk(self) -> dict[str, np.ndarray]:
+        return {name: np.zeros((self._room, *shape), dtype) for name, (shape, dtype) in self._rows.items()}

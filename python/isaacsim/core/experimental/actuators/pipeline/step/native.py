@@ -107,6 +107,23 @@ class NativeStep:
         binding.check(*size, "cpu")
         self._core.bind_indices(list(binding.names), *binding.numpy_views())
 
+    def follower(self, given: Sequence[Any]) -> Callable[..., bool] | None:
+        """Return what binds other arrays in the place of these, the ones that are bound, and tells whether they fit.
+
+        Args:
+            given: Five signals and the efforts as a caller has them, of any library; None for what stays as it is.
+
+        Returns:
+            A function of six such arrays, which stand at any place in memory and are of the class, type, shape and
+            strides of these. None where that cannot be told, as of arrays of Warp.
+        """
+        return self._core.follower(tuple(given))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Signals and efforts as they are bound: arrays, or memory views where `follower` cannot keep an array."""
+        return self._core.arrays
+
     def use(self, now: StepState, after: StepState) -> None:
         """Read the state `now` and write `after` from now on; the same one twice is updated in place."""
         self._state = now
