@@ -6,10 +6,14 @@ Both sides of a line run in turn in one process, from the same state; ratios are
 beside. What both compute is compared first. One thread, CPU time, but for `record`, which has the worst step.
 """
 
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -30,13 +34,16 @@ from isaacsim.core.experimental.actuators import (
 )
 from rich.table import Table
 
+from . import new_arrays
 from .report import make_console
 from .timing import Block, interleave, steps
 
 DATA = environment.REPOSITORY / "data" / "robots"
 ROBOTS = {"Franka": "franka_panda.usda", "ANYmal": "anymal_c.usda", "Go1": "unitree_go1.usda", "G1": "unitree_g1.usda"}
 # steps from the same state, before it is put back
-SPAN = 100
+SPAN = 20
+# robots where there are many
+MANY = 1024
 KP, KD, LIMIT = 20.0, 0.5, 23.7
 TOLERANCE = 1e-4
 Row = tuple[str, str, str, str, str]
@@ -186,61 +193,77 @@ def wrappers(rounds: int) -> Iterator[Row]:
         with opened(ROBOTS["Franka"], False, num_envs=count) as (sim, _):
             added = [ArticulationActuators(robot.path) for robot in sim._host.robots()]
             found = interleave({"emit": steps(lambda: sim._host.bus.emit_pre_step(sim.dt))}, rounds, 0.02)["emit"]
-            times[count] = np.median(found) / count
+            times[count] = f"{1e6 * np.median(found) / count:.2f}"
             del added
-    yield "each of 2, of 200 wrappers", *(f"{1e6 * one:.2f}" for one in times.values()), "", "1.2 µs, flat"
+    yield "each of 2 | of 200 wrappers", times[2], times[200], "", "1.2 µs, flat"
 
 
-def recording(steps_taken: int) -> Iterator[Row]:
-    """`record()` of 1024 Go1: the slowest step beside the median one, wall clock."""
-    with opened(ROBOTS["Go1"], False, num_envs=1024) as (sim, robot):
+def recording(rounds: int) -> Iterator[Row]:
+    """`record()` of many robots: the slowest step beside the median one, wall clock."""
+    with opened(ROBOTS["Go1"], False, num_envs=MANY) as (sim, robot):
         with ArticulationActuators(robot.paths) as actuators, actuators.record():
             spent = []
-            for _ in range(steps_taken):
+            for _ in range(100 * rounds):
                 start = time.perf_counter()
                 actuators.step_actuators(sim.dt)
                 spent.append(time.perf_counter() - start)
     worst, median = max(spent), float(np.median(spent))
-    yield (
-        "record, 1024 Go1: median, worst",
-        f"{1e6 * median:.0f}",
-        f"{1e6 * worst:.0f}",
-        f"{worst / median:.1f} x",
-        "5 x",
-    )
+    name = "record, many Go1: median | worst"
+    yield name, f"{1e6 * median:.0f}", f"{1e6 * worst:.0f}", f"{worst / median:.1f} x", "5 x"
 
 
 def tables(rounds: int) -> Iterator[Row]:
     """Position tables of 1000 points beside those of 2, 12 joints x 1024 robots."""
     names, blocks = [f"joint_{k}" for k in range(12)], {}
     rng = np.random.default_rng(0)
-    q, qd, target = rng.uniform(-1, 1, (3, 1024, 12)).astype(np.float32)
+    q, qd, target = rng.uniform(-1, 1, (3, MANY, 12)).astype(np.float32)
     for points in (2, 1000):
         angles = np.linspace(-1.0, 1.0, points)
         table = PositionBasedClampingConfig(angles.tolist(), (10.0 + angles**2).tolist())
-        actuated = ActuatedArrays(names, {".*": [PDControlConfig(KP, KD), table]}, 1024)
+        actuated = ActuatedArrays(names, {".*": [PDControlConfig(KP, KD), table]}, MANY)
         blocks[points] = steps(lambda actuated=actuated: actuated.step(q, qd, target, 0.005))
     found = interleave({str(points): block for points, block in blocks.items()}, rounds, 0.02)
-    yield (
-        "position tables, 1000 points | 2 points",
-        *(f"{1e6 * np.median(found[n]):.0f}" for n in ("1000", "2")),
-        "",
-        "40 µs",
-    )
+    many, few = (f"{1e6 * np.median(found[points]):.0f}" for points in ("1000", "2"))
+    yield "position tables, 12 x 1024, 1000 points | 2 points", many, few, "", "40 µs"
 
 
 def dynamics(rounds: int) -> Iterator[Row]:
-    """Masses, inertias, matrices of 1024 Go1."""
+    """Masses, inertias and matrices of many robots."""
     getters = ["get_link_masses", "get_link_inertias", "get_link_coms", "get_jacobian_matrices", "get_mass_matrices"]
     getters.append("get_dof_coriolis_and_centrifugal_compensation_forces")
-    with opened(ROBOTS["Go1"], False, num_envs=1024) as (_, robot):
+    with opened(ROBOTS["Go1"], False, num_envs=MANY) as (_, robot):
         for name in getters:
             spent = []
             for _ in range(rounds):
                 start = time.perf_counter()
                 getattr(robot, name)()
                 spent.append(time.perf_counter() - start)
-            yield f"{name}, 1024 Go1", f"{1e6 * np.median(spent):.0f}", "", "", "5000 µs"
+            yield f"{name}, many Go1", f"{1e6 * np.median(spent):.0f}", "", "", "5000 µs"
+
+
+def arrays(rounds: int) -> Iterator[Row]:
+    """`ActuatedArrays` with new arrays at each step, beside six lines of NumPy; see `new_arrays`."""
+    for row in new_arrays.rows(["numpy", "torch"], [1, MANY], rounds, 0.02):
+        ratio = f"{row.ratio:.2f} x (worst {row.worst:.2f} x)"
+        yield f"new arrays, {row.name}", f"{row.ours:.1f}", f"{row.theirs:.1f}", ratio, "1.5 x alone, 0.7 x"
+
+
+def physx(rounds: int) -> Iterator[Row]:
+    """Steps on PhysX, where its wheel is installed; see `physx_loop`."""
+    if importlib.util.find_spec("ovphysx") is not None:
+        from .physx_loop import physx_rows
+
+        for row in physx_rows(100 * rounds):
+            yield (
+                f"PhysX, {row.name}: median | worst",
+                f"{row.median:.0f}",
+                f"{row.worst:.0f}",
+                "",
+                "250, Franka 350 µs",
+            )
+
+
+PARTS = [single_steps, many_steps, jobs, wrappers, arrays, tables, dynamics, recording, physx]
 
 
 def main() -> None:
@@ -249,8 +272,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     rounds = 7 if parser.parse_args().quick else 31
     console, table = make_console(), Table("loop", "ours [µs]", "theirs [µs]", "ours, of theirs", "goal")
-    parts = [single_steps, many_steps, jobs, wrappers, tables, dynamics]
-    for row in (*(row for part in parts for row in part(rounds)), *recording(100 * rounds)):
+    for row in (row for part in PARTS for row in part(rounds)):
         table.add_row(*row)
     console.print(table)
     machine = environment.machine()

@@ -6,6 +6,9 @@ Both sides make the arrays alike, `q = q + dt * qd`; the hand-written side is si
 clip. Efforts are compared first. Ratios are medians over rounds, since load hits both of a round alike; one thread.
 """
 
+# the peers are extras of their own
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import argparse

@@ -8,8 +8,8 @@
 namespace actuators {
 
 // A two-dimensional array of float or double, wherever its numbers stand.
-struct End {
-    End(const py::object& given, bool target) : array(given) {
+struct Grid {
+    Grid(const py::object& given, bool target) : array(given) {
         if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
         auto found = given.cast<py::array>();
         wide = found.dtype().equal(py::dtype::of<double>());
@@ -50,7 +50,7 @@ class Transfer {
         }
         for (const py::tuple& item : items) {
             if (item.size() != 4) refuse("item", "(source, columns, target, columns)");
-            Item made{End(item[0], false), End(item[2], true), item[1].cast<std::vector<int32_t>>(),
+            Item made{Grid(item[0], false), Grid(item[2], true), item[1].cast<std::vector<int32_t>>(),
                       item[3].cast<std::vector<int32_t>>(), false};
             if (made.from_columns.size() != made.to_columns.size())
                 refuse("columns", "as many of the source as of the target");
@@ -77,13 +77,13 @@ class Transfer {
 
   private:
     struct Item {
-        End from, to;
+        Grid from, to;
         std::vector<int32_t> from_columns, to_columns;
         // whether numbers of a row stand side by side at both ends
         bool even = false;
     };
 
-    static bool is_finite(const End& end) {
+    static bool is_finite(const Grid& end) {
         for (int64_t row = 0; row < end.rows; ++row) {
             const double* numbers = reinterpret_cast<const double*>(end.data + row * end.row_pitch);
             // what is not finite leaves NaN behind
@@ -125,7 +125,7 @@ class Transfer {
     }
 
     std::vector<Item> items_;
-    std::optional<End> watched_;
+    std::optional<Grid> watched_;
 };
 
 }  // namespace actuators

@@ -20,7 +20,7 @@ from warm_python import warm_python
 # they are run from the repository root and not installed
 sys.path.append(str(REPOSITORY))
 
-from benchmarks import against, environment, learning, physx_loop
+from benchmarks import against, environment, learning, loops, new_arrays, physx_loop
 from benchmarks.candidates import (
     ACTUATORS,
     ARRAYS_TICKS,
@@ -388,3 +388,22 @@ def test_rows_of_physx_are_there() -> None:
     rows = physx_loop.physx_rows(5)
     assert len({row.name for row in rows}) == len(rows) == len(physx_loop.ROBOTS) * 3
     assert all(0 < row.median <= row.worst for row in rows)
+
+
+def test_whole_loops_are_compared_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part runs, with two robots where it takes many; another law in the script is noticed."""
+    monkeypatch.setattr(loops, "MANY", 2)
+    rows = [row for part in loops.PARTS for row in part(1)]
+    assert len({row[0] for row in rows}) == len(rows) >= 16
+    monkeypatch.setattr(loops, "KP", 21.0)
+    monkeypatch.setattr(loops.Script, "tick", lambda *_: [np.zeros(12), np.zeros(12), np.zeros(7)])
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        list(loops.jobs(1))
+
+
+def test_new_arrays_are_compared_before_they_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Efforts that are not the same are not timed."""
+    assert len(list(new_arrays.rows(["numpy"], [1], 1, 1e-3))) == 1
+    monkeypatch.setattr(new_arrays.Theirs, "step", lambda self: np.ones((1, 12)))
+    with pytest.raises(AssertionError):
+        list(new_arrays.rows(["numpy"], [1], 1, 1e-3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 import re
 import subprocess
@@ -171,7 +172,8 @@ def test_wheel_is_installed_again_from_where_it_came(
     wheel = tmp_path / "a b.whl"
     wheel.touch()
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
-    monkeypatch.setattr(extras, "distribution", lambda name: Installed(said and said.replace("WHEEL", wheel.as_uri())))
+    installed = Installed(said and said.replace("WHEEL", wheel.as_uri()))
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: installed)
     assert install_command("files") == command.replace("WHEEL", wheel.as_uri())
 
 
@@ -179,8 +181,8 @@ def test_extension_folder_names_the_libraries(tmp_path: Path, monkeypatch: pytes
     """No distribution is there whose extra could be installed."""
 
     def missing(name: str) -> None:
-        raise extras.PackageNotFoundError(name)
+        raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(extras, "_ROOT", tmp_path)
-    monkeypatch.setattr(extras, "distribution", missing)
+    monkeypatch.setattr(importlib.metadata, "distribution", missing)
     assert install_command("physx") == "pip install usd-core newton-usd-schemas ovphysx"

@@ -38,6 +38,22 @@ def test_import_loads_nothing_heavy(code: str, absent: list[str]) -> None:
     assert not modules_after(code) & set(absent)
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["run", "--sped", "2"]])
+def test_help_of_the_command_loads_nothing_heavy(arguments: list[str]) -> None:
+    """Nor does an error in the arguments: nothing is loaded that only answers need."""
+    code = f"""
+from isaacsim.core.experimental.actuators.commands.main import main
+try:
+    main({arguments})
+except SystemExit:
+    pass
+else:
+    raise AssertionError("it ran")"""
+    loaded = modules_after(code)
+    assert "tyro" in loaded
+    assert not loaded & {*HEAVY, "matplotlib", "rich"}
+
+
 @pytest.mark.parametrize("name", package.__all__)
 def test_public_name_loads_and_is_documented(name: str) -> None:
     """Every public name exists and has a docstring."""

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from isaacsim.core.experimental.actuators import native
 from isaacsim.core.experimental.actuators.commands import doctor
-from isaacsim.core.experimental.actuators.commands.command import Answer
+from isaacsim.core.experimental.actuators.commands.answer import Answer
+from isaacsim.core.experimental.actuators.commands.arguments import Doctor
 from isaacsim.core.experimental.actuators.extras import LIBRARIES, install_command
 
 
@@ -19,7 +20,7 @@ def rows(answer: Answer, name: str) -> list[Any]:
 
 def test_all_is_well() -> None:
     """Every instruction set is tested, and every library of an extra is named once."""
-    answer = doctor.Doctor().answer()
+    answer = doctor.answer(Doctor())
     assert not answer.is_wrong
     assert len(rows(answer, "tests")) == max(len(native.core.variants()) if native.core else 1, 1)
     named = [row["library"] for row in rows(answer, "libraries")]
@@ -32,7 +33,7 @@ def test_all_is_well() -> None:
 def test_missing_library_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the first extra that brings it."""
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "mujoco" else object())
-    (row,) = [row for row in rows(doctor.Doctor().answer(), "libraries") if row["library"] == "mujoco"]
+    (row,) = [row for row in rows(doctor.answer(Doctor()), "libraries") if row["library"] == "mujoco"]
     assert row["version"] is None
     assert row["command"] == install_command("sim")
 
@@ -49,7 +50,7 @@ def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) 
         return run(pipeline, on) * (1.01 if on == broken else 1.0)
 
     monkeypatch.setattr(doctor, "_run", broken_run)
-    answer = doctor.Doctor().answer()
+    answer = doctor.answer(Doctor())
     assert answer.is_wrong
     failed = [row["test"] for row in rows(answer, "tests") if row["result"] != "passed"]
     assert any(str(broken or "Warp") in test for test in failed)
@@ -58,7 +59,7 @@ def test_wrong_efforts_are_found(variant: str, monkeypatch: pytest.MonkeyPatch) 
 def test_without_the_core_warp_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """And it is said that something is slower than it could be."""
     monkeypatch.setattr(doctor.native, "core", None)
-    answer = doctor.Doctor().answer()
+    answer = doctor.answer(Doctor())
     assert not answer.is_wrong
     assert {"what": "engine", "value": "Warp"} in rows(answer, "here")
     (note,) = answer.notes

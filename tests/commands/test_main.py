@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from isaacsim.core.experimental.actuators.commands import doctor, main
-from isaacsim.core.experimental.actuators.commands.command import Answer, Table
+from isaacsim.core.experimental.actuators.commands.answer import Answer, Table
 from isaacsim.core.experimental.actuators.commands.show import show, show_json
 from isaacsim.core.experimental.actuators.version import __version__
 from warm_python import warm_python
@@ -46,7 +46,7 @@ def test_json_holds_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("wrong", [False, True])
 def test_exit_code_says_whether_something_is_wrong(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """0 or 1."""
-    monkeypatch.setattr(doctor.Doctor, "answer", lambda self: Answer(is_wrong=wrong))
+    monkeypatch.setattr(doctor, "answer", lambda arguments: Answer(is_wrong=wrong))
     assert main.main(["doctor"]) == int(wrong)
 
 
@@ -59,7 +59,7 @@ def test_errors_are_shown_without_a_trace(
     def answer(_: Any) -> Answer:
         raise error
 
-    monkeypatch.setattr(doctor.Doctor, "answer", answer)
+    monkeypatch.setattr(doctor, "answer", answer)
     assert main.main(["doctor", "--json"]) == 1
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -72,7 +72,7 @@ def test_defects_keep_their_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(_: Any) -> Answer:
         raise KeyError("a defect")
 
-    monkeypatch.setattr(doctor.Doctor, "answer", answer)
+    monkeypatch.setattr(doctor, "answer", answer)
     with pytest.raises(KeyError, match="a defect"):
         main.main(["doctor"])
 

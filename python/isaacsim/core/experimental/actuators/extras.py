@@ -6,10 +6,11 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterator
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from urllib.parse import urlparse
-from urllib.request import url2pathname
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 # by the names that are imported; pyproject.toml has the distributions
 _USD = ("pxr", "newton_usd_schemas")
@@ -75,6 +76,9 @@ def install_command(extra: str) -> str:
         # python.sh installs into the clone's own environment; another one has its own pip
         pip = f"{script} -m pip" if Path(sys.prefix) == _ROOT / ".venv" else "pip"
         return f"{pip} install -e '{'.' if inside else _ROOT}[{extra}]'"
+    # loads Python's network code, which an error only needs
+    from importlib.metadata import PackageNotFoundError, distribution
+
     with contextlib.suppress(PackageNotFoundError):
         wanted = f"{_NAME}[{extra}]"
         if (origin := _origin(distribution(_NAME))) is not None:
@@ -86,6 +90,9 @@ def install_command(extra: str) -> str:
 
 def _origin(installed: Distribution) -> str | None:
     """Return where a distribution was installed from: a URL, nothing for an index, None where that is gone."""
+    from urllib.parse import urlparse
+    from urllib.request import url2pathname
+
     text = installed.read_text("direct_url.json")
     if text is None:
         return ""

@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 
@@ -26,7 +25,8 @@ from ..specs.configs import (
     PositionBasedClampingConfig,
 )
 from ..version import __version__
-from .command import Answer, Command, Table
+from .answer import Answer, Table
+from .arguments import Doctor
 
 # name of the variable that forces an instruction set
 _FORCED = "ACTUATORS_ISA"
@@ -41,29 +41,25 @@ _STEPS, _ROBOTS, _DT = 50, 37, 0.002
 _CLOSE = 1e-5
 
 
-@dataclass(kw_only=True)
-class Doctor(Command):
-    """Say which versions and extras are there, which engine runs, and test the compiled core."""
-
-    def answer(self) -> Answer:
-        """See the class."""
-        tests = list(_tests())
-        wrong = any(row["result"] != "passed" for row in tests)
-        notes = []
-        if native.core is None:
-            notes.append(missing_core() or "The native core is there and not loaded: Warp steps instead, slower.")
-        what = {"what": "what", "value": "is"}
-        test = {"test": "self-test of the core", "result": "result"}
-        library = {"library": "library", "version": "version", "extra": "extra", "command": "how to get it"}
-        return Answer(
-            [
-                Table("here", what, list(_here())),
-                Table("libraries", library, list(_libraries())),
-                Table("tests", test, tests),
-            ],
-            notes,
-            wrong,
-        )
+def answer(arguments: Doctor) -> Answer:
+    """Answer `actuators doctor`."""
+    tests = list(_tests())
+    wrong = any(row["result"] != "passed" for row in tests)
+    notes = []
+    if native.core is None:
+        notes.append(missing_core() or "The native core is there and not loaded: Warp steps instead, slower.")
+    what = {"what": "what", "value": "is"}
+    test = {"test": "self-test of the core", "result": "result"}
+    library = {"library": "library", "version": "version", "extra": "extra", "command": "how to get it"}
+    return Answer(
+        [
+            Table("here", what, list(_here())),
+            Table("libraries", library, list(_libraries())),
+            Table("tests", test, tests),
+        ],
+        notes,
+        wrong,
+    )
 
 
 def _here() -> Iterator[dict[str, str]]:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import tyro
 
 from ..inspection.described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
 from ..inspection.inspect import inspect_robots
@@ -15,7 +11,8 @@ from ..inspection.rules.drives import no_effort_limit
 from ..inspection.rules.rule import Checked
 from ..inspection.words import pipeline_of
 from ..specs.configs import PDControlConfig
-from .command import Answer, Command, Table
+from .answer import Answer, Table
+from .arguments import Inspect
 from .variants import choices
 
 _JOINTS = {
@@ -42,39 +39,27 @@ _VALUES = {
 _TYPES = {"angular": "revolute", "linear": "prismatic"}
 
 
-@dataclass(kw_only=True)
-class Inspect(Command):
-    """Show what a robot file says: joints, limits, what drives each, and the layer each value comes from.
-
-    Values that no file says are left out of the second table, but for those of actuators.
-    """
-
-    file: tyro.conf.Positional[Path]
-    """USD, MJCF (.xml, .mjcf) or URDF file."""
-    variant: tuple[str, ...] = ()
-    """Variants of a USD file to select, SET=CHOICE each."""
-
-    def answer(self) -> Answer:
-        """See the class."""
-        robots = inspect_robots(self.file, choices(self.variant))
-        problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
-        units = "rad, rad/s, N·m, kg·m² where a joint turns; m, m/s, N, kg where it slides"
-        title = f"{robots[0].path}: {units}" if len(robots) == 1 else units
-        joints = [_joint(robot, joint) for robot in robots for joint in robot.joints]
-        tables = [Table("joints", _columns(_JOINTS, robots), joints, title)]
-        for name, columns, rows in (("actuators", _DRIVERS, _drivers), ("values", _VALUES, _values)):
-            # people read equal motors in one line, programs each by itself
-            of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
-            of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
-            tables.append(Table(name, _columns(columns, robots), of_each, shown=of_equal))
-        if problems:
-            tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
-        notes = [line for robot in robots for line in robot.remarks]
-        unlimited = (finding for robot in robots for finding in no_effort_limit(Checked(robot)))
-        notes += [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
-        if not robots:
-            notes.append(f"{self.file}: no robot found, that is no prim with PhysicsArticulationRootAPI.")
-        return Answer(tables, notes, bool(problems) or not robots)
+def answer(arguments: Inspect) -> Answer:
+    """Answer `actuators inspect`."""
+    robots = inspect_robots(arguments.file, choices(arguments.variant))
+    problems = [{"robot": robot.path, "problem": line} for robot in robots for line in robot.problems]
+    units = "rad, rad/s, N·m, kg·m² where a joint turns; m, m/s, N, kg where it slides"
+    title = f"{robots[0].path}: {units}" if len(robots) == 1 else units
+    joints = [_joint(robot, joint) for robot in robots for joint in robot.joints]
+    tables = [Table("joints", _columns(_JOINTS, robots), joints, title)]
+    for name, columns, rows in (("actuators", _DRIVERS, _drivers), ("values", _VALUES, _values)):
+        # people read equal motors in one line, programs each by itself
+        of_each = [row for robot in robots for row in rows(robot, [[one] for one in robot.actuators])]
+        of_equal = [row for robot in robots for row in rows(robot, _equal(robot.actuators))]
+        tables.append(Table(name, _columns(columns, robots), of_each, shown=of_equal))
+    if problems:
+        tables.append(Table("problems", {"robot": "robot", "problem": "problem"}, problems))
+    notes = [line for robot in robots for line in robot.remarks]
+    unlimited = (finding for robot in robots for finding in no_effort_limit(Checked(robot)))
+    notes += [f"<{one.where}> {one.problem} {one.remedy}" for one in unlimited]
+    if not robots:
+        notes.append(f"{arguments.file}: no robot found, that is no prim with PhysicsArticulationRootAPI.")
+    return Answer(tables, notes, bool(problems) or not robots)
 
 
 def _columns(columns: dict[str, str], robots: Sequence[InspectedRobot]) -> dict[str, str]:

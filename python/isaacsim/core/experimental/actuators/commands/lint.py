@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
-
-import tyro
 
 from ..inspection.findings import Finding
 from ..inspection.fix import fix
 from ..inspection.lint import lint
-from .command import Answer, Command, Table
+from .answer import Answer, Table
+from .arguments import Lint
 
 _FINDINGS = {
     "file": "file",
@@ -25,42 +22,27 @@ _FINDINGS = {
 }
 
 
-@dataclass(kw_only=True)
-class Lint(Command):
-    """Look for what is wrong or doubtful in robot files; the exit code is 1 where something is left.
+def answer(arguments: Lint) -> Answer:
+    """Answer `actuators lint`.
 
-    Every problem that keeps actuators from being made, joints without drive, limits that contradict each other, degrees
-    in the place of radians, values that no motor has, and with --dt gains that are too high for that physics step.
+    Raises:
+        ValueError: No file, or several to be corrected.
     """
-
-    files: tyro.conf.Positional[tuple[Path, ...]]
-    """USD, MJCF (.xml, .mjcf) or URDF files."""
-    dt: float | None = None
-    """Physics step [s] at which gains have to be stable; takes MuJoCo."""
-    fix: Annotated[Path | None, tyro.conf.arg(metavar="OUT.usda")] = None
-    """Write a layer over the one file that corrects what can be corrected without guessing; the file stays as it is."""
-
-    def answer(self) -> Answer:
-        """See the class.
-
-        Raises:
-            ValueError: No file, or several to be corrected.
-        """
-        files = list(self.files)
-        if not files:
-            raise ValueError("no file to look at. Name a USD, MJCF or URDF file.")
-        if self.fix is None:
-            found = {file: lint(file, self.dt) for file in files}
-            tables = [_table("findings", found, files)]
-            return Answer(tables, [_count(found)], any(map(_is_wrong, found.values())))
-        if len(files) > 1:
-            raise ValueError(f"--fix = {self.fix}: corrects one file, {len(files)} are named. Name one.")
-        fixed, left = fix(files[0], self.fix, self.dt)
-        tables = [_table("fixed", {files[0]: fixed}, files), _table("left", {self.fix: left}, files)]
-        notes = [f"{self.fix} lies over {files[0]}: {len(fixed)} corrected, {len(left)} left."]
-        if not fixed:
-            notes = [f"Nothing that can be corrected without guessing: {self.fix} is not written."]
-        return Answer(tables, notes, _is_wrong(left))
+    files = list(arguments.files)
+    if not files:
+        raise ValueError("no file to look at. Name a USD, MJCF or URDF file.")
+    if arguments.fix is None:
+        found = {file: lint(file, arguments.dt) for file in files}
+        tables = [_table("findings", found, files)]
+        return Answer(tables, [_count(found)], any(map(_is_wrong, found.values())))
+    if len(files) > 1:
+        raise ValueError(f"--fix = {arguments.fix}: corrects one file, {len(files)} are named. Name one.")
+    fixed, left = fix(files[0], arguments.fix, arguments.dt)
+    tables = [_table("fixed", {files[0]: fixed}, files), _table("left", {arguments.fix: left}, files)]
+    notes = [f"{arguments.fix} lies over {files[0]}: {len(fixed)} corrected, {len(left)} left."]
+    if not fixed:
+        notes = [f"Nothing that can be corrected without guessing: {arguments.fix} is not written."]
+    return Answer(tables, notes, _is_wrong(left))
 
 
 def _table(name: str, found: dict[Path, list[Finding]], files: Sequence[Path]) -> Table:

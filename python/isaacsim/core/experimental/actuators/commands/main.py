@@ -6,12 +6,14 @@ import importlib
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..extras import needs
 from ..version import __version__
+from .answer import Answer
 
-# modules of the subcommands, each with a class of the same name
-_COMMANDS = ("inspect", "lint", "diff", "resolve", "convert", "stability", "run", "plot", "train", "doctor")
+if TYPE_CHECKING:
+    from .arguments import Arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,39 +32,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with needs("The command actuators", "cli"):
             import tyro
 
+            from .arguments import SUBCOMMANDS
+        given = tyro.extras.subcommand_cli_from_dict(
+            SUBCOMMANDS,
+            prog="actuators",
+            description="Look at the actuators of robots, check them, and see them move. `--version` says which this "
+            "is.",
+            args=arguments,
+        )
+        with needs("The command actuators", "cli"):
             from .show import lines, show, show_json
     except ModuleNotFoundError as error:
         print(error, file=sys.stderr)
         return 1
-    from .command import Answer, Command
-
-    with warnings.catch_warnings(record=True) as early:
-        warnings.simplefilter("always", UserWarning)
-        from ..components.quiet_warp import quiet_warp
-
-        with quiet_warp():
-            modules = {name: importlib.import_module(f"{__package__}.{name}") for name in _COMMANDS}
-    classes = {name: getattr(module, name.title()) for name, module in modules.items()}
-    # tyro makes a subcommand of each of them
-    command: Command = tyro.extras.subcommand_cli_from_dict(
-        classes,
-        prog="actuators",
-        description="Look at the actuators of robots, check them, and see them move. `--version` says which this is.",
-        args=arguments,
-    )
-    problem: BaseException | None = None
-    answer = Answer()
-    with quiet_warp(), warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            answer = command.answer()
-        except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
-            problem = error
-    for message in dict.fromkeys(str(warning.message) for warning in [*early, *warned]):
+    answer, problem, warned = _ask(given)
+    for message in warned:
         print(f"warning: {message}", file=sys.stderr)
     if problem is not None:
         for line in lines(problem):
             print(f"error: {line}", file=sys.stderr)
         return 1
-    (show_json if command.json else show)(answer)
+    (show_json if given.json else show)(answer)
     return int(answer.is_wrong)
+
+
+def _ask(given: Arguments) -> tuple[Answer, Exception | None, list[str]]:
+    """Answer, error for the user, and warnings of the module of a subcommand."""
+    answer, problem = Answer(), None
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", UserWarning)
+        # the first import of Warp may warn, too
+        from ..components.quiet_warp import quiet_warp
+
+        with quiet_warp():
+            module = importlib.import_module(f"{__package__}.{type(given).__name__.lower()}")
+            try:
+                answer = module.answer(given)
+            except (OSError, ValueError, RuntimeError, ModuleNotFoundError) as error:
+                problem = error
+    return answer, problem, list(dict.fromkeys(str(warning.message) for warning in warned))

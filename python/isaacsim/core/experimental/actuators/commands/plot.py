@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import tyro
-
-from ..articulation_actuators import ArticulationActuators
 from ..hosts.dof_properties import DofType
 from ..plots.bode import draw_bode
 from ..plots.envelope import draw_envelope
@@ -18,7 +13,8 @@ from ..simulation import Simulation
 from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
-from .command import Answer, Command, Table
+from .answer import Answer, Table
+from .arguments import Plot
 from .opened import actuators_of, opened, require_actuators
 
 if TYPE_CHECKING:
@@ -52,83 +48,65 @@ _BODE = {
 }
 
 
-@dataclass(kw_only=True)
-class Plot(Command):
-    """Draw what the motor of a joint can give, how it answers to a step, or its loop over frequency."""
+def answer(arguments: Plot) -> Answer:
+    """Answer `actuators plot`."""
+    if not 0 < arguments.seconds < float("inf"):
+        raise ValueError(f"--seconds {arguments.seconds}: must be a finite number > 0.")
+    require_picture(arguments.out)
+    drawn, table, is_wrong = {"envelope": _envelope, "step": _step, "bode": _bode}[arguments.what](arguments)
+    save(drawn, arguments.out)
+    return Answer([table], [f"The picture is in {arguments.out}."], is_wrong)
 
-    what: tyro.conf.Positional[Literal["envelope", "step", "bode"]]
-    """`envelope`: effort over speed; `step`: a jump of the target, against an ideal drive; `bode`: magnitude and phase
-    of the loop."""
-    file: tyro.conf.Positional[Path]
-    """USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file."""
-    joint: tyro.conf.Positional[str]
-    """Name of the joint."""
-    config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
-    robot: str | None = None
-    """Path of the robot; by default the only one there is."""
-    dt: float | None = None
-    """Physics step [s]; by default that of the file, 1/240 for USD."""
-    amplitude: float | None = None
-    """Of the jump [rad or m]; by default 0.2 rad or 0.02 m, less where a limit is near."""
-    seconds: float = _SECONDS
-    """How long after the jump is looked at [s]; what is shown ends when all has settled."""
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("plot.png")
-    """Where the picture goes."""
 
-    def answer(self) -> Answer:
-        """See the class."""
-        if not 0 < self.seconds < float("inf"):
-            raise ValueError(f"--seconds {self.seconds}: must be a finite number > 0.")
-        require_picture(self.out)
-        drawn, table, is_wrong = {"envelope": self._envelope, "step": self._step, "bode": self._bode}[self.what]()
-        save(drawn, self.out)
-        return Answer([table], [f"The picture is in {self.out}."], is_wrong)
+def _open(arguments: Plot) -> Simulation:
+    return Simulation(arguments.file, arguments.dt)
 
-    def _open(self) -> Simulation:
-        return Simulation(self.file, self.dt)
 
-    def _open_actuators(self, path: str) -> ArticulationActuators:
-        return actuators_of(path, self.config)
+def _envelope(arguments: Plot) -> tuple[Figure, Table, bool]:
+    with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
+        actuators, robots = require_actuators(one, arguments.file), one.robots
+        find_actuator(actuators, arguments.joint)
+        column = robots.dof_names.index(arguments.joint)
+        lower, upper = (float(limits.numpy()[0, column]) for limits in robots.get_dof_limits())
+        largest = float(robots.get_dof_max_efforts().numpy()[0, column])
+        found = envelope(actuators, arguments.joint, limits=(lower, upper), dt=one.simulation.dt, drive_limit=largest)
+    row: dict[str, Any] = {name: getattr(found, name, None) for name in _ENVELOPE} | {"clamps": list(found.clamps)}
+    return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False
 
-    def _envelope(self) -> tuple[Figure, Table, bool]:
-        with opened(self._open(), self.robot, self.config, told=False) as one:
-            actuators, robots = require_actuators(one, self.file), one.robots
-            find_actuator(actuators, self.joint)
-            column = robots.dof_names.index(self.joint)
-            lower, upper = (float(limits.numpy()[0, column]) for limits in robots.get_dof_limits())
-            largest = float(robots.get_dof_max_efforts().numpy()[0, column])
-            found = envelope(actuators, self.joint, limits=(lower, upper), dt=one.simulation.dt, drive_limit=largest)
-        row: dict[str, Any] = {name: getattr(found, name, None) for name in _ENVELOPE} | {"clamps": list(found.clamps)}
-        return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False
 
-    def _step(self) -> tuple[Figure, Table, bool]:
-        with opened(self._open(), self.robot, self.config, told=False) as one:
-            require_actuators(one, self.file)
-            path, kinds = one.robots.paths[0], dict(zip(one.robots.dof_names, one.robots.dof_types, strict=True))
-        usual = _TURN if kinds.get(self.joint) is DofType.Rotation else _SLIDE
-        amplitude = usual if self.amplitude is None else self.amplitude
-        found = step_response(
-            self._open, path, self.joint, amplitude=amplitude, seconds=self.seconds, open_actuators=self._open_actuators
-        )
-        rows = [
-            {
-                "drive": name,
-                "rise_time": one.rise_time,
-                "overshoot": None if one.overshoot is None else 100 * one.overshoot,
-                "settling_time": one.settling_time,
-                "error": float(one.target[-1]) - one.final,
-                "largest_effort": float(abs(one.effort).max()),
-            }
-            for name, one in (("actuator", found.actual), ("ideal", found.ideal))
-        ]
-        title = f"{self.joint}, a jump by {found.actual.target[-1] - found.actual.target[0]:.3g} rad or m"
-        return draw_step_response(found), Table("step", _STEP, rows, title=title), False
+def _step(arguments: Plot) -> tuple[Figure, Table, bool]:
+    with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
+        require_actuators(one, arguments.file)
+        path, kinds = one.robots.paths[0], dict(zip(one.robots.dof_names, one.robots.dof_types, strict=True))
+    usual = _TURN if kinds.get(arguments.joint) is DofType.Rotation else _SLIDE
+    amplitude = usual if arguments.amplitude is None else arguments.amplitude
+    found = step_response(
+        lambda: _open(arguments),
+        path,
+        arguments.joint,
+        amplitude=amplitude,
+        seconds=arguments.seconds,
+        open_actuators=lambda robot: actuators_of(robot, arguments.config),
+    )
+    rows = [
+        {
+            "drive": name,
+            "rise_time": one.rise_time,
+            "overshoot": None if one.overshoot is None else 100 * one.overshoot,
+            "settling_time": one.settling_time,
+            "error": float(one.target[-1]) - one.final,
+            "largest_effort": float(abs(one.effort).max()),
+        }
+        for name, one in (("actuator", found.actual), ("ideal", found.ideal))
+    ]
+    title = f"{arguments.joint}, a jump by {found.actual.target[-1] - found.actual.target[0]:.3g} rad or m"
+    return draw_step_response(found), Table("step", _STEP, rows, title=title), False
 
-    def _bode(self) -> tuple[Figure, Table, bool]:
-        with opened(self._open(), self.robot, self.config, told=False) as one:
-            actuators = require_actuators(one, self.file)
-            one.simulation.play()
-            found = loop_response(actuators, self.joint)
-        said = {name: getattr(found, name) for name in _BODE}
-        return draw_bode(found), Table("bode", _BODE, [said]), found.gain_margin < 1
+
+def _bode(arguments: Plot) -> tuple[Figure, Table, bool]:
+    with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
+        actuators = require_actuators(one, arguments.file)
+        one.simulation.play()
+        found = loop_response(actuators, arguments.joint)
+    said = {name: getattr(found, name) for name in _BODE}
+    return draw_bode(found), Table("bode", _BODE, [said]), found.gain_margin < 1

@@ -8,12 +8,10 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-import tyro
 from rich.console import Console
 from rich.progress import track
 
@@ -27,7 +25,8 @@ from ..saving import require_place
 from ..simulation import Simulation
 from ..trials.targets import KINDS, Targets, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
-from .command import Answer, Command, Table
+from .answer import Answer, Table
+from .arguments import Run
 from .opened import Opened, columns_of, opened
 from .run_graph import run_graph
 
@@ -49,123 +48,89 @@ _JOINT = {
 }
 
 
-@dataclass(kw_only=True)
-class Run(Command):
-    """See a robot move, or run the action graphs of a file."""
+def answer(arguments: Run) -> Answer:
+    """Answer `actuators run`."""
+    for name, value, least in (("steps", arguments.steps, 0), ("seconds", arguments.seconds, 0)):
+        if value is not None and not least <= value < float("inf"):
+            raise ValueError(f"--{name} {value}: must be a finite number >= {least}.")
+    if arguments.record is not None:
+        require_place(arguments.record)
+        if arguments.record.suffix.lower() not in FORMATS:
+            raise ValueError(f"--record {arguments.record}: must end with {', '.join(FORMATS)}. Rename the file.")
+    if arguments.plot is not None:
+        require_picture(arguments.plot)
+    with trust_checkpoints(arguments.trust):
+        simulation = Simulation(arguments.file, arguments.dt, engine=arguments.engine, strict_inertia=arguments.strict)
+        if simulation.stage is not None and has_graphs(simulation.stage):
+            with simulation:
+                _refuse(arguments, "robots", ("targets", "config", "robot", "amplitude", "frequency", "record", "view"))
+                rate = _FRAME_RATE if arguments.frame_rate is None else arguments.frame_rate
+                return run_graph(
+                    simulation, rate, _counted(arguments, simulation, _SECONDS), arguments.watch, arguments.plot
+                )
+        with opened(simulation, arguments.robot, arguments.config) as one:
+            _refuse(arguments, "action graphs", ("frame_rate", "watch"))
+            simulation.play()
+            return _run_robots(arguments, one)
 
-    file: tyro.conf.Positional[Path]
-    """A USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file with robots, or a USD file with
-    action graphs."""
-    config: Path | None = None
-    """Motors by pattern of joint names, .yaml, .yml, .toml or .json, in place of those of the file."""
-    targets: str | None = None
-    """What the joints are to do: `hold` their pose (default), `sine` or `step` around it, or a CSV file with a column
-    `time [s]` and one per joint."""
-    seconds: float | None = None
-    """How long [s]; by default 3, or as long as the CSV file. With `--view` and no CSV file until the window is closed,
-    or Ctrl+C."""
-    steps: int | None = None
-    """How long, in physics steps instead."""
-    dt: float | None = None
-    """Physics step [s]; by default that of the file, 1/240 for USD."""
-    robot: str | None = None
-    """Path of the robot, or of a prim above several equal ones; by default all."""
-    amplitude: float | None = None
-    """Of `sine` and `step` [rad or m]; by default 0.2 rad and 0.02 m, less where limits are near."""
-    frequency: float | None = None
-    """Of `sine` [Hz]; by default 0.5."""
-    engine: Literal["mujoco", "physx"] = "mujoco"
-    """What computes physics."""
-    record: Path | None = None
-    """Write what happened to a file: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
-    plot: Path | None = None
-    """Draw what happened."""
-    view: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Show it live, as fast as the clock; what `hold` holds can be moved there."""
-    strict: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Refuse inertias that no body can have, in place of taking the closest."""
-    frame_rate: float | None = None
-    """Of action graphs: frames per second, rounded to whole steps; by default 60."""
-    watch: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
-    """Of action graphs: a port to draw, /World/Graph/Node.outputs:x; repeat."""
-    trust: tyro.conf.UseAppendAction[list[str]] = field(default_factory=list)
-    """Let Torch run networks that are not recognised, of this file or folder; repeat."""
 
-    def answer(self) -> Answer:
-        """See the class."""
-        for name, value, least in (("steps", self.steps, 0), ("seconds", self.seconds, 0)):
-            if value is not None and not least <= value < float("inf"):
-                raise ValueError(f"--{name} {value}: must be a finite number >= {least}.")
-        if self.record is not None:
-            require_place(self.record)
-            if self.record.suffix.lower() not in FORMATS:
-                raise ValueError(f"--record {self.record}: must end with {', '.join(FORMATS)}. Rename the file.")
-        if self.plot is not None:
-            require_picture(self.plot)
-        with trust_checkpoints(self.trust):
-            simulation = Simulation(self.file, self.dt, engine=self.engine, strict_inertia=self.strict)
-            if simulation.stage is not None and has_graphs(simulation.stage):
-                with simulation:
-                    self._refuse("robots", ("targets", "config", "robot", "amplitude", "frequency", "record", "view"))
-                    rate = _FRAME_RATE if self.frame_rate is None else self.frame_rate
-                    return run_graph(simulation, rate, self._counted(simulation, _SECONDS), self.watch, self.plot)
-            with opened(simulation, self.robot, self.config) as one:
-                self._refuse("action graphs", ("frame_rate", "watch"))
-                simulation.play()
-                return self._run_robots(one)
+def _run_robots(arguments: Run, one: Opened) -> Answer:
+    targets, seconds = _targets(arguments, one.robots)
+    steps = _counted(arguments, one.simulation, seconds)
+    with contextlib.closing(_view(one.simulation)) if arguments.view else contextlib.nullcontext() as view:
+        if (
+            view is not None
+            and (arguments.seconds, arguments.steps) == (None, None)
+            and arguments.targets in (None, *KINDS)
+        ):
+            steps = _while_open(view)
+        after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
+        trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
+    notes = [*_driven_by(one), *_told(trial)]
+    if arguments.record is not None:
+        trial.recording.save(arguments.record)
+        notes.append(f"The recording is in {arguments.record}.")
+    if arguments.plot is not None:
+        trial.recording.plot(path=arguments.plot)
+        notes.append(f"The picture is in {arguments.plot}.")
+    rows = [vars(joint) | {"limited": None if joint.limited is None else 100 * joint.limited} for joint in trial.joints]
+    ran = one.simulation.step_count
+    title = f"{arguments.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
+    return Answer([Table("joints", columns_of(_JOINT, one.robots), rows, title=title)], notes, trial.is_wrong)
 
-    def _run_robots(self, one: Opened) -> Answer:
-        targets, seconds = self._targets(one.robots)
-        steps = self._counted(one.simulation, seconds)
-        with contextlib.closing(_view(one.simulation)) if self.view else contextlib.nullcontext() as view:
-            if view is not None and (self.seconds, self.steps) == (None, None) and self.targets in (None, *KINDS):
-                steps = _while_open(view)
-            after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
-            trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
-        notes = [*_driven_by(one), *_told(trial)]
-        if self.record is not None:
-            trial.recording.save(self.record)
-            notes.append(f"The recording is in {self.record}.")
-        if self.plot is not None:
-            trial.recording.plot(path=self.plot)
-            notes.append(f"The picture is in {self.plot}.")
-        rows = [
-            vars(joint) | {"limited": None if joint.limited is None else 100 * joint.limited} for joint in trial.joints
-        ]
-        ran = one.simulation.step_count
-        title = f"{self.file}: {ran} physics steps of {one.simulation.dt:.6g} s"
-        return Answer([Table("joints", columns_of(_JOINT, one.robots), rows, title=title)], notes, trial.is_wrong)
 
-    def _targets(self, robots: Any) -> tuple[Targets, float]:
-        """Targets, and for how long they are meant [s]."""
-        kind, room = self.targets or KINDS[0], room_of(robots)
-        if kind not in KINDS and Path(kind).suffix.lower() != ".csv":
-            raise ValueError(f"--targets {kind}: must be one of {', '.join(KINDS)}, or a file .csv. Correct it.")
-        turns = np.array([one is DofType.Rotation for one in robots.dof_types])
-        amplitude = np.where(turns, _TURN, _SLIDE) if self.amplitude is None else self.amplitude
-        if kind == "sine":
-            return sine(room, amplitude, _FREQUENCY if self.frequency is None else self.frequency), _SECONDS
-        if kind == "step":
-            return step(room, amplitude), _SECONDS
-        return (hold(room), _SECONDS) if kind == "hold" else from_csv(Path(kind), robots.dof_names, room)
+def _targets(arguments: Run, robots: Any) -> tuple[Targets, float]:
+    """Targets, and for how long they are meant [s]."""
+    kind, room = arguments.targets or KINDS[0], room_of(robots)
+    if kind not in KINDS and Path(kind).suffix.lower() != ".csv":
+        raise ValueError(f"--targets {kind}: must be one of {', '.join(KINDS)}, or a file .csv. Correct it.")
+    turns = np.array([one is DofType.Rotation for one in robots.dof_types])
+    amplitude = np.where(turns, _TURN, _SLIDE) if arguments.amplitude is None else arguments.amplitude
+    if kind == "sine":
+        return sine(room, amplitude, _FREQUENCY if arguments.frequency is None else arguments.frequency), _SECONDS
+    if kind == "step":
+        return step(room, amplitude), _SECONDS
+    return (hold(room), _SECONDS) if kind == "hold" else from_csv(Path(kind), robots.dof_names, room)
 
-    def _counted(self, simulation: Simulation, seconds: float) -> Iterable[int]:
-        """Physics steps, with a bar that shows how far they are."""
-        seconds = seconds if self.seconds is None else self.seconds
-        steps = round(seconds / simulation.dt) if self.steps is None else self.steps
-        console = Console(stderr=True)
-        return track(range(steps), "running", console=console, transient=True, disable=not sys.stderr.isatty())
 
-    def _refuse(self, what: str, names: tuple[str, ...]) -> None:
-        """Options that would do nothing.
+def _counted(arguments: Run, simulation: Simulation, seconds: float) -> Iterable[int]:
+    """Physics steps, with a bar that shows how far they are."""
+    seconds = seconds if arguments.seconds is None else arguments.seconds
+    steps = round(seconds / simulation.dt) if arguments.steps is None else arguments.steps
+    console = Console(stderr=True)
+    return track(range(steps), "running", console=console, transient=True, disable=not sys.stderr.isatty())
 
-        Raises:
-            ValueError: One of them was given.
-        """
-        if given := [name for name in names if getattr(self, name)]:
-            option = f"--{given[0].replace('_', '-')}"
-            other = "action graphs, which run instead" if what == "robots" else "no action graphs"
-            raise ValueError(f"{option} is for {what}: {self.file} has {other}. Leave it out.")
+
+def _refuse(arguments: Run, what: str, names: tuple[str, ...]) -> None:
+    """Options that would do nothing.
+
+    Raises:
+        ValueError: One of them was given.
+    """
+    if given := [name for name in names if getattr(arguments, name)]:
+        option = f"--{given[0].replace('_', '-')}"
+        other = "action graphs, which run instead" if what == "robots" else "no action graphs"
+        raise ValueError(f"{option} is for {what}: {arguments.file} has {other}. Leave it out.")
 
 
 def _view(simulation: Simulation) -> Any:

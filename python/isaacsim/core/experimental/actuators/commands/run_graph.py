@@ -13,7 +13,7 @@ from ..graphs.runner import GraphRunner
 from ..graphs.watch import Watch
 from ..simulation import Simulation
 from ..usd.articulation import articulation_roots
-from .command import Answer, Table
+from .answer import Answer, Table
 
 # of nodes that drive robots
 _FAULTS = "outputs:faults"

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from .command import Answer, Table
+from .answer import Answer, Table
 
 # significant digits of numbers in tables
 _DIGITS = 4

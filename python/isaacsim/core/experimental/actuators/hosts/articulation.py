@@ -153,23 +153,23 @@ class PhysicsBackend(DofBackend, Protocol):
         """Efforts that balance Coriolis and centrifugal forces, flat."""
         ...
 
-    def mass_matrix(self, robot: Robot) -> np.ndarray:
-        """Square, of the robot's coordinates."""
+    def mass_matrices(self, robots: np.ndarray) -> np.ndarray:
+        """Square, of the coordinates, `(robots, coordinates, coordinates)`."""
         ...
 
-    def velocity_weight(self, robot: Robot) -> np.ndarray:
-        """Of the velocity after a step, in the step of positions; no axes."""
+    def velocity_weights(self, robots: np.ndarray) -> np.ndarray:
+        """Of the velocity after a step, in the step of positions, `(robots,)`."""
         ...
 
-    def jacobian(self, robot: Robot) -> np.ndarray:
-        """Linear, then angular velocity of each link by the robot's coordinates, `(links, 6, coordinates)`.
+    def jacobians(self, robots: np.ndarray) -> np.ndarray:
+        """Linear, then angular velocity of each link by the coordinates, `(robots, links, 6, coordinates)`.
 
         A root link that is fixed to the world is left out.
         """
         ...
 
-    def incoming_forces(self, robot: Robot) -> np.ndarray:
-        """Force [N] and torque [N·m] that the joint which carries it exerts on each link, `(links, 6)`.
+    def incoming_forces(self, robots: np.ndarray) -> np.ndarray:
+        """Force [N] and torque [N·m] that the joint which carries it exerts on each link, `(robots, links, 6)`.
 
         They are in the frame that the joint has in the link.
         """
@@ -179,10 +179,16 @@ class PhysicsBackend(DofBackend, Protocol):
         """What these are along the joints' axes, flat."""
         ...
 
-    def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Masses [kg], `(links,)`; centres of mass and their principal axes in the link frame, `(links, 7)`; inertias
-        about them [kg m²], along the axes of the link frame, `(links, 3, 3)`.
-        """
+    def link_masses(self, robots: np.ndarray) -> np.ndarray:
+        """Masses [kg], `(robots, links)`."""
+        ...
+
+    def link_coms(self, robots: np.ndarray) -> np.ndarray:
+        """Centres of mass and their principal axes in the link frame, `(robots, links, 7)`."""
+        ...
+
+    def link_inertias(self, robots: np.ndarray) -> np.ndarray:
+        """Inertias about the centres of mass [kg m²], along the axes of the link frame, `(robots, links, 3, 3)`."""
         ...
 
     def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
@@ -438,13 +444,11 @@ class ArrayArticulation(DofAccess):
                     self._views[field.name] = _rows(getattr(arrays, field.name), start, pitch, shape)
         return self._views
 
-    def _of_each(self, read: Callable[[Robot], np.ndarray], indices: Any) -> np.ndarray:
-        """What is read of each robot asked for, stacked; of none of them, an empty array of the same kind."""
+    def _read(self, read: Callable[[np.ndarray], np.ndarray], indices: Any) -> np.ndarray:
+        """What is read of the robots asked for; of none of them, an empty array of the same kind."""
         self._live()
-        rows = resolve_indices(indices, len(self._robots), "robot")
-        if not len(rows):
-            return np.zeros((0, *read(self._robots[0]).shape))
-        return np.stack([read(self._robots[row]) for row in rows])
+        numbers = self._numbers[resolve_indices(indices, len(self._robots), "robot")]
+        return read(numbers) if len(numbers) else read(self._numbers[:1])[:0]
 
     def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
         self._backend.write_state(name, self._index(indices, dof_indices))

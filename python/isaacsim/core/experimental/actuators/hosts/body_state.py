@@ -10,7 +10,7 @@ import numpy as np
 import warp as wp
 
 from ..values import broadcast, resolve_indices
-from .articulation import ArrayArticulation, PhysicsBackend, Robot
+from .articulation import ArrayArticulation, PhysicsBackend
 from .copied import warp_copy
 from .port import Buffers
 from .rotations import matrices, quaternion_of, seen_from, unit
@@ -139,18 +139,19 @@ class BodyState(ArrayArticulation):
 
     def get_link_masses(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
         """Masses [kg], shape `(robots, links)`."""
-        return self._links(lambda robot: self._backend.link_inertias(robot)[0], indices, link_indices)
+        return warp_copy(self._collect(self._backend.link_masses, indices, link_indices))
 
     def get_link_coms(self, *, indices: Any = None, link_indices: Any = None) -> tuple[wp.array, wp.array]:
         """Centres of mass [m], shape `(robots, links, 3)`, and quaternions of the principal axes, `(robots, links, 4)`.
 
         Both are in the link frames.
         """
-        return _split(self._collect(lambda robot: self._backend.link_inertias(robot)[1], indices, link_indices), 3)
+        return _split(self._collect(self._backend.link_coms, indices, link_indices), 3)
 
     def get_link_inertias(self, *, indices: Any = None, link_indices: Any = None) -> wp.array:
         """Inertias [kg m²] about the centres of mass, along the axes of the link frames, shape `(robots, links, 9)`."""
-        return self._links(lambda robot: self._backend.link_inertias(robot)[2].reshape(-1, 9), indices, link_indices)
+        found = self._collect(self._backend.link_inertias, indices, link_indices)
+        return warp_copy(found.reshape(*found.shape[:2], 9))
 
     def set_link_masses(self, masses: Any, *, indices: Any = None, link_indices: Any = None) -> None:
         """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
@@ -161,7 +162,7 @@ class BodyState(ArrayArticulation):
         """
         robots, links = self._links_asked(indices, link_indices)
         given = broadcast(masses, (len(robots), len(links)), "masses").astype(float)
-        now = self._collect(lambda robot: self._backend.link_inertias(robot)[0], indices, links)
+        now = self._collect(self._backend.link_masses, indices, links)
         if len(wrong := np.argwhere(~(np.isfinite(given) & ((given > 0) | ((given == 0) & (now == 0)))))):
             row, column = wrong[0]
             raise ValueError(f"masses[{row}, {column}] = {given[row, column]:g}: must be finite and > 0. Correct it.")
@@ -183,7 +184,7 @@ class BodyState(ArrayArticulation):
         """
         robots, links = self._links_asked(indices, link_indices)
         shape = len(robots), len(links)
-        places = self._collect(lambda robot: self._backend.link_inertias(robot)[1], indices, links)
+        places = self._collect(self._backend.link_coms, indices, links)
         if positions is not None:
             places[..., :3] = broadcast(positions, (*shape, 3), "positions")
         if not np.isfinite(places).all():
@@ -203,8 +204,8 @@ class BodyState(ArrayArticulation):
         robots, links = self._links_asked(indices, link_indices)
         shape = len(robots), len(links)
         given = broadcast(inertias, (*shape, 9), "inertias").astype(float).reshape(*shape, 3, 3)
-        places = self._collect(lambda robot: self._backend.link_inertias(robot)[1], indices, links)
-        now = self._collect(lambda robot: self._backend.link_inertias(robot)[2], indices, links)
+        places = self._collect(self._backend.link_coms, indices, links)
+        now = self._collect(self._backend.link_inertias, indices, links)
         kept = np.abs(given - now).max(axis=(2, 3)) == 0
         _require_inertias(given, kept)
         moments = np.empty((*shape, 3))
@@ -248,19 +249,12 @@ class BodyState(ArrayArticulation):
         self, read: Callable[[np.ndarray], np.ndarray], indices: Any, link_indices: Any
     ) -> tuple[wp.array, wp.array]:
         """What is read of the robots asked for, of these of the links asked for, in two."""
-        robots = self._picked(indices)
-        links = self._chosen(link_indices)
-        found = read(robots)
-        return _split(found if links is ... else found[:, links], 3)
+        return _split(self._collect(read, indices, link_indices), 3)
 
-    def _collect(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> np.ndarray:
-        """What is read of each robot asked for, and of these of the links asked for, stacked."""
-        self._live()
-        links = self._chosen(link_indices)
-        return self._of_each(lambda robot: read(robot)[links], indices)
-
-    def _links(self, read: Callable[[Robot], np.ndarray], indices: Any, link_indices: Any) -> wp.array:
-        return warp_copy(self._collect(read, indices, link_indices))
+    def _collect(self, read: Callable[[np.ndarray], np.ndarray], indices: Any, link_indices: Any) -> np.ndarray:
+        """What is read of the robots asked for, of these of the links asked for."""
+        found, links = self._read(read, indices), self._chosen(link_indices)
+        return found if links is ... else found[:, links]
 
 
 def _turns(quaternions: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import warp as wp
 
 from ..values import resolve_indices
-from .articulation import ArrayArticulation, PhysicsBackend, Robot
+from .articulation import ArrayArticulation, PhysicsBackend
 from .copied import warp_copy
 
 
@@ -24,14 +24,14 @@ class Dynamics(ArrayArticulation):
 
     def get_mass_matrices(self, *, indices: Any = None) -> wp.array:
         """Mass matrices, shape `(robots, C, C)`, joint armatures included."""
-        return self._stack(self._backend.mass_matrix, indices)
+        return warp_copy(self._read(self._backend.mass_matrices, indices))
 
     def get_velocity_weights(self, *, indices: Any = None) -> wp.array:
         """How positions are stepped, shape `(robots,)`: with weight w, `q⁺ = q + dt·((1 − w)·v + w·v⁺)`.
 
         1 on MuJoCo, (n + 1)/(2·n) on PhysX with n solver position iterations.
         """
-        return self._stack(self._backend.velocity_weight, indices)
+        return warp_copy(self._read(self._backend.velocity_weights, indices))
 
     def get_jacobian_matrices(self, *, indices: Any = None) -> wp.array:
         """Linear, then angular velocities of the links by the coordinates, shape `(robots, L, 6, C)`.
@@ -39,7 +39,7 @@ class Dynamics(ArrayArticulation):
         `L` is the number of links; with a fixed base, the root link is left out. Velocities are in the world frame,
         linear ones those of the centres of mass.
         """
-        return self._stack(self._backend.jacobian, indices)
+        return warp_copy(self._read(self._backend.jacobians, indices))
 
     def get_dof_coriolis_and_centrifugal_compensation_forces(
         self, *, indices: Any = None, dof_indices: Any = None
@@ -73,7 +73,7 @@ class Dynamics(ArrayArticulation):
             link_indices: Links; None means all.
         """
         links = resolve_indices(link_indices, len(self._current()[0].links), "link")
-        found = self._of_each(self._backend.incoming_forces, indices)[:, links]
+        found = self._read(self._backend.incoming_forces, indices)[:, links]
         return warp_copy(found[..., :3]), warp_copy(found[..., 3:])
 
     # inside
@@ -81,6 +81,3 @@ class Dynamics(ArrayArticulation):
     def _efforts(self, compute: Callable[[], np.ndarray], indices: Any, dof_indices: Any) -> wp.array:
         self._live()
         return warp_copy(compute()[self._index(indices, dof_indices)])
-
-    def _stack(self, compute: Callable[[Robot], np.ndarray], indices: Any) -> wp.array:
-        return warp_copy(self._of_each(compute, indices))

@@ -1,16 +1,23 @@
-"""What MuJoCo tells of one robot's equations of motion, in Isaac Sim's coordinates."""
+"""Equations of motion of robots as MuJoCo has them, in Isaac Sim's coordinates."""
 
 # MuJoCo ships no type stubs
 # pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
+import copy
+import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
 
 from ..rotations import matrices
+from .fields import ModelFields
+from .forward import Forward
+from .kinematics import CYCLES, cross
 
 
 @dataclass(frozen=True)
@@ -31,112 +38,168 @@ class Layout:
     floating: bool
     fixed: bool
 
+    @property
+    def first(self) -> int:
+        """Place of the first axis among the robot's coordinates."""
+        return 6 if self.floating else 0
 
-class Equations:
-    """The equations of motion of one environment at a time.
+
+class State(NamedTuple):
+    """State of environments.
 
     Args:
-        data: To compute in.
+        fields: Of the model.
+        envs: Environments asked for, sorted, each once.
+        qpos: Positions of all environments.
+        qvel: Velocities of all environments.
     """
 
-    def __init__(self, data: mujoco.MjData) -> None:
-        self._data = data
-        # each asking makes an array anew
-        self._qpos, self._qvel, self._moving = data.qpos, data.qvel, (data.cvel, data.cdof_dot)
+    fields: ModelFields
+    envs: np.ndarray
+    qpos: np.ndarray
+    qvel: np.ndarray
 
-    def at(self, model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray) -> Equations:
-        """Itself, of an environment in a state.
+
+class Equations:
+    """The equations of motion of many environments at once.
+
+    Args:
+        model: What the environments are copies of.
+        num_envs: Number of environments.
+    """
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int) -> None:
+        self._model, self._num_envs = model, num_envs
+        self._weight = model.opt.gravity * (not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+
+    def mass_matrices(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
+        """Of a robot's coordinates, `(environments, C, C)`.
 
         Args:
-            model: Of that environment.
-            qpos: Positions.
-            qvel: Velocities.
+            state: Of the environments.
+            layout: Of the robot.
+            envs: Environments asked for.
         """
-        self._model = model
-        self._qpos[:], self._qvel[:] = qpos, qvel
-        mujoco.mj_kinematics(model, self._data)
-        mujoco.mj_comPos(model, self._data)
-        return self
+        found = self._placed.at(*state)
+        rows, columns, entries = self._entries(layout)
+        size = layout.first + len(layout.dofs)
+        matrices = np.zeros((len(envs), size, size))
+        matrices[:, rows, columns] = matrices[:, columns, rows] = found.M[envs[:, None], entries]
+        if layout.floating:
+            turn = self._base_coordinates(found, layout, envs)
+            moved = turn.transpose(0, 2, 1) @ matrices[:, :6]
+            matrices[:, :6, 6:] = moved[:, :, 6:]
+            matrices[:, 6:, :6] = moved[:, :, 6:].transpose(0, 2, 1)
+            matrices[:, :6, :6] = moved[:, :, :6] @ turn
+        return matrices
 
-    def mass_matrix(self, layout: Layout) -> np.ndarray:
-        """Of the robot's coordinates."""
-        mujoco.mj_makeM(self._model, self._data)
-        turn = self._coordinates(layout)
-        # column by column: the whole matrix of a stage of many robots is large
-        moved = np.empty(turn.T.shape)
-        for column, out in zip(np.ascontiguousarray(turn.T), moved, strict=True):
-            mujoco.mj_mulM(self._model, self._data, out, column)
-        return moved @ turn
+    def jacobians(self, state: State, layout: Layout, envs: np.ndarray) -> np.ndarray:
+        """Of each link that can move, `(environments, links, 6, C)`; arguments as above."""
+        found, model = self._placed.at(*state), self._model
+        links = layout.bodies[1:] if layout.fixed else layout.bodies
+        centres = found.xipos[envs[:, None], links]
+        jacobians = np.zeros((len(envs), len(links), 6, layout.first + len(layout.dofs)))
+        link, axis = np.nonzero(self._carried(links, model.dof_bodyid[layout.dofs]))
+        turns = found.cdof[envs[:, None], layout.dofs]
+        arms = centres - found.subtree_com[envs[:, None], model.body_rootid[links]]
+        spins = turns[:, axis, :3]
+        linear = turns[:, axis, 3:] + cross(spins, arms[:, link])
+        for coordinate in range(3):
+            jacobians[:, link, coordinate, layout.first + axis] = linear[..., coordinate]
+            jacobians[:, link, 3 + coordinate, layout.first + axis] = spins[..., coordinate]
+        if layout.floating:
+            root = layout.bodies[0]
+            on_root = np.flatnonzero(self._carried(links, np.array([root])))
+            from_root = centres[:, on_root] - found.xipos[envs, None, root]
+            for i, j, k in CYCLES:
+                jacobians[:, on_root, i, i] = jacobians[:, on_root, 3 + i, 3 + i] = 1.0
+                jacobians[:, on_root, j, 3 + k] = from_root[..., i]
+                jacobians[:, on_root, k, 3 + j] = -from_root[..., i]
+        return jacobians
 
-    def jacobian(self, layout: Layout) -> np.ndarray:
-        """Of each link that can move."""
-        turn = self._coordinates(layout)
-        bodies = layout.bodies[1:] if layout.fixed else layout.bodies
-        return np.array([self._jacobian(body) @ turn for body in bodies]).reshape(-1, 6, turn.shape[1])
+    def gravity(self, state: State) -> np.ndarray:
+        """Efforts that balance gravity, of all of MuJoCo's coordinates and of all environments.
 
-    def gravity(self) -> np.ndarray:
-        """Efforts that balance gravity, of all of MuJoCo's coordinates."""
-        efforts = np.empty(self._model.nv)
-        # of bodies at rest, the recursive Newton-Euler pass gives gravity alone
-        for numbers in self._moving:
-            numbers[:] = 0.0
-        mujoco.mj_rne(self._model, self._data, 0, efforts)
+        Those of free joints are without meaning.
+
+        Args:
+            state: Of all environments.
+        """
+        return -self._momenta(self._placed.at(*state), state.fields) @ self._weight
+
+    def coriolis(self, state: State, layouts: Sequence[Layout]) -> np.ndarray:
+        """Efforts that balance Coriolis and centrifugal forces; see `gravity`."""
+        found, qvel = self._moving.at(*state), state.qvel
+        efforts = found.qfrc_bias.copy()
+        roots = [layout.bodies[0] for layout in layouts if layout.floating]
+        momenta = self._momenta(found, state.fields)
+        for root in roots:
+            # where the centre of mass of a turning root has no acceleration, its origin has
+            frames = found.xmat[:, root].reshape(-1, 3, 3)
+            spins = np.einsum("eij,ej->ei", frames, qvel[:, base_of(self._model, root)][:, 3:])
+            arms = found.xipos[:, root] - found.xpos[:, root]
+            above = np.flatnonzero(self._model.body_rootid[self._model.dof_bodyid] == root)
+            efforts[:, above] -= np.einsum("edi,ei->ed", momenta[:, above], cross(spins, cross(spins, arms)))
         return efforts
-
-    def coriolis(self, layouts: list[Layout]) -> np.ndarray:
-        """Efforts that balance Coriolis and centrifugal forces, of all of MuJoCo's coordinates."""
-        model, data = self._model, self._data
-        efforts = np.empty(model.nv)
-        mujoco.mj_comVel(model, data)
-        data.qacc[:] = 0.0
-        for layout in layouts:
-            if layout.floating:
-                # where the centre of mass of a turning root has no acceleration, its origin has
-                root = layout.bodies[0]
-                base = base_of(model, root)
-                turning = data.xmat[root].reshape(3, 3) @ data.qvel[base][3:]
-                arm = data.xipos[root] - data.xpos[root]
-                data.qacc[base][:3] = -np.cross(turning, np.cross(turning, arm))
-        mujoco.mj_rne(model, data, 1, efforts)
-        data.qacc[:] = 0.0
-        return efforts - self.gravity()
 
     # inside
 
-    def _jacobian(self, body: int) -> np.ndarray:
-        both = np.empty((6, self._model.nv))
-        mujoco.mj_jacBodyCom(self._model, self._data, both[:3], both[3:], body)
-        return both
+    @functools.cached_property
+    def _placed(self) -> Forward:
+        """What positions determine."""
+        outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "M"
+        return Forward(self._model, self._num_envs, mujoco.mjtStage.mjSTAGE_POS, outputs)
 
-    def _coordinates(self, layout: Layout) -> np.ndarray:
-        """MuJoCo's velocities by the robot's coordinates."""
-        first = 6 if layout.floating else 0
-        turn = np.zeros((self._model.nv, first + len(layout.dofs)))
-        turn[layout.dofs, first + np.arange(len(layout.dofs))] = 1.0
+    @functools.cached_property
+    def _moving(self) -> Forward:
+        """What velocities determine; tendons are without armature, which MuJoCo adds to the forces of inertia."""
+        outputs = "xpos", "xmat", "xipos", "cdof", "subtree_com", "qfrc_bias"
+        model = copy.copy(self._model)
+        model.tendon_armature[:] = 0.0
+        return Forward(model, self._num_envs, mujoco.mjtStage.mjSTAGE_VEL, outputs)
+
+    def _momenta(self, found: Any, fields: ModelFields) -> np.ndarray:
+        """Linear momenta of what each coordinate moves, by its velocity, `(environments, coordinates, 3)`."""
+        bodies = self._model.dof_bodyid
+        trees = self._model.body_rootid[bodies]
+        arms = found.subtree_com[:, bodies] - found.subtree_com[:, trees]
+        motion = found.cdof[..., 3:] + cross(found.cdof[..., :3], arms)
+        return fields.constant("body_subtreemass")[:, bodies, None] * motion
+
+    def _carried(self, bodies: np.ndarray, by: np.ndarray) -> np.ndarray:
+        """Whether a body is one of some others, or stands on it, `(bodies, others)`."""
+        parents, found = self._model.body_parentid, np.zeros((len(bodies), len(by)), bool)
+        at = bodies
+        while at.any():
+            found |= at[:, None] == by
+            at = parents[at]
+        return found
+
+    def _entries(self, layout: Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and columns of a robot's mass matrix, and where MuJoCo's sparse one, which is a lower half, has them."""
+        model = self._model
+        place = np.full(model.nv, -1)
+        place[layout.dofs] = layout.first + np.arange(len(layout.dofs))
         if layout.floating:
-            turn[base_of(self._model, layout.bodies[0]), :6] = self._base_coordinates(layout)
-        return turn
+            place[base_of(model, layout.bodies[0])] = np.arange(6)
+        counts = model.M_rownnz
+        starts = model.M_rowadr - np.cumsum(counts) + counts
+        entries = np.repeat(starts, counts) + np.arange(counts.sum())
+        rows, columns = place[np.repeat(np.arange(model.nv), counts)], place[model.M_colind[entries]]
+        kept = (rows >= 0) & (columns >= 0)
+        return rows[kept], columns[kept], entries[kept]
 
-    def _base_coordinates(self, layout: Layout) -> np.ndarray:
+    @staticmethod
+    def _base_coordinates(found: Any, layout: Layout, envs: np.ndarray) -> np.ndarray:
         """MuJoCo's free joint (origin, world; angular, body) by velocities of the centre of mass, in the world."""
         root = layout.bodies[0]
-        x, y, z = self._data.xipos[root] - self._data.xpos[root]
-        turn = np.eye(6)
-        turn[:3, 3:] = [[0, -z, y], [z, 0, -x], [-y, x, 0]]
-        turn[3:, 3:] = self._data.xmat[root].reshape(3, 3).T
+        turn = np.zeros((len(envs), 6, 6))
+        turn[:, np.arange(3), np.arange(3)] = 1.0
+        arm = found.xipos[envs, root] - found.xpos[envs, root]
+        for i, j, k in CYCLES:
+            turn[:, k, 3 + j], turn[:, j, 3 + k] = arm[:, i], -arm[:, i]
+        turn[:, 3:, 3:] = found.xmat[envs, root].reshape(-1, 3, 3).transpose(0, 2, 1)
         return turn
-
-
-def link_inertias(model: mujoco.MjModel, layout: Layout) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Masses; centres of mass and principal axes in the link frame; inertias along the link's axes."""
-    bodies = layout.bodies
-    inertias = np.empty((len(bodies), 3, 3))
-    for i, body in enumerate(bodies):
-        axes = np.empty(9)
-        mujoco.mju_quat2Mat(axes, model.body_iquat[body])
-        inertias[i] = axes.reshape(3, 3) * model.body_inertia[body] @ axes.reshape(3, 3).T
-    places = np.concatenate([model.body_ipos[bodies], model.body_iquat[bodies]], axis=1)
-    return model.body_mass[bodies].copy(), places, inertias
 
 
 def incoming_forces(model: mujoco.MjModel, data: mujoco.MjData, layout: Layout) -> np.ndarray:

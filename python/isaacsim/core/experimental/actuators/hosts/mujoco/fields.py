@@ -30,6 +30,8 @@ _LIMITS = {"lower_limits": 0, "upper_limits": 1}
 KNOWN = (*_PER_DOF, *_LIMITS, "max_efforts")
 # fields that constants of the model are computed from
 CONSTANTS = ("dof_armature", "body_pos", "body_quat", "body_mass", "body_inertia", "body_ipos", "body_iquat")
+# constants that equations of motion are computed with
+_OF_BODIES = (*CONSTANTS, "body_subtreemass", "dof_M0")
 
 
 class ModelFields(Fields):
@@ -43,7 +45,6 @@ class ModelFields(Fields):
     def __init__(self, model: mujoco.MjModel, batch: Batch) -> None:
         self._model, self._batch = model, batch
         self._own: dict[str, np.ndarray] = {}
-        self._scratch: mujoco.MjModel | None = None
 
     def read(self, name: str) -> np.ndarray:
         """Values of a field, an environment a row; not to be written."""
@@ -87,12 +88,16 @@ class ModelFields(Fields):
         if not self._own.keys().isdisjoint(CONSTANTS):
             other._batch.set_const()
 
-    def model_of(self, env: int) -> mujoco.MjModel:
-        """The model of one environment but for its gains, valid until the next call."""
-        if self._own.keys() <= {"actuator_gainprm", "actuator_biasprm"}:
-            return self._model
-        self._scratch = self._batch.get_model(env, self._scratch)
-        return self._scratch
+    def bodies_to(self, other: Batch) -> None:
+        """Give other simulations of the same bodies their masses, inertias, places and armatures."""
+        for name in _OF_BODIES:
+            if (values := self._batch.expanded(name)) is not None:
+                other.expand(name)[:] = values
+
+    def constant(self, name: str) -> np.ndarray:
+        """Values of a constant that MuJoCo computes of other fields, an environment a row; not to be written."""
+        values = self._batch.expanded(name)
+        return self.former(name) if values is None else values
 
 
 def read_property(fields: Fields, at: AxisAddress, name: str) -> np.ndarray:

@@ -28,7 +28,7 @@ from ..bus import EventBus
 from ..copied import warp_copy
 from ..rotations import matrices
 from ..transfer import in_turn, transfer
-from .dynamics import Equations, Layout, base_of, incoming_forces, link_inertias, projected_forces
+from .dynamics import Equations, Layout, State, base_of, incoming_forces, projected_forces
 from .fields import KNOWN, ModelFields, read_property, write_properties
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
@@ -108,6 +108,8 @@ class MujocoHost(NotCopied):
         self._movable_coms = False
         self._edits = _edits_of(self.stage)
         self._batch: Batch | None = None
+        # with the batch they belong to; made when they are first asked for
+        self._equations: tuple[Batch, Equations] | None = None
         self._arrays: DofArrays | None = None
         self._build()
 
@@ -336,37 +338,49 @@ class MujocoHost(NotCopied):
 
     def gravity_efforts(self) -> np.ndarray:
         """Efforts that balance gravity, in the order of the mirrors."""
-        return self._efforts(lambda equations: equations.gravity())
+        return self._efforts(lambda equations, state: equations.gravity(state))
 
     def coriolis_efforts(self) -> np.ndarray:
         """Efforts that balance Coriolis and centrifugal forces, in the order of the mirrors."""
         layouts = list(self._layouts.values())
-        return self._efforts(lambda equations: equations.coriolis(layouts))
+        return self._efforts(lambda equations, state: equations.coriolis(state, layouts))
 
-    def mass_matrix(self, robot: Robot) -> np.ndarray:
-        """Of the robot's coordinates, armature included."""
-        return self._equations(robot.env).mass_matrix(self.layout_of(robot.prototype[0]))
+    def mass_matrices(self, robots: np.ndarray) -> np.ndarray:
+        """Of the coordinates of some robots, armature included."""
+        equations, state = self._equations_of(robots)
+        return self._of_layouts(robots, lambda layout, envs: equations.mass_matrices(state, layout, envs))
 
-    def velocity_weight(self, robot: Robot) -> np.ndarray:
+    def velocity_weights(self, robots: np.ndarray) -> np.ndarray:
         """Positions move with the velocity after the step."""
-        return np.ones(())
+        return np.ones(len(robots))
 
-    def jacobian(self, robot: Robot) -> np.ndarray:
-        """Of each link that can move, by the robot's coordinates."""
-        return self._equations(robot.env).jacobian(self.layout_of(robot.prototype[0]))
+    def jacobians(self, robots: np.ndarray) -> np.ndarray:
+        """Of each link that can move, by the coordinates of some robots."""
+        equations, state = self._equations_of(robots)
+        return self._of_layouts(robots, lambda layout, envs: equations.jacobians(state, layout, envs))
 
-    def incoming_forces(self, robot: Robot) -> np.ndarray:
-        """Force and torque that its joint exerts on each link."""
-        return incoming_forces(self.model, self.data(robot.env), self.layout_of(robot.prototype[0]))
+    def incoming_forces(self, robots: np.ndarray) -> np.ndarray:
+        """Force and torque that its joint exerts on each link of some robots."""
+        some = [(one.env, self.layout_of(one.prototype[0])) for one in map(self._robots.__getitem__, robots)]
+        return np.stack([incoming_forces(self.model, self.data(env), layout) for env, layout in some])
 
     def projected_forces(self) -> np.ndarray:
         """What they are along each axis, in the order of the mirrors."""
         rows = [projected_forces(self.model, self.data(env))[self._address.velocity] for env in range(self.num_envs)]
         return np.concatenate(rows)
 
-    def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Masses, places of the centres of mass, inertias."""
-        return link_inertias(self._fields.model_of(robot.env), self.layout_of(robot.prototype[0]))
+    def link_masses(self, robots: np.ndarray) -> np.ndarray:
+        """Masses of the links of some robots."""
+        return self._of_links(robots, "body_mass")
+
+    def link_coms(self, robots: np.ndarray) -> np.ndarray:
+        """Centres of mass and principal axes of the links of some robots."""
+        return np.concatenate([self._of_links(robots, name) for name in _INERTIAS["places"]], axis=-1)
+
+    def link_inertias(self, robots: np.ndarray) -> np.ndarray:
+        """Inertias of the links of some robots, along the axes of the links."""
+        axes = matrices(self._of_links(robots, "body_iquat"))
+        return (axes * self._of_links(robots, "body_inertia")[..., None, :]) @ axes.swapaxes(-1, -2)
 
     def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Set masses of links until physics stops, and let the constants of the model follow."""
@@ -521,7 +535,7 @@ class MujocoHost(NotCopied):
         sensors = {path: self.model.sensor(path + CONTACT) for path in self._sensed}
         self._contact_columns = {self.model.body(path).id: int(sensor.adr[0]) for path, sensor in sensors.items()}
         self._initial = initial_state(scene, self.model)
-        self._at_state, self._kinematics = Equations(mujoco.MjData(self.model)), Kinematics(self.model)
+        self._kinematics = Kinematics(self.model)
         self._layouts = _layouts(scene, self.model, self._address.velocity)
         self._owners = _joint_owners(scene, self.model)
 
@@ -637,9 +651,27 @@ class MujocoHost(NotCopied):
         """Make what follows a physics step: limits of velocity, then the mirrors; it returns whether all is finite."""
         self._settle = in_turn([self._limit_velocities, self._follow_roots], self._refresh)
 
-    def _equations(self, env: int) -> Equations:
-        """The equations of motion of an environment as it is now."""
-        return self._at_state.at(self._fields.model_of(env), self._qpos[env], self._qvel[env])
+    def _equations_of(self, robots: np.ndarray) -> tuple[Equations, State]:
+        """The equations of motion, and the state of the environments of some robots."""
+        batch = self._working_batch()
+        if self._equations is None or self._equations[0] is not batch:
+            self._equations = batch, Equations(self.model, self.num_envs)
+        return self._equations[1], State(self._fields, np.unique(self._envs_of(robots)), self._qpos, self._qvel)
+
+    def _of_layouts(self, robots: np.ndarray, compute: Callable[[Layout, np.ndarray], np.ndarray]) -> np.ndarray:
+        """What is computed of the robots of each layout in some environments, in the order of the robots."""
+        parts = [(at, compute(layout, envs)) for layout, at, envs in self._by_layout(robots)]
+        if len(parts) == 1:
+            return parts[0][1]
+        found = np.empty((len(robots), *parts[0][1].shape[1:]))
+        for at, part in parts:
+            found[at] = part
+        return found
+
+    def _of_links(self, robots: np.ndarray, name: str) -> np.ndarray:
+        """A field of the model, of the links of some robots."""
+        envs, rows, bodies = self._places(robots)
+        return self._fields.read(name)[envs[rows], bodies]
 
     def _by_layout(self, robots: np.ndarray) -> Iterator[tuple[Layout, np.ndarray, np.ndarray]]:
         """Layout of robots that are alike, where they stand among these robots, and their environments."""
@@ -671,10 +703,10 @@ class MujocoHost(NotCopied):
         places = self._fields.read("body_ipos")[envs, root]
         return np.einsum("rij,rj->ri", frames.reshape(-1, 3, 3), places)
 
-    def _efforts(self, compute: Callable[[Equations], np.ndarray]) -> np.ndarray:
-        """What is computed of each environment, in the order of the mirrors."""
-        rows = [compute(self._equations(env))[self._address.velocity] for env in range(self.num_envs)]
-        return np.concatenate(rows)
+    def _efforts(self, compute: Callable[[Equations, State], np.ndarray]) -> np.ndarray:
+        """What is computed of all environments, in the order of the mirrors."""
+        efforts = compute(*self._equations_of(np.arange(len(self._robots))))
+        return efforts[:, self._address.velocity].reshape(-1)
 
     def _grid(self, flat: np.ndarray) -> np.ndarray:
         """A mirror as (environments, axes)."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from .fields import ModelFields
 
-_NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
+# each axis, and the two whose cross product it is
+CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
 
 
 class Kinematics:
@@ -94,4 +95,7 @@ class Kinematics:
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Products of vectors along the last axis, in less time than `numpy.cross`."""
-    return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
+    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    for i, j, k in CYCLES:
+        np.subtract(a[..., j] * b[..., k], a[..., k] * b[..., j], out=found[..., i])
+    return found

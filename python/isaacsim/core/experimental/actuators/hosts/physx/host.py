@@ -172,35 +172,49 @@ class PhysxHost(NotCopied):
         """Efforts that balance Coriolis and centrifugal forces, in the order of the mirrors."""
         return self._running()[0].efforts("coriolisForce")
 
-    def mass_matrix(self, robot: Robot) -> np.ndarray:
-        """Of the robot's coordinates, armature included."""
-        matrix = self._running()[0].mass_matrix(robot.path)
-        dofs = len(robot.dof_names)
+    def mass_matrices(self, robots: np.ndarray) -> np.ndarray:
+        """Of the coordinates of some robots, armature included."""
+        some, scene = self._some(robots), self._running()[0]
+        matrices, armatures = (
+            np.stack([scene.mass_matrix(robot.path) for robot in some]),
+            self._properties.read("armatures"),
+        )
+        dofs = len(some[0].dof_names)
         # PhysX tells it without
-        last = np.arange(len(matrix) - dofs, len(matrix))
-        matrix[last, last] += self._properties.read("armatures")[robot.offset :][:dofs]
-        return matrix
+        last = np.arange(matrices.shape[1] - dofs, matrices.shape[1])
+        matrices[:, last, last] += np.stack([armatures[robot.offset :][:dofs] for robot in some])
+        return matrices
 
-    def velocity_weight(self, robot: Robot) -> np.ndarray:
+    def velocity_weights(self, robots: np.ndarray) -> np.ndarray:
         """Of the velocity after a step, in the step of positions."""
         self._running()
-        return np.array(self._velocity_weights[robot.path])
+        return np.array([self._velocity_weights[robot.path] for robot in self._some(robots)])
 
-    def jacobian(self, robot: Robot) -> np.ndarray:
-        """Of each link that can move, by the robot's coordinates."""
-        return self._running()[0].jacobian(robot.path)
+    def jacobians(self, robots: np.ndarray) -> np.ndarray:
+        """Of each link that can move, by the coordinates of some robots."""
+        scene = self._running()[0]
+        return np.stack([scene.jacobian(robot.path) for robot in self._some(robots)])
 
-    def incoming_forces(self, robot: Robot) -> np.ndarray:
-        """Force and torque that its joint exerts on each link."""
-        return self._running()[0].links(robot.links, "linkIncomingJointForce")[0]
+    def incoming_forces(self, robots: np.ndarray) -> np.ndarray:
+        """Force and torque that its joint exerts on each link of some robots."""
+        return self._links(robots, "linkIncomingJointForce")
 
     def projected_forces(self) -> np.ndarray:
         """What they are along each axis, in the order of the mirrors."""
         return self._running()[0].read("jointProjectedForce")[0]
 
-    def link_inertias(self, robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Masses, places of the centres of mass, inertias."""
-        return self._running()[0].inertias(robot.links)
+    def link_masses(self, robots: np.ndarray) -> np.ndarray:
+        """Masses of the links of some robots."""
+        return self._links(robots, "mass")[..., 0]
+
+    def link_coms(self, robots: np.ndarray) -> np.ndarray:
+        """Centres of mass and principal axes of the links of some robots."""
+        return self._links(robots, "centerOfMassPosition", "centerOfMassOrientation")
+
+    def link_inertias(self, robots: np.ndarray) -> np.ndarray:
+        """Inertias of the links of some robots, along the axes of the links."""
+        found = self._links(robots, "inertia")
+        return found.reshape(*found.shape[:2], 3, 3)
 
     def write_link_inertias(self, robots: np.ndarray, links: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         """Refused: no tensor that is in use here sets them."""

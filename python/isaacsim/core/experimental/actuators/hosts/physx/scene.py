@@ -223,13 +223,6 @@ class PhysxScene:
             found.append(values[:, _WXYZ] if column.lower().endswith("orientation") else values)
         return found
 
-    def inertias(self, paths: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Masses; centres of mass and principal axes in the link frames; inertias along the axes of the link frames."""
-        masses, centres, turns, inertias = self.links(
-            paths, "mass", "centerOfMassPosition", "centerOfMassOrientation", "inertia"
-        )
-        return masses[:, 0], np.hstack([centres, turns]), inertias.reshape(-1, 3, 3)
-
     def place_root(self, path: str, pose: np.ndarray) -> None:
         """Position and quaternion (w, x, y, z) of a robot's root link."""
         self._write_root(path, dict(zip(_ROOT_POSE, (pose[:3], pose[3:][_XYZW]), strict=True)))

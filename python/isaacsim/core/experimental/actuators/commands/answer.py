@@ -1,13 +1,10 @@
-"""What a subcommand is, and what it answers."""
+"""The answer of a subcommand: tables and notes."""
 
 from __future__ import annotations
 
-import abc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -42,19 +39,3 @@ class Answer:
     tables: Sequence[Table] = ()
     notes: Sequence[str] = ()
     is_wrong: bool = False
-
-
-@dataclass(kw_only=True)
-class Command(abc.ABC):
-    """A subcommand: its fields are its arguments, its docstring is its help."""
-
-    json: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Print JSON instead of tables."""
-
-    @abc.abstractmethod
-    def answer(self) -> Answer:
-        """Do it.
-
-        Raises:
-            OSError, ValueError, RuntimeError, ModuleNotFoundError: What is shown to the user as it stands.
-        """

@@ -1,0 +1,62 @@
+"""What MuJoCo derives from states of many environments, computed in its own threads.
+
+The batch is apart from that of the physics: what is bound of a batch is copied in every step.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from .fields import ModelFields
+from .user_warnings import ignore, warnings_to
+
+# the last one would begin anew where a state is not finite
+_OFF = ("CONTACT", "CONSTRAINT", "SENSOR", "ACTUATION", "SPRING", "DAMPER", "AUTORESET")
+
+
+class Forward:
+    """Forward stages without contacts, constraints, springs and gravity.
+
+    Args:
+        model: What the environments are copies of.
+        num_envs: Number of environments.
+        stage: Last stage that is computed, an `mjtStage`.
+        outputs: Fields of MuJoCo's data that are read.
+    """
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int, stage: int, outputs: Sequence[str]) -> None:
+        own = copy.copy(model)
+        for name in _OFF:
+            own.opt.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0))
+        own.opt.gravity[:] = 0.0
+        # centres of mass may be moved, see `movable_coms`
+        own.body_sameframe[:] = 0
+        self._batch = Batch(own, num_envs, nthread=1 if num_envs == 1 else 0)
+        self._qpos, self._qvel = self._batch.bind("qpos"), self._batch.bind("qvel")
+        self._stage, self._outputs = int(stage), {name: self._batch.bind(name) for name in outputs}
+
+    def at(self, fields: ModelFields, envs: np.ndarray, qpos: np.ndarray, qvel: np.ndarray) -> Any:
+        """The outputs by name, valid until the next call; rows are all environments, computed are those asked for.
+
+        Args:
+            fields: Of the model, whose masses, inertias and places of bodies are taken.
+            envs: Environments asked for, sorted, each once.
+            qpos: Positions of all environments.
+            qvel: Velocities of all environments.
+        """
+        fields.bodies_to(self._batch)
+        self._qpos[:], self._qvel[:] = qpos, qvel
+        # whoever steps reports divergence
+        with warnings_to(ignore):
+            self._batch.forward(ids=envs, stage=self._stage)
+        return SimpleNamespace(**self._outputs)
