@@ -6,11 +6,16 @@ import math
 from pathlib import Path
 
 import pytest
-from isaacsim.core.experimental.actuators import inspect_robots, lint
+from isaacsim.core.experimental.actuators import (
+    GearedPDControlConfig,
+    MaxEffortClampingConfig,
+    inspect_robots,
+    lint,
+)
 from isaacsim.core.experimental.actuators.inspection.fix import fix
 from places import ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
-from robot_files import OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, number, schema
+from robot_files import OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, motor, number, schema, without
 
 BROKEN = (
     schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"),
@@ -81,6 +86,29 @@ def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str
     stage = Usd.Stage.Open(str(overlay))
     schemas = stage.GetPrimAtPath(OF_SHOULDER).GetPrimTypeInfo().GetAppliedAPISchemas()
     assert applied not in schemas and "NewtonActuatorDelayAPI" in schemas
+
+
+MISSPELT = (without(f"{OF_SHOULDER}.newton:kp"), number(OF_SHOULDER, "newton:kpp", 200.0))
+STIFF = number(SHOULDER, "drive:angular:physics:stiffness", math.radians(150.0))
+
+
+def test_drive_of_a_misspelt_actuator_is_left(tmp_path: Path) -> None:
+    """It is stiffer than a kp of 0, which nobody meant: the actuator is corrected first, by hand."""
+    file, overlay = edited(tmp_path, *MISSPELT, STIFF), tmp_path / "fixed.usda"
+    fixed, left = fix(file, overlay)
+    found = {finding.rule: finding for finding in left}
+    assert fixed == [] and found.keys() >= {"without-effect", "drive-and-actuator"} and not overlay.exists()
+    assert found["drive-and-actuator"].remedy.startswith("Correct the actuator first")
+
+
+def test_what_else_follows_from_a_doubtful_actuator_is_left(tmp_path: Path) -> None:
+    """Its limit, its stand-ins, and the drive beside a value that is refused."""
+    limit = (without(f"{OF_SHOULDER}.newton:maxEffort"), number(OF_SHOULDER, "newton:maxEfort", 20.0))
+    geared = (motor("shoulder", GearedPDControlConfig(8.0, 0.8, 5.0), MaxEffortClampingConfig(60.0)), *MISSPELT)
+    refused = (number(OF_SHOULDER, "newton:kp", -400.0), STIFF)
+    for at, edits in enumerate((limit, geared, refused)):
+        fixed, left = fix(edited(tmp_path, *edits, name=f"{at}.usda"), tmp_path / "fixed.usda")
+        assert fixed == [] and any(finding.where == OF_SHOULDER for finding in left)
 
 
 def test_nothing_to_correct_writes_nothing(tmp_path: Path) -> None:

@@ -46,14 +46,18 @@ def drive_and_actuator(checked: Checked) -> Iterator[Finding]:
         if all(its <= ours * (1 + _SAME) for its, ours in zip(drive, most, strict=True)):
             continue
         has = "no gains" if law is None else f"kp = {law[0]:g}, kd = {law[1]:g}"
+        remedy = "Give the drive gains of 0, or at most those of the actuator."
+        if checked.is_doubtful(actuator):
+            remedy = "Correct the actuator first: something on its prim has no effect, and its gains may be others."
+        off = (PropertyEdit(joint.path, joint.axis, name, 0.0) for name in ("stiffnesses", "dampings"))
         yield Finding(
             "drive-and-actuator",
             "warning",
             joint.path,
             f"joint {joint.name} has a drive with stiffness {drive[0]:g} and damping {drive[1]:g} (SI), and the "
             f"actuator <{actuator.path}> with {has}.",
-            "Give the drive gains of 0, or at most those of the actuator.",
-            tuple(PropertyEdit(joint.path, joint.axis, name, 0.0) for name in ("stiffnesses", "dampings")),
+            remedy,
+            checked.edits(actuator, off),
         )
 
 
@@ -98,7 +102,7 @@ def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoin
             limit = joint.value("effort_limit")
             if largest_effort(actuator) > limit * (1 + _SAME):
                 # what is right for one joint is not for the others
-                edits = tuple(_lowered(actuator, joint)) if limits == {limit} else ()
+                edits = checked.edits(actuator, _lowered(actuator, joint)) if limits == {limit} else ()
                 yield actuator, joint, f"{limit:g} {joint.values['effort_limit'].unit} (maxForce of the drive)", edits
 
 

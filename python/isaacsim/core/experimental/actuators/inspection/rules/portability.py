@@ -9,7 +9,7 @@ from pathlib import PurePath
 from ...specs.configs import Config, DCMotorClampingConfig, NeuralControlConfig
 from ...specs.fields import parameters_of
 from ...specs.stand_ins import stand_in_for, stand_ins
-from ...usd.edits import Edit, SplitEdit, StandInEdit
+from ...usd.edits import SplitEdit, StandInEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..findings import Finding
 from .rule import Checked
@@ -45,7 +45,7 @@ def no_stand_in(checked: Checked) -> Iterator[Finding]:
         for law, nearest, authored in _laws_of_ours(actuator):
             if nearest is None or (authored is not None and _alike(nearest, authored)):
                 continue
-            edits: tuple[Edit, ...] = (StandInEdit(actuator.path, _as_applied(actuator)),)
+            edits = checked.edits(actuator, [StandInEdit(actuator.path, _as_applied(actuator))])
             if authored is None:
                 does = "refuses the file" if law.KIND == "controller" else "leaves it out"
                 problem = f"applies {law.SCHEMA}, which newton does not know: it {does}."

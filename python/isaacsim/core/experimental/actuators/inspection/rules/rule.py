@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from ...stability.table import Stability
+from ...usd.edits import Edit
 from ..described import InspectedActuator, InspectedJoint, InspectedRobot
-from ..findings import Finding
+from ..findings import Finding, told_apart
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,18 @@ class Checked:
             for actuator in self.robot.actuators
             if actuator.controller is not None
         ]
+
+    def is_doubtful(self, actuator: InspectedActuator) -> bool:
+        """Whether something on the prim cannot be used or has no effect: its values may not be those that are meant."""
+        return actuator.path in self._doubtful
+
+    def edits(self, actuator: InspectedActuator, edits: Iterable[Edit]) -> tuple[Edit, ...]:
+        """Corrections that follow from the values of an actuator; none while these are doubtful."""
+        return () if self.is_doubtful(actuator) else tuple(edits)
+
+    @functools.cached_property
+    def _doubtful(self) -> frozenset[str]:
+        return frozenset(told_apart(line)[0] for line in (*self.robot.problems, *self.robot.remarks))
 
 
 Rule = Callable[[Checked], Iterator[Finding]]
