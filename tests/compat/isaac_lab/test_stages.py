@@ -65,6 +65,18 @@ def driven(make: Any, file: Path) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.parametrize(("written", "asked"), [("/World", PANDA), (PANDA, "/World"), (PANDA, PANDA)])
+def test_groups_are_found_wherever_the_robot_has_them(written: str, asked: str) -> None:
+    """At its articulation root or a prim above it, as the robot's link is the root where it floats."""
+    stage = stage_of(ROBOTS / "franka_panda.usda")
+    to_usd(GROUPS, stage, written, overwrite_existing=True)
+    assert groups_of(stage, asked).keys() == GROUPS.keys()
+    Sdf.CopySpec(stage.GetRootLayer(), PANDA, stage.GetRootLayer(), "/World/Other")
+    stage.GetPrimAtPath("/World/Other").RemoveProperty("isaacLab:actuatorGroups")
+    with pytest.raises(ValueError, match="Write groups into the stage"):
+        groups_of(stage, "/World/Other")
+
+
 def test_a_stage_with_groups_moves_as_the_groups_do(tmp_path: Path) -> None:
     """The prims alone are enough where they can hold everything, delay and gear included."""
     file = tmp_path / "panda.usda"

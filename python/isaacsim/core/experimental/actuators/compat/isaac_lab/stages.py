@@ -114,10 +114,11 @@ def to_usd(
     with whole(stage):
         for path in obsolete:
             stage.RemovePrim(path)
-        if motors:
-            add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
+        # drives first: a joint that one moves needs no motor
         for name, values, where in on_joints:
             write_properties(stage, {name: values}, where)
+        if motors:
+            add_motors(root, motors, stage=stage, overwrite_existing=overwrite_existing)
         write_text(stage, root, ATTRIBUTE, json.dumps({group: _as_json(cfg) for group, cfg in cfgs.items()}))
     return lost
 
@@ -127,16 +128,16 @@ def groups_of(stage: Any, root: str) -> dict[str, Any]:
 
     Args:
         stage: The stage.
-        root: Path of the robot's prim.
+        root: Path of the articulation root, or of a prim above this robot alone; whichever of them has the groups.
 
     Raises:
         ValueError: There are none, or what is there are none.
         ModuleNotFoundError: USD is missing, which the extra `usd` brings.
     """
     with needs("groups_of", "usd"):
-        from ...usd.text import read_text
+        from ...usd.text import text_of_robot
 
-    text = read_text(stage, root, ATTRIBUTE)
+    text = text_of_robot(stage, root, ATTRIBUTE)
     if text is None:
         raise ValueError(f"<{root}>.{ATTRIBUTE}: must be there. Write groups into the stage with to_usd.")
     try:
