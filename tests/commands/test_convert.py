@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -18,6 +19,18 @@ def motors(folder: Path, joint: str) -> str:
     file = folder / "motors.json"
     file.write_text(json.dumps({joint: {"controller": {"law": "pd", "kp": 80.0, "kd": 4.0}, "armature": 0.01}}))
     return str(file)
+
+
+def leg(folder: Path, *joints: str) -> Path:
+    """A URDF file of a leg with a hip, and other joints below it."""
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    parts = [f'<link name="base">{body}</link>']
+    for above, joint in itertools.pairwise(("base", "hip", *joints)):
+        turns = f'<parent link="{above}"/><child link="{joint}"/><axis xyz="0 1 0"/>'
+        parts.append(f'<link name="{joint}">{body}</link><joint name="{joint}" type="continuous">{turns}</joint>')
+    file = folder / "leg.urdf"
+    file.write_text(f'<robot name="leg">{"".join(parts)}</robot>')
+    return file
 
 
 def test_a_file_becomes_usd_with_motors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,21 +63,25 @@ def test_a_stage_is_no_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 def test_motors_of_a_robot_that_floats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They stand below the robot, whose root is a link."""
-    (tmp_path / "leg.urdf").write_text(
-        """<robot name="leg"><link name="world"/><link name="base">{0}</link><link name="thigh">{0}</link>
-        <joint name="float" type="floating"><parent link="world"/><child link="base"/></joint>
-        <joint name="hip" type="continuous"><parent link="base"/><child link="thigh"/><axis xyz="0 1 0"/></joint>
-        </robot>""".format(
-            '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    target, fixed = tmp_path / "leg.usda", leg(tmp_path)
+    fixed.write_text(
+        fixed.read_text().replace(
+            "</robot>",
+            '<link name="world"/><joint name="float" type="floating"><parent link="world"/><child link="base"/></joint>'
+            "</robot>",
         )
     )
-    target = tmp_path / "leg.usda"
-    assert (
-        main(["convert", str(tmp_path / "leg.urdf"), str(target), "--motors", motors(tmp_path, "hip"), "--json"]) == 0
-    )
+    assert main(["convert", str(fixed), str(target), "--motors", motors(tmp_path, "hip"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dofs"] == [{"robot": "/World/leg", "dof": 0, "joint": "hip"}]
     with Simulation(target) as simulation:
         actuators = ArticulationActuators("/World/leg")
         simulation.play()
         assert simulation.articulation("/").paths == ["/World/leg/base"]
         assert len(actuators.actuators) == 1
+
+
+def test_joints_that_no_motor_moves_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A leg with a motor in its hip hangs at the knee."""
+    source, target = leg(tmp_path, "knee"), tmp_path / "leg.usda"
+    assert main(["convert", str(source), str(target), "--motors", motors(tmp_path, "hip")]) == 0
+    assert "</World/leg>: joints knee have no motor, and nothing else moves them." in capsys.readouterr().err

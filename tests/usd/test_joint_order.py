@@ -11,6 +11,9 @@ from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage
 from stages import stage_of
 
+# robots with motors for some joints only
+pytestmark = pytest.mark.filterwarnings("ignore:.* have no motor, and nothing else moves them")
+
 
 def tree(root: str) -> SmallStage:
     """A base with two arms of two joints each; the joints are written down depth-first."""

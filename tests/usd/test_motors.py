@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ from places import ROBOTS
 from pxr import Sdf, Usd, UsdPhysics
 from small_stages import SmallStage, pendulum, two_robots
 
+# robots with motors for some joints only
+pytestmark = pytest.mark.filterwarnings("ignore:.* have no motor, and nothing else moves them")
 LEG = "/World/Leg"
 PD = PDControlConfig(20.0, 2.0)
 
@@ -61,6 +64,22 @@ def shared(prims: list[Any]) -> list[str | None]:
     """Name of the class prim that each inherits from."""
     classes = [prim.GetInherits().GetAllDirectInherits() for prim in prims]
     return [found[0].name if found else None for found in classes]
+
+
+def test_joints_that_nothing_moves_are_named(stage: Any) -> None:
+    """Not those that a drive with gains, an actuator or another joint moves."""
+    UsdPhysics.DriveAPI.Apply(stage.GetPrimAtPath(f"{LEG}/L_KFE"), "angular").CreateStiffnessAttr(1.0)
+    stage.GetPrimAtPath(f"{LEG}/R_HAA").AddAppliedSchema("NewtonMimicAPI")
+    add_actuator(LEG, "R_KFE", "knee", PD, stage=stage)
+    with pytest.warns(UserWarning) as caught:
+        add_motors(LEG, {"L_HAA": [PD]}, stage=stage)
+    assert [str(one.message) for one in caught] == [
+        f"<{LEG}>: joints slide have no motor, and nothing else moves them. Give them one, if they are to be driven."
+    ]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        add_motors(LEG, {"slide": [PD]}, stage=stage)
 
 
 def test_motors_come_back_as_they_went_in(stage: Any) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import itertools
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from .components.catalogue import in_order
 from .extras import needs
 from .hosts.current import current_stage
-from .pipeline.motors import Motor, resolve_motors
+from .pipeline.motors import Motor, resolve_motors, without_motor
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import path_of
 from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
@@ -95,7 +96,8 @@ def add_motors(
 
     Each joint has a prim of its own, called after it, for newton and Isaac Sim drive one joint a prim. Joints with
     equal values inherit them from a class prim, which is called after the pattern. Armature and friction are authored
-    on the joints. Either all of it is authored or nothing. Joints without a motor stay as they are.
+    on the joints. Either all of it is authored or nothing. Joints without a motor stay as they are, and a warning names
+    those that nothing else moves.
 
     Args:
         articulation_root: Path of the robot's prim.
@@ -114,6 +116,9 @@ def add_motors(
         TypeError: No stage.
         HostError: No stage given and none current, or a joint property that cannot be authored here.
 
+    Warns:
+        UserWarning: Joints without a motor that nothing else moves, by name.
+
     Example:
         >>> from pxr import Usd
         >>> from isaacsim.core.experimental.actuators import MaxEffortClampingConfig, PDControlConfig, add_motors
@@ -127,6 +132,7 @@ def add_motors(
         from .usd.articulation import unloaded_at
         from .usd.author import EqualMotors, author_actuators, joints_to_drive
         from .usd.motors import effort_limits
+        from .usd.other_drives import unmoved
         from .usd.own_layer import own_layer
         from .usd.roots import said_of_unloaded
 
@@ -154,7 +160,15 @@ def add_motors(
     else:
         edited = own_layer(where, paths[found[0].columns[0]], path_of("layer", layer))
     with edited:
-        return author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
+        prims = author_actuators(where, articulation_root, authored, properties, overwrite_existing=overwrite_existing)
+    still = set(unmoved(where, paths, names))
+    if limp := [name for name in without_motor(found, names) if name in still]:
+        warnings.warn(
+            f"<{articulation_root}>: joints {', '.join(limp)} have no motor, and nothing else moves them. Give them "
+            "one, if they are to be driven.",
+            stacklevel=2,
+        )
+    return prims
 
 
 def motors_of(source: Any, articulation_root: str | None = None) -> dict[str, MotorConfig]:

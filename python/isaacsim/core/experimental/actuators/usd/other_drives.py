@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from pxr import Usd
 
+from .discover import actuator_paths, dofs_driven
 from .joint_properties import authored, axis_of
 from .mjc_actuators import ACTUATOR, joint_of, mjc_prims
+from .moved_by import follows
 from .readable import readable
 from .words import listed
 
@@ -44,6 +46,24 @@ def _remedy(root: str, pattern: str, drive: tuple[float, float, float] | None = 
         f"pass them to `ArticulationActuators.from_configs({root!r}, motors)`, or author them by "
         f"`add_motors({root!r}, motors)`."
     )
+
+
+@readable
+def unmoved(stage: Usd.Stage, joints: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Names of the DOFs that neither an actuator, a drive with gains, an actuator of MuJoCo nor another joint moves.
+
+    Args:
+        stage: Where they are.
+        joints: Path of the joint of each DOF.
+        names: Name of each DOF.
+    """
+    driven = {dof for path in actuator_paths(stage) for dof in dofs_driven(stage.GetPrimAtPath(path))}
+    others = {*gains_of_drives(stage, joints, names), *_mujoco_actuators(stage, set(joints))}
+    return [
+        name
+        for joint, name in zip(joints, names, strict=True)
+        if (joint, name) not in driven and name not in others and not follows(stage, joint)
+    ]
 
 
 def gains_of_drives(
