@@ -57,6 +57,13 @@ MODULES = [
 ]
 
 
+# a quadruped, as far as the pages name its joints
+LEG = """<robot name="go2"><link name="base">{0}</link><link name="thigh">{0}</link><link name="calf">{0}</link>
+<joint name="FL_thigh_joint" type="continuous"><parent link="base"/><child link="thigh"/><axis xyz="0 1 0"/></joint>
+<joint name="FL_calf_joint" type="continuous"><parent link="thigh"/><child link="calf"/><axis xyz="0 1 0"/></joint>
+</robot>""".format('<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>')
+
+
 @pytest.fixture(autouse=True)
 def _in_the_repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Snippets name files from the repository's root; what they edit in memory is undone."""
@@ -102,6 +109,8 @@ def test_command_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "data").symlink_to(REPOSITORY / "data")
     edited(tmp_path, number(SHOULDER, "drive:angular:physics:maxForce", 40.0))
     (tmp_path / "motors.yaml").write_text(MOTORS)
+    (tmp_path / "legs.yaml").write_text(MOTORS.replace("shoulder", ".*_joint"))
+    (tmp_path / "go2.urdf").write_text(LEG)
     monkeypatch.chdir(tmp_path)
     told = command.startswith("diff")
     assert main(shlex.split(command)) == int(told)

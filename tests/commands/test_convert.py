@@ -85,3 +85,18 @@ def test_joints_that_no_motor_moves_are_told(tmp_path: Path, capsys: pytest.Capt
     source, target = leg(tmp_path, "knee"), tmp_path / "leg.usda"
     assert main(["convert", str(source), str(target), "--motors", motors(tmp_path, "hip")]) == 0
     assert "</World/leg>: joints knee have no motor, and nothing else moves them." in capsys.readouterr().err
+
+
+def test_a_robot_stands_from_the_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It floats, and begins where it is asked to, with its lowest part on the ground."""
+    target = tmp_path / "leg.usda"
+    standing = ["--floating-base", "--ground", "--initial-positions", "hi.=0.3"]
+    assert main(["convert", str(leg(tmp_path)), str(target), *standing]) == 0
+    with Simulation(target) as simulation:
+        simulation.play()
+        robot = simulation.articulation("/World/leg")
+        assert robot.paths == ["/World/leg/base"]
+        assert robot.get_dof_positions().numpy().item() == pytest.approx(0.3)
+        assert any(simulation.model.geom(at).type == 0 for at in range(simulation.model.ngeom)), "a plane"
+    assert main(["convert", str(leg(tmp_path)), str(target), "--initial-positions", "hip"]) == 1
+    assert "--initial-positions 'hip': must be PATTERN=VALUE" in capsys.readouterr().err

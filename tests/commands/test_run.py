@@ -304,3 +304,13 @@ def test_missing_file_of_targets_is_named(capsys: pytest.CaptureFixture[str]) ->
     """And what else could be given."""
     assert main(["run", str(REPOSITORY / "data" / "robots" / "pendulum.usda"), "--targets", "no.csv"]) == 1
     assert "error: no.csv: no such file. Give the path of a .csv file, or one of hold, sine" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", ["home", "0"])
+def test_a_robot_begins_in_a_keyframe(named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its name or number; what is held is what it begins with, and single joints are placed on top."""
+    file = tmp_path / "arm.xml"
+    key = '<keyframe><key name="home" qpos="0.4 0.1"/></keyframe></mujoco>'
+    file.write_text((ROBOTS / "arm_2dof.xml").read_text().replace("</mujoco>", key))
+    said = ran(capsys, str(file), "--seconds", "0.01", "--keyframe", named, "--initial-positions", "shoul.*=0.5")
+    assert [row["target"] for row in said["joints"]] == pytest.approx([0.5, 0.1])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isaacsim.core.experimental.actuators.trials.targets import Room, from_csv, hold, sine, step
+from isaacsim.core.experimental.actuators.trials.targets import Room, clipped, from_csv, hold, sine, step
 
 # in the middle, at a limit, in a narrow range, without limits
 ROOM = Room(
@@ -19,7 +19,21 @@ TIMES = np.linspace(0.0, 4.0, 801)
 
 def test_hold_stays() -> None:
     """In the pose."""
-    assert hold(ROOM)(3.0) is ROOM.initial
+    np.testing.assert_array_equal(hold(ROOM)(3.0), ROOM.initial)
+
+
+def test_a_joint_that_begins_outside_its_limits_goes_to_the_nearest(tmp_path: Path) -> None:
+    """Whatever it is to do, and it is said; as is a step that is cut short."""
+    room = Room(np.array([[-2.0, 0.1]]), np.array([[-1.0, -0.15]]), np.array([[1.0, 0.15]]))
+    path = write(tmp_path, "time,b\n0,0\n")
+    for targets in (hold(room), sine(room, 0.2, 0.5), step(room, 0.4), from_csv(path, "ab", room)[0]):
+        curve = np.array([targets(time)[0, 0] for time in TIMES])
+        assert curve[0] == -1.0 == curve.min() and curve.max() <= 1.0
+    assert clipped(room, "ab", (step(room, 0.4), 0.4)) == [
+        "Beginning outside their limits, with targets at the nearest limit: a.",
+        "Steps shorter than asked for, which keeps targets within the limits: b.",
+    ]
+    assert clipped(ROOM, "abcd", (step(ROOM, 0.05), 0.05)) == []
 
 
 def test_sine_begins_in_the_pose_and_stays_inside() -> None:

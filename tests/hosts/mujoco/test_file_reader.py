@@ -206,10 +206,22 @@ HOME = f'<keyframe>{OUT}<key name="home" qpos="0.5 -1.5"/></keyframe>'
 @pytest.mark.parametrize(
     ("name", "text", "remedy"),
     [
-        ("leg.xml", CALF.format(keyframe=""), r"Give Simulation initial_positions\.$"),
-        ("leg.xml", CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"), r"Give Simulation initial_positions\.$"),
-        ("leg.xml", CALF.format(keyframe=HOME), r"Give Simulation keyframe='home', or initial_positions\.$"),
-        ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions\.$"),
+        (
+            "leg.xml",
+            CALF.format(keyframe=""),
+            r"Give Simulation initial_positions, or the command line --initial-positions\.$",
+        ),
+        (
+            "leg.xml",
+            CALF.format(keyframe=f"<keyframe>{OUT}</keyframe>"),
+            r"Give Simulation initial_positions, or the command line --initial-positions\.$",
+        ),
+        (
+            "leg.xml",
+            CALF.format(keyframe=HOME),
+            r"keyframe='home' or initial_positions, or the command line --keyframe home or --initial-positions\.$",
+        ),
+        ("leg.urdf", CALF_URDF, r"Give Simulation initial_positions, or the command line --initial-positions\.$"),
     ],
 )
 def test_joint_that_begins_outside_its_limits_is_named(tmp_path: Path, name: str, text: str, remedy: str) -> None:

@@ -21,6 +21,20 @@ class Arguments:
 
 
 @dataclass(kw_only=True)
+class Simulated(Arguments):
+    """Arguments of a subcommand that simulates a file: how its robots stand and begin, as `Simulation` takes them."""
+
+    floating_base: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Give robots of an MJCF or URDF file whose base is fixed one that floats."""
+    ground: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Add a plane to an MJCF or URDF file, on which robots with --floating-base begin."""
+    keyframe: str | None = None
+    """Name or number of the keyframe of an MJCF file to begin in."""
+    initial_positions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PATTERN=VALUE ...")] = ()
+    """Where joints begin [rad or m], by pattern of their whole names; quote patterns for the shell."""
+
+
+@dataclass(kw_only=True)
 class Inspect(Arguments):
     """Show what a robot file says: joints, limits, what drives each, and the layer each value comes from.
 
@@ -84,7 +98,7 @@ class Resolve(Arguments):
 
 
 @dataclass(kw_only=True)
-class Convert(Arguments):
+class Convert(Simulated):
     """Write an MJCF or URDF file as USD, with motors where some are given.
 
     The table has the DOFs of the new file in their order, which is breadth-first. Warnings name what is lost.
@@ -99,7 +113,7 @@ class Convert(Arguments):
 
 
 @dataclass(kw_only=True)
-class Stability(Arguments):
+class Stability(Simulated):
     """Say whether the actuators of a robot make it vibrate, and what would cure it."""
 
     file: tyro.conf.Positional[Path]
@@ -115,7 +129,7 @@ class Stability(Arguments):
 
 
 @dataclass(kw_only=True)
-class Run(Arguments):
+class Run(Simulated):
     """See a robot move, or run the action graphs of a file."""
 
     file: tyro.conf.Positional[Path]
@@ -158,7 +172,7 @@ class Run(Arguments):
 
 
 @dataclass(kw_only=True)
-class Plot(Arguments):
+class Plot(Simulated):
     """Draw what the motor of a joint can give, how it answers to a step, or its loop over frequency."""
 
     what: tyro.conf.Positional[Literal["envelope", "step", "bode"]]

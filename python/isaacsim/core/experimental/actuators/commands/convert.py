@@ -6,9 +6,9 @@ from ..authoring import add_motors
 from ..extras import needs
 from ..motor_files.files import load_motors
 from ..saving import whole_file
-from ..simulation import Simulation
 from .answer import Answer, Table
 from .arguments import Convert
+from .opened import simulate
 
 _DOFS = {"robot": "robot", "dof": "DOF", "joint": "joint"}
 
@@ -25,7 +25,7 @@ def answer(arguments: Convert) -> Answer:
         from ..usd.joint_order import dof_names, joint_orders
         from ..usd.stage import open_stage
     notes = [f"The robots are in {arguments.target}."]
-    with Simulation(arguments.source) as simulation, whole_file(arguments.target) as written:
+    with simulate(arguments, arguments.source) as simulation, whole_file(arguments.target) as written:
         simulation.save_usd(written)
         stage = open_stage(written)
         roots = articulation_roots(stage)

@@ -12,8 +12,42 @@ from typing import Any
 from ..articulation_actuators import ArticulationActuators
 from ..motor_files.files import load_motors
 from ..simulation import Simulation
+from .arguments import Simulated
 
 _NONE_FOUND, _VIBRATES = r"<.*>: no actuator found", r".* will vibrate at dt"
+
+
+def simulate(arguments: Simulated, file: Path, dt: float | None = None, **options: Any) -> Simulation:
+    """Open the simulation of a file with its robots as a subcommand is asked to place them.
+
+    Args:
+        arguments: Of the subcommand.
+        file: The one to open.
+        dt: Physics step [s]; None means that of the file.
+        options: Others of `Simulation`.
+
+    Raises:
+        ValueError: An initial position is not PATTERN=VALUE, or the file cannot be simulated like this.
+    """
+    keyframe = arguments.keyframe
+    return Simulation(
+        file,
+        dt,
+        floating_base=arguments.floating_base,
+        ground=arguments.ground,
+        keyframe=int(keyframe) if keyframe is not None and keyframe.isdecimal() else keyframe,
+        initial_positions=dict(map(_position, arguments.initial_positions)) or None,
+        **options,
+    )
+
+
+def _position(text: str) -> tuple[str, float]:
+    """Pattern and position [rad or m] of PATTERN=VALUE."""
+    pattern, _, value = text.rpartition("=")
+    with contextlib.suppress(ValueError):
+        if pattern:
+            return pattern, float(value)
+    raise ValueError(f"--initial-positions {text!r}: must be PATTERN=VALUE. Write '.*_knee=-1.6', say.")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..hosts.dof_properties import DofType
 from ..plots.bode import draw_bode
 from ..plots.envelope import draw_envelope
@@ -13,9 +15,11 @@ from ..simulation import Simulation
 from ..trials.bode import loop_response
 from ..trials.envelope import envelope, find_actuator
 from ..trials.step_response import step_response
+from ..trials.targets import clipped, step
+from ..trials.trial import room_of
 from .answer import Answer, Table
 from .arguments import Plot
-from .opened import actuators_of, opened, require_actuators
+from .opened import actuators_of, opened, require_actuators, simulate
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -53,16 +57,16 @@ def answer(arguments: Plot) -> Answer:
     if not 0 < arguments.seconds < float("inf"):
         raise ValueError(f"--seconds {arguments.seconds}: must be a finite number > 0.")
     require_picture(arguments.out)
-    drawn, table, is_wrong = {"envelope": _envelope, "step": _step, "bode": _bode}[arguments.what](arguments)
+    drawn, table, is_wrong, notes = {"envelope": _envelope, "step": _step, "bode": _bode}[arguments.what](arguments)
     save(drawn, arguments.out)
-    return Answer([table], [f"The picture is in {arguments.out}."], is_wrong)
+    return Answer([table], [*notes, f"The picture is in {arguments.out}."], is_wrong)
 
 
 def _open(arguments: Plot) -> Simulation:
-    return Simulation(arguments.file, arguments.dt)
+    return simulate(arguments, arguments.file, arguments.dt)
 
 
-def _envelope(arguments: Plot) -> tuple[Figure, Table, bool]:
+def _envelope(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
     with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
         actuators, robots = require_actuators(one, arguments.file), one.robots
         find_actuator(actuators, arguments.joint)
@@ -71,13 +75,16 @@ def _envelope(arguments: Plot) -> tuple[Figure, Table, bool]:
         largest = float(robots.get_dof_max_efforts().numpy()[0, column])
         found = envelope(actuators, arguments.joint, limits=(lower, upper), dt=one.simulation.dt, drive_limit=largest)
     row: dict[str, Any] = {name: getattr(found, name, None) for name in _ENVELOPE} | {"clamps": list(found.clamps)}
-    return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False
+    return draw_envelope(found), Table("envelope", _ENVELOPE, [row]), False, []
 
 
-def _step(arguments: Plot) -> tuple[Figure, Table, bool]:
+def _step(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
     with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
         require_actuators(one, arguments.file)
-        path, kinds = one.robots.paths[0], dict(zip(one.robots.dof_names, one.robots.dof_types, strict=True))
+        path, names = one.robots.paths[0], one.robots.dof_names
+        kinds = dict(zip(names, one.robots.dof_types, strict=True))
+        one.simulation.play()
+        room = room_of(one.robots)
     usual = _TURN if kinds.get(arguments.joint) is DofType.Rotation else _SLIDE
     amplitude = usual if arguments.amplitude is None else arguments.amplitude
     found = step_response(
@@ -99,14 +106,16 @@ def _step(arguments: Plot) -> tuple[Figure, Table, bool]:
         }
         for name, one in (("actuator", found.actual), ("ideal", found.ideal))
     ]
+    only = np.where(np.array(names) == arguments.joint, amplitude, 0.0)
+    notes = clipped(room, names, (step(room, only), only))
     title = f"{arguments.joint}, a jump by {found.actual.target[-1] - found.actual.target[0]:.3g} rad or m"
-    return draw_step_response(found), Table("step", _STEP, rows, title=title), False
+    return draw_step_response(found), Table("step", _STEP, rows, title=title), False, notes
 
 
-def _bode(arguments: Plot) -> tuple[Figure, Table, bool]:
+def _bode(arguments: Plot) -> tuple[Figure, Table, bool, list[str]]:
     with opened(_open(arguments), arguments.robot, arguments.config, told=False) as one:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()
         found = loop_response(actuators, arguments.joint)
     said = {name: getattr(found, name) for name in _BODE}
-    return draw_bode(found), Table("bode", _BODE, [said]), found.gain_margin < 1
+    return draw_bode(found), Table("bode", _BODE, [said]), found.gain_margin < 1, []

@@ -23,11 +23,11 @@ from ..plots.style import require_picture
 from ..recording.recording import FORMATS
 from ..saving import require_place
 from ..simulation import Simulation
-from ..trials.targets import KINDS, Targets, from_csv, hold, sine, step
+from ..trials.targets import KINDS, Targets, clipped, from_csv, hold, sine, step
 from ..trials.trial import Trial, follow, room_of
 from .answer import Answer, Table
 from .arguments import Run
-from .opened import Opened, columns_of, opened
+from .opened import Opened, columns_of, opened, simulate
 from .run_graph import run_graph
 
 _SECONDS, _FREQUENCY, _FRAME_RATE = 3.0, 0.5, 60.0
@@ -60,7 +60,9 @@ def answer(arguments: Run) -> Answer:
     if arguments.plot is not None:
         require_picture(arguments.plot)
     with trust_checkpoints(arguments.trust):
-        simulation = Simulation(arguments.file, arguments.dt, engine=arguments.engine, strict_inertia=arguments.strict)
+        simulation = simulate(
+            arguments, arguments.file, arguments.dt, engine=arguments.engine, strict_inertia=arguments.strict
+        )
         if simulation.stage is not None and has_graphs(simulation.stage):
             with simulation:
                 _refuse(arguments, "robots", ("targets", "config", "robot", "amplitude", "frequency", "record", "view"))
@@ -75,7 +77,7 @@ def answer(arguments: Run) -> Answer:
 
 
 def _run_robots(arguments: Run, one: Opened) -> Answer:
-    targets, seconds = _targets(arguments, one.robots)
+    targets, seconds, notes = _targets(arguments, one.robots)
     steps = _counted(arguments, one.simulation, seconds)
     with contextlib.closing(_view(one.simulation)) if arguments.view else contextlib.nullcontext() as view:
         if (
@@ -86,7 +88,7 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
             steps = _while_open(view)
         after_step = None if view is None else _in_real_time(view.sync, one.simulation.dt)
         trial = follow(one.simulation, one.robots, one.actuators, targets, steps, after_step)
-    notes = [*_driven_by(one), *_told(trial)]
+    notes = [*_driven_by(one), *notes, *_told(trial)]
     if arguments.record is not None:
         trial.recording.save(arguments.record)
         notes.append(f"The recording is in {arguments.record}.")
@@ -99,18 +101,21 @@ def _run_robots(arguments: Run, one: Opened) -> Answer:
     return Answer([Table("joints", columns_of(_JOINT, one.robots), rows, title=title)], notes, trial.is_wrong)
 
 
-def _targets(arguments: Run, robots: Any) -> tuple[Targets, float]:
-    """Targets, and for how long they are meant [s]."""
+def _targets(arguments: Run, robots: Any) -> tuple[Targets, float, list[str]]:
+    """Targets, for how long they are meant [s], and what the limits of joints made of them."""
     kind, room = arguments.targets or KINDS[0], room_of(robots)
     if kind not in KINDS and Path(kind).suffix.lower() != ".csv":
         raise ValueError(f"--targets {kind}: must be one of {', '.join(KINDS)}, or a file .csv. Correct it.")
     turns = np.array([one is DofType.Rotation for one in robots.dof_types])
     amplitude = np.where(turns, _TURN, _SLIDE) if arguments.amplitude is None else arguments.amplitude
+    notes = clipped(room, robots.dof_names)
     if kind == "sine":
-        return sine(room, amplitude, _FREQUENCY if arguments.frequency is None else arguments.frequency), _SECONDS
+        frequency = _FREQUENCY if arguments.frequency is None else arguments.frequency
+        return sine(room, amplitude, frequency), _SECONDS, notes
     if kind == "step":
-        return step(room, amplitude), _SECONDS
-    return (hold(room), _SECONDS) if kind == "hold" else from_csv(Path(kind), robots.dof_names, room)
+        jump = step(room, amplitude)
+        return jump, _SECONDS, clipped(room, robots.dof_names, (jump, amplitude))
+    return *((hold(room), _SECONDS) if kind == "hold" else from_csv(Path(kind), robots.dof_names, room)), notes
 
 
 def _counted(arguments: Run, simulation: Simulation, seconds: float) -> Iterable[int]:

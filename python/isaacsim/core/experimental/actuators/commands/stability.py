@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..simulation import Simulation
 from .answer import Answer, Table
 from .arguments import Stability
-from .opened import columns_of, opened, require_actuators
+from .opened import columns_of, opened, require_actuators, simulate
 
 _ROBOT = {
     "robot": "robot",
@@ -33,7 +32,10 @@ _JOINT = {
 def answer(arguments: Stability) -> Answer:
     """Answer `actuators stability`."""
     with opened(
-        Simulation(arguments.file, arguments.dt, engine=arguments.engine), arguments.robot, arguments.config, told=False
+        simulate(arguments, arguments.file, arguments.dt, engine=arguments.engine),
+        arguments.robot,
+        arguments.config,
+        told=False,
     ) as one:
         actuators = require_actuators(one, arguments.file)
         one.simulation.play()

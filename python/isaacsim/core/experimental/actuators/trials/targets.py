@@ -20,6 +20,8 @@ STEP_AT = 0.25
 # of how far a joint may move, targets stay away from its limits: so much of it would be overshoot
 _AWAY = 0.05
 _TIMES = ("time", "time [s]")
+# positions and limits come in single precision [rad or m]
+_SMALL = 1e-5
 
 
 @dataclass(frozen=True)
@@ -37,17 +39,23 @@ class Room:
     upper: np.ndarray
 
     def within(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return between what targets stay: a little inside the limits, and never short of where the joint is."""
+        """Return between what targets stay: a little inside the limits, or as close to one as the joint begins."""
         span = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 0.0)
         return (
-            np.minimum(self.lower + _AWAY * span, self.initial),
-            np.maximum(self.upper - _AWAY * span, self.initial),
+            np.minimum(self.lower + _AWAY * span, self.pose),
+            np.maximum(self.upper - _AWAY * span, self.pose),
         )
+
+    @property
+    def pose(self) -> np.ndarray:
+        """The nearest pose within the limits: where joints are held."""
+        return np.clip(self.initial, self.lower, self.upper)
 
 
 def hold(room: Room) -> Targets:
-    """Stay."""
-    return lambda time: room.initial
+    """Stay, or go to the limit that a joint is beyond."""
+    pose = room.pose
+    return lambda time: pose
 
 
 def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets:
@@ -64,8 +72,8 @@ def sine(room: Room, amplitude: np.ndarray | float, frequency: float) -> Targets
     _require(amplitude, frequency)
     lower, upper = room.within()
     swing = np.minimum(amplitude, (upper - lower) / 2)
-    middle = np.clip(room.initial, lower + swing, upper - swing)
-    share = np.divide(room.initial - middle, swing, out=np.zeros_like(swing), where=swing > 0)
+    middle = np.clip(room.pose, lower + swing, upper - swing)
+    share = np.divide(room.pose - middle, swing, out=np.zeros_like(swing), where=swing > 0)
     phase = np.arcsin(np.clip(share, -1.0, 1.0))
     return lambda time: middle + swing * np.sin(2 * math.pi * frequency * time + phase)
 
@@ -82,10 +90,30 @@ def step(room: Room, amplitude: np.ndarray | float, at: float = STEP_AT) -> Targ
         ValueError: The amplitude is negative or not finite.
     """
     _require(amplitude, 0.0)
-    lower, upper = room.within()
-    up = upper - room.initial >= room.initial - lower
-    goal = np.clip(room.initial + np.where(up, amplitude, -np.asarray(amplitude)), lower, upper)
-    return lambda time: goal if time >= at else room.initial
+    pose, (lower, upper) = room.pose, room.within()
+    up = upper - pose >= pose - lower
+    goal = np.clip(pose + np.where(up, amplitude, -np.asarray(amplitude)), lower, upper)
+    return lambda time: goal if time >= at else pose
+
+
+def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray | float] | None = None) -> list[str]:
+    """What limits of joints made of targets, in sentences: joints that begin outside of them, and steps cut short.
+
+    Args:
+        room: Where the joints are.
+        names: Of the DOFs.
+        jumps: A step, and how far it was to go [rad or m].
+    """
+
+    def listed(found: np.ndarray) -> str:
+        return ", ".join(name for name, one in zip(names, found.any(axis=0), strict=True) if one)
+
+    said = []
+    if beyond := listed(np.abs(room.initial - room.pose) > _SMALL):
+        said.append(f"Beginning outside their limits, with targets at the nearest limit: {beyond}.")
+    if jumps is not None and (short := listed(np.abs(jumps[0](math.inf) - room.pose) < jumps[1] - _SMALL)):
+        said.append(f"Steps shorter than asked for, which keeps targets within the limits: {short}.")
+    return said
 
 
 def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, float]:
@@ -122,7 +150,7 @@ def from_csv(path: Path, names: Sequence[str], room: Room) -> tuple[Targets, flo
     columns = [list(names).index(name) for name in head[1:]]
 
     def at(time: float) -> np.ndarray:
-        targets = room.initial.copy()
+        targets = room.pose
         targets[:, columns] = [np.interp(time, times, column) for column in table[:, 1:].T]
         return targets
 

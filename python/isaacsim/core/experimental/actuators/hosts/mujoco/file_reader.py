@@ -342,9 +342,13 @@ def _begin_elsewhere(model: Any) -> str:
     positions, (lower, upper) = model.key_qpos[:, model.jnt_qposadr[joints]], model.jnt_range[joints].T
     within = np.flatnonzero(((positions >= lower - OFF) & (positions <= upper + OFF)).all(axis=1))
     if not within.size:
-        return "Give Simulation initial_positions."
+        return "Give Simulation initial_positions, or the command line --initial-positions."
     first = int(within[0])
-    return f"Give Simulation keyframe={model.key(first).name or first!r}, or initial_positions."
+    key = model.key(first).name or first
+    return (
+        f"Give Simulation keyframe={key!r} or initial_positions, or the command line --keyframe {key} or "
+        "--initial-positions."
+    )
 
 
 def _bodies(spec: Any, model: Any, laws: dict[int, dict[int, Law]], velocity_limits: dict[str, float]) -> list[Body]:
