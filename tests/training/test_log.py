@@ -102,7 +102,10 @@ def test_step_may_be_given(tmp_path: Path) -> None:
         (TABLE.replace("60", "sixty"), r"log\.csv, line 5: .*'sixty'.*: must be numbers"),
         (TABLE.replace("knee,0.005,50,60,70,80,d\n", ""), r"\{'hip': 2, 'knee': 1\} lines by joint"),
         (TABLE.splitlines()[0], r"\{\} lines by joint"),
-        (TABLE + "hip,0.02,1,1,1,1,\nknee,0.02,1,1,1,1,\n", r"times are 0\.005 to 0\.015 s apart: must be evenly"),
+        (
+            TABLE + "hip,0.02,1,1,1,1,\nknee,0.02,1,1,1,1,\n",
+            r"0\.005 to 0\.015 s apart: must be evenly .*, dt or --dt",
+        ),
         (TABLE.replace("0.005", "0"), "times are 0 to 0 s apart"),
         ("", "has nothing"),
     ],

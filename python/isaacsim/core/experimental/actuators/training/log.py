@@ -189,8 +189,8 @@ def _step_of(times: np.ndarray, path: Path) -> float:
     mean = float(steps.mean())
     if not (mean > 0 and (np.abs(steps - mean) <= _JITTER * mean).all()):
         raise ValueError(
-            f"{path}: times are {steps.min():g} to {steps.max():g} s apart: must be evenly spaced. Resample the log to "
-            "the physics step of the simulation."
+            f"{path}: times are {steps.min():g} to {steps.max():g} s apart: must be evenly spaced. Give the "
+            "step of the log, dt or --dt, where they are rounded; else resample it to the physics step."
         )
     # times have fewer digits than their mean step
     return float(f"{mean:.9g}")
