@@ -34,6 +34,7 @@ def test_robot_that_vibrates_is_wrong_and_said_once(capsys: pytest.CaptureFixtur
     assert main(["stability", str(ROBOTS / "anymal_c.usda"), "--dt", "0.02"]) == 1
     shown = capsys.readouterr()
     assert "vibrating" in shown.out and shown.err == ""
+    assert "would be stable with all gains times 0." in shown.out
 
 
 def test_each_simulator_has_its_own_limits(capsys: pytest.CaptureFixture[str]) -> None:

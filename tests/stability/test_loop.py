@@ -56,12 +56,12 @@ def test_one_joint_with_positions_between_two_velocities(weight: float) -> None:
         assert loop(np.array([[1 / inertia]]), kp, kd, weight=weight).is_stable(dt) is stable
     if weight < 1:
         short = loop(np.array([[1 / inertia]]), kp, least * 0.999, weight=weight)
-        assert short.margin(dt) == 0.0 and short.lacking(dt) == np.inf
+        assert short.margin(dt) == 0.0 and short.smallest_armatures(dt, np.zeros(1)) == np.inf
         assert short.largest_step(dt) == pytest.approx(0.999 * dt, rel=2e-4)
     beyond = loop(np.array([[1 / inertia]]), kp, most * 1.1, weight=weight)
-    assert loop(1 / (inertia + beyond.lacking(dt)[:, None]), kp, most * 1.1, weight=weight).margin(dt) == pytest.approx(
-        1, rel=1e-3
-    )
+    assert loop(
+        1 / (inertia + beyond.smallest_armatures(dt, np.zeros(1))[:, None]), kp, most * 1.1, weight=weight
+    ).margin(dt) == pytest.approx(1, rel=1e-3)
 
 
 @pytest.mark.parametrize("weight", [1.0, 33 / 64])
@@ -106,17 +106,17 @@ def test_lacking_armature_is_just_enough(rng: np.random.Generator) -> None:
     kd = np.array([200.0, 100.0, 1e-3, 50.0, 0.0])
     one = loop(inverse, 50.0, kd)
     assert not one.is_stable(1 / 60)
-    lacking = one.lacking(1 / 60)
+    lacking = one.smallest_armatures(1 / 60, np.zeros(5))
     assert lacking[0] > 0.0 and lacking[2] == 0.0
     for share, stable in ((1.0, True), (0.998, False)):
         whole = np.linalg.inv(np.linalg.inv(inverse) + np.diag(lacking * share))
         assert loop(whole, 50.0, kd).is_stable(1 / 60) is stable
-    assert not one.lacking(1e-5).any()
+    assert not one.smallest_armatures(1e-5, np.zeros(5)).any()
 
 
 def test_an_integral_against_no_damping_is_mended_by_no_step() -> None:
     """It grows slowly at every rate; then margin and step are 0 and the armature infinite."""
     one = loop(np.array([[4.0]]), 100.0, 0.0, 10.0)
     assert one.margin(0.005) == one.largest_step(0.005) == 0.0
-    assert one.lacking(0.005) == np.inf
+    assert one.smallest_armatures(0.005, np.zeros(1)) == np.inf
     assert loop(np.array([[4.0]]), 100.0, 5.0, 10.0).is_stable(0.005)

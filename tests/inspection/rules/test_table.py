@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -140,6 +141,14 @@ def test_rule_is_broken_alone(rule: str, tmp_path: Path) -> None:
     assert finding.where.startswith("/World/Arm/")
     severities = {"unusable-actuator": "error", "unstable-gains": "error", "approximated": "note"}
     assert finding.severity == severities.get(rule, "warning")
+
+
+def test_gains_that_would_do_are_said(tmp_path: Path) -> None:
+    """With them the linter has nothing to say."""
+    (finding,) = lint(edited(tmp_path, *BROKEN["unstable-gains"][0]), DT)
+    kp, kd = map(float, re.findall(r"here to kp = ([\d.]+), kd = ([\d.]+)\.", finding.remedy)[0])
+    gains = (number(OF_SHOULDER, "newton:kp", kp), number(OF_SHOULDER, "newton:kd", kd))
+    assert lint(edited(tmp_path, *gains, name="mended.usda"), DT) == []
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from ..stability.table import cures_of
 from .answer import Answer, Table
 from .arguments import Stability
 from .opened import columns_of, opened, require_actuators, simulate
@@ -45,7 +46,11 @@ def answer(arguments: Stability) -> Answer:
     ]
     notes = [
         "margin: what all gains may be multiplied by; below 1 it vibrates, and at 0 only more damping or a "
-        "smaller step helps. smallest armature and largest step: either would do."
+        "smaller step helps. smallest armature: with which the robot is still stable, when all joints have theirs. "
+        "largest step: up to which the robot, or the joint alone, is stable."
+    ]
+    notes += [
+        f"<{robot.robot}> would be stable with {cures}." for robot in found.robots if (cures := cures_of(found, robot))
     ]
     if found.unknown:
         notes.append(f"Nothing is known of {', '.join(found.unknown)}: a network or a law of one's own drives them.")

@@ -83,22 +83,33 @@ class Loop:
         """Physics step up to which it is stable, searched from `dt`."""
         return _edge(self.is_stable, dt)
 
-    def lacking(self, dt: float) -> np.ndarray:
-        """Armature that each joint lacks for the robot to be stable; infinite where none helps.
+    def smallest_armatures(self, dt: float, armatures: np.ndarray) -> np.ndarray:
+        """Armature of each joint with which the robot is just stable, 0 where it needs none; infinite where none helps.
 
-        A joint gets what its gains demand beyond what it has, all demands times the smallest factor that will do.
+        A joint gets what its gains demand beyond its other inertia, all demands times the smallest factor that will do,
+        and of a robot that is stable no more than it has.
+
+        Args:
+            dt: Physics step.
+            armatures: What the joints have now, in the mass matrix, `(J,)`.
         """
-        if self.is_stable(dt):
-            return np.zeros(len(self._inverse))
-        kp, kd, ki = self._gains
+        used = self._used
+        kp, kd, ki = self._gains[:, used]
         # with this inertia, a motion that turns round at each step stays as large as it is
         least = kd * dt / 2 + (2 * self._weight - 1) * (kp * dt**2 / 4 + ki * dt**3 / 8)
+        inverse, present = self._inverse[np.ix_(used, used)], armatures[used]
+        bare = 1.0 / np.diag(np.linalg.solve(np.eye(len(used)) - inverse * present, inverse))
+        most = present if self.is_stable(dt) else math.inf
+        found = np.zeros(len(armatures))
 
-        def beyond(share: float) -> np.ndarray:
-            return np.maximum(least / share - self.felt, 0.0)
+        def armatures_of(share: float) -> np.ndarray:
+            found[used] = np.minimum(np.maximum(least / share - bare, 0.0), most)
+            return found
 
-        share = _edge(lambda share: self.is_stable(dt, added=beyond(share)), 1.0)
-        return beyond(share) if share else np.full(len(least), math.inf)
+        share = _edge(lambda share: self.is_stable(dt, added=armatures_of(share) - armatures), 1.0)
+        if share:
+            return armatures_of(share)
+        return armatures if self.is_stable(dt) else np.full(len(armatures), math.inf)
 
 
 def _edge(is_good: Callable[[float], bool], start: float) -> float:

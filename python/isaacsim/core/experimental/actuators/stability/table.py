@@ -32,8 +32,8 @@ class JointStability:
         margin: Factor by which all its gains may grow; below 1 it vibrates, and at 0 smaller gains do not help, but
             more damping beside the others.
         armature: What it has [kg·m² or kg].
-        smallest_armature: What it needs so that the robot is stable when all joints have theirs; what it has where that
-            is enough, infinite where none is.
+        smallest_armature: With which the robot is still stable when all joints have theirs, 0 where it needs none,
+            infinite where none is enough; of a robot that is stable no more than what it has.
         largest_step: Physics step [s] up to which it is stable.
     """
 
@@ -173,7 +173,7 @@ def stability_of(
         raise ValueError(f"joints has {len(names)} names: must have {count}, one per row of the mass matrix.")
     loop = Loop(np.linalg.inv(matrix), values[:3], velocity_weight)
     whole = RobotStability(robot, loop.margin(dt), loop.radius(dt), loop.largest_step(dt), velocity_weight)
-    columns = *values[:3], loop.felt, values[3], values[3] + loop.lacking(dt)
+    columns = *values[:3], loop.felt, values[3], loop.smallest_armatures(dt, values[3])
     rows = []
     for at, name in enumerate(names):
         own_kp, own_kd, own_ki, inertia, present, smallest = (float(column[at]) for column in columns)
@@ -202,6 +202,32 @@ def _is_positive_definite(matrix: np.ndarray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
+
+
+def cures_of(table: Stability, robot: RobotStability) -> str:
+    """Gains that would do for a robot that vibrates, in words: its margin, and those of the joints that vibrate.
+
+    Rounded down; empty where the robot is stable, or smaller gains do not help.
+    """
+    if robot.stable or not robot.margin:
+        return ""
+    short = [one for one in table.joints if one.robot == robot.robot and one.armature < one.smallest_armature]
+    gains = "; ".join(f"{one.joint} {lowered(one, robot)}" for one in short)
+    return f"all gains times {_below(robot.margin)}" + (f", which makes {gains}" if gains else "")
+
+
+def lowered(joint: JointStability, robot: RobotStability) -> str:
+    """The gains of a joint times the margin of its robot, in words, rounded down."""
+    gains = {name: getattr(joint, name) for name in ("kp", "kd", "ki")}
+    return ", ".join(f"{name} = {_below(robot.margin * value)}" for name, value in gains.items() if value)
+
+
+def _below(number: float) -> str:
+    """Three digits of a number, not rounded up."""
+    if not number > 0.0:
+        return "0"
+    digit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return f"{math.floor(number / digit) * digit:.3g}"
 
 
 def _plain(value: Any) -> Any:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -105,7 +106,7 @@ def clipped(room: Room, names: Sequence[str], jumps: tuple[Targets, np.ndarray |
         jumps: A step, and how far it was to go [rad or m].
     """
 
-    def listed(found: np.ndarray) -> str:
+    def listed(found: Any) -> str:
         return ", ".join(name for name, one in zip(names, found.any(axis=0), strict=True) if one)
 
     said = []

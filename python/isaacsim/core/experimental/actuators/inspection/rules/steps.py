@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from ...stability.table import lowered
 from ..findings import Finding
 from .rule import Checked
 
@@ -18,7 +19,11 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
     if table is None or table.stable:
         return
     short = [joint for joint in table.joints if joint.smallest_armature > joint.armature]
+    robot = next(robot for robot in table.robots if not robot.stable)
     for joint in short:
+        lower = (
+            f"multiply all gains by {robot.margin:.3g}, here to {lowered(joint, robot)}" if robot.margin else "damp it"
+        )
         yield Finding(
             "unstable-gains",
             "error",
@@ -26,7 +31,7 @@ def unstable_gains(checked: Checked) -> Iterator[Finding]:
             f"joint {joint.joint} will vibrate at dt = {table.dt:.4g} s: kp = {joint.kp:.4g}, kd = {joint.kd:.4g}, "
             f"inertia {joint.inertia:.3g}, armature {joint.armature:.3g}.",
             f"Raise the armature to {joint.smallest_armature:.3g}, or step with dt <= "
-            f"{min(robot.largest_step for robot in table.robots):.3g} s, or lower the gains.",
+            f"{min(robot.largest_step for robot in table.robots):.3g} s, or {lower}.",
         )
 
 
