@@ -256,7 +256,7 @@ def test_a_file_is_found_by_its_kind_of_name_and_needs_no_play(tmp_path: Path) -
         assert robot.dof_paths == [["/leg/hip", "/body_2/knee", "/foot/ankle", "/foot/joint_3"]]
         assert robot.link_paths == [["/leg", "/body_2", "/foot"]]
         assert robot.joint_names == ["hip", "knee", "ankle", "joint_3"]
-        with pytest.raises(ValueError, match=r"matches none of the articulations here: \['/leg'\]"):
+        with pytest.raises(ValueError, match=r"articulations here: \['/leg'\]\. Give one of these;"):
             sim.articulation("box")
 
 

@@ -466,7 +466,7 @@ def _match(patterns: str | Sequence[str], robots: Sequence[Robot], stage: Any) -
         if not hits:
             hits = sorted(row for hit in prototypes.find(pattern) for row in copies[prototypes.paths[hit]])
         if not hits:
-            raise no_match(pattern, prototypes.paths, _unloaded(stage))
+            raise no_match(pattern, prototypes.paths, _unloaded(stage), has_prims=stage is not None)
         picked |= dict.fromkeys(hits)
     if not picked:
         raise no_pattern()

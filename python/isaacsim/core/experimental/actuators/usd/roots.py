@@ -132,11 +132,19 @@ def no_pattern() -> ValueError:
     return ValueError("articulation paths are empty: give the path of a robot.")
 
 
-def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = ()) -> ValueError:
-    """What to say of a pattern that stands for no articulation, and of payloads that may hold it."""
+def no_match(pattern: str, roots: Sequence[str], unloaded: Sequence[str] = (), *, has_prims: bool = True) -> ValueError:
+    """What to say of a pattern that stands for no articulation, and of payloads that may hold it.
+
+    Args:
+        pattern: What was asked for.
+        roots: Of all articulations.
+        unloaded: Payloads that may hold more of them.
+        has_prims: Whether they are on a stage; robots of an MJCF or URDF file are not.
+    """
+    remedy = "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it"
     return ValueError(
         f"articulation path {shown(pattern)} matches none of the articulations here: {roots or 'there are none'}. "
-        "Give the path of a prim with PhysicsArticulationRootAPI, or of one above it; "
+        f"{remedy if has_prims or not roots else 'Give one of these'}; "
         f"each path segment may be a regular expression.{said_of_unloaded(unloaded)}"
     )
 
