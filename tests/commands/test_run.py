@@ -106,7 +106,7 @@ def test_joints_that_nothing_moves_are_named(tmp_path: Path, capsys: pytest.Capt
     file = tmp_path / "bare.usda"
     stage.Export(str(file))
     said = ran(capsys, str(file), "--seconds", "0.1")
-    assert said["notes"] == ["Nothing moves hinge: neither an actuator nor a drive is there."]
+    assert said["notes"] == ["Nothing drives hinge: neither an actuator nor a drive with gains is there."]
 
 
 def test_joint_beyond_its_limit_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +138,7 @@ def test_joint_that_swings_freely_does_not_buzz(tmp_path: Path, capsys: pytest.C
     made.stage.Export(str(file))
     said = ran(capsys, str(file), "--dt", "0.01", "--seconds", "60")
     assert said["joints"][0]["largest_error"] > 0.5
-    assert said["notes"] == ["Nothing moves hinge: neither an actuator nor a drive is there."]
+    assert said["notes"] == ["Nothing drives hinge: neither an actuator nor a drive with gains is there."]
 
 
 def test_robot_that_diverges_is_wrong(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,7 +59,7 @@ def test_motors_of_mjcf_drive_without_gains(tmp_path: Path) -> None:
     file.write_text((ROBOTS / "arm_2dof.xml").read_text().replace(servo, motor))
     robot = robot_of(file)
     assert robot.joint("shoulder").driven_by == "MJCF actuator"
-    assert robot.actuators[0].pipeline == "PD(kp=0, kd=0) → max effort 60"
+    assert robot.actuators[0].pipeline == "torque motor, nothing drives it → max effort 60"
 
 
 def test_urdf_has_limits_and_no_drives(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def _driven_by(one: Opened) -> list[str]:
         said = "No actuator found: the" if one.actuators is None else "The"
         notes.append(f"{said} simulator's joint drives move {', '.join(drives)}; their efforts are not told.")
     if nothing:
-        notes.append(f"Nothing moves {', '.join(nothing)}: neither an actuator nor a drive is there.")
+        notes.append(f"Nothing drives {', '.join(nothing)}: neither an actuator nor a drive with gains is there.")
     return notes
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..components.catalogue import in_order
 from ..extras import needs
+from ..specs.configs import PDControlConfig
 from ..specs.motors import MotorConfig
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
 from .words import law_of, pipeline_of, source_of, values_of
@@ -75,9 +76,11 @@ def _actuator(axis: Any, motor: MotorConfig, file: str) -> InspectedActuator:
         for config in configs
         for name, (_, value) in values_of(config, axis.linear, file).items()
     }
-    return InspectedActuator(
-        axis.name, (axis.name,), pipeline_of(configs), motor.controller, clamps, motor.delay, values
-    )
+    words = pipeline_of(configs)
+    if isinstance(motor.controller, PDControlConfig) and (motor.controller.kp, motor.controller.kd) == (0.0, 0.0):
+        # efforts are its control, which stays 0
+        words = words.replace(pipeline_of([motor.controller]), "torque motor, nothing drives it", 1)
+    return InspectedActuator(axis.name, (axis.name,), words, motor.controller, clamps, motor.delay, values)
 
 
 def _joint(axis: Any, by: DrivenBy, driver: str | None, file: str) -> InspectedJoint:
