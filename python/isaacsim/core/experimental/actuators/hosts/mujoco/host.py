@@ -176,7 +176,7 @@ class MujocoHost(NotCopied):
                 count = min(steps, _AT_ONCE)
             steps -= count
             # unless a callback stopped physics
-            if self.playing:
+            if self._batch is not None:
                 self._advance(count)
                 self.step_count += count
 
@@ -189,7 +189,11 @@ class MujocoHost(NotCopied):
         before = batch.state.copy() if len(self._owners) > 1 else None
         MUTE.on = True
         try:
-            batch.step(nstep=count)
+            if count == 1:
+                # one robot's physics takes a few µs, and an argument is a part of one
+                batch.step()
+            else:
+                batch.step(nstep=count)
             if not self._settle():
                 raise self._divergence(before)
         finally:
