@@ -108,8 +108,8 @@ class MujocoHost(NotCopied):
         self._movable_coms = False
         self._edits = _edits_of(self.stage)
         self._batch: Batch | None = None
-        # with the batch they belong to; made when they are first asked for
-        self._equations: tuple[Batch, Equations] | None = None
+        # made when they are first asked for
+        self._equations: Equations | None = None
         self._arrays: DofArrays | None = None
         self._build()
 
@@ -215,7 +215,7 @@ class MujocoHost(NotCopied):
         """End physics; its state is lost."""
         if self._batch is None:
             return
-        self._batch = self._arrays = None
+        self._batch = self._arrays = self._equations = None
         MUTE.release(self)
         self.bus.emit_stop()
 
@@ -591,7 +591,7 @@ class MujocoHost(NotCopied):
         """Make the simulations anew, as they are."""
         batch, fields, arrays = self._batch, self._fields, self._arrays
         assert batch is not None and arrays is not None
-        self._batch = self._open_batch()
+        self._batch, self._equations = self._open_batch(), None
         self._batch.state[:] = batch.state
         fields.copy_to(self._fields)
         self._connect(arrays)
@@ -657,10 +657,10 @@ class MujocoHost(NotCopied):
 
     def _equations_of(self, robots: np.ndarray) -> tuple[Equations, State]:
         """The equations of motion, and the state of the environments of some robots."""
-        batch = self._working_batch()
-        if self._equations is None or self._equations[0] is not batch:
-            self._equations = batch, Equations(self.model, self.num_envs)
-        return self._equations[1], State(self._fields, np.unique(self._envs_of(robots)), self._qpos, self._qvel)
+        self._working_batch()
+        if self._equations is None:
+            self._equations = Equations(self.model, self.num_envs)
+        return self._equations, State(self._fields, np.unique(self._envs_of(robots)), self._qpos, self._qvel)
 
     def _of_layouts(self, robots: np.ndarray, compute: Callable[[Layout, np.ndarray], np.ndarray]) -> np.ndarray:
         """What is computed of the robots of each layout in some environments, in the order of the robots."""
