@@ -1,5 +1,6 @@
-// Values of curves over the position, by the generated laws a whole vector at a time: in the loop over a curve's rows a
-// compiler would not vectorise the loop over elements around it.
+// Values of curves over the position, by the generated laws. The few rows of a short curve are passed by a whole vector
+// at a time: in the loop over rows a compiler would not vectorise the loop over elements around it. Those of a long one
+// are found by a grid.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -23,8 +24,32 @@ inline Lanes value_at(Lanes position, const Curve& curve) {
     return curve_value<Lanes>(position, point, value, slope);
 }
 
+// The values at `size` positions of a curve of many rows.
+inline void found_values_at(const Grid& grid, const float* position, float* out, int64_t size) {
+    // so many are looked for together that none waits for the memory of another
+    constexpr int kTogether = 64;
+    const float *const points = grid.points.data(), first = grid.first, scale = grid.scale, last = grid.last_cell;
+    const int32_t* const before = grid.before.data();
+    int32_t passed[kTogether];
+    for (int64_t i = 0; i < size; i += kTogether) {
+        const int count = static_cast<int>(std::min<int64_t>(kTogether, size - i));
+        const float* const q = position + i;
+        for (int k = 0; k < count; ++k) passed[k] = before[cell_of(q[k], first, scale, last)];
+        int left = grid.span;
+        for (int half = left / 2; half > 0; half = left / 2) {
+            for (int k = 0; k < count; ++k) passed[k] += q[k] > points[passed[k] + half - 1] ? half : 0;
+            left -= half;
+        }
+        for (int k = 0; k < count; ++k) {
+            const float* const row = grid.rows.data() + 3 * (passed[k] + (q[k] > points[passed[k]] ? 1 : 0));
+            out[i + k] = curve_value<float>(q[k], row[0], row[1], row[2]);
+        }
+    }
+}
+
 // The values at `size` positions; both arrays are read and written beyond their end up to a whole vector.
 inline void values_at(const Curve& curve, const float* position, float* out, int64_t size) {
+    if (curve.grid) return found_values_at(*curve.grid, position, out, size);
     for (int64_t i = 0; i < size; i += kLanes) {
         const Lanes value = value_at(load(position + i), curve);
         std::memcpy(out + i, &value, sizeof value);

@@ -155,9 +155,16 @@ void Plan::own_lag_piece(const int32_t* values, std::vector<int32_t> slots) {
 void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots) {
     if (limit >= limits_.size() || !limits_[limit].facts.curves) refuse("limit of a curve", "one that has a curve");
     if (count < 1) refuse("curve", "of at least one row");
+    for (int64_t row = 1; row < count; ++row)
+        if (!(rows[3 * row] >= rows[3 * row - 3])) refuse("curve", "of points that do not decrease");
     require_slots(slots, p_.slots, "slots of a curve");
-    CurveValues curve{limit, static_cast<int>(count), std::move(slots), {}, Aligned<float>(3 * kRepeated * count)};
-    for (int64_t k = 0; k < 3 * count; ++k) std::fill_n(curve.rows.data() + k * kRepeated, kRepeated, rows[k]);
+    CurveValues curve{limit, static_cast<int>(count), std::move(slots), {}, {}, nullptr};
+    if (count < kFewRows) {
+        curve.rows = Aligned<float>(3 * kRepeated * count);
+        for (int64_t k = 0; k < 3 * count; ++k) std::fill_n(curve.rows.data() + k * kRepeated, kRepeated, rows[k]);
+    } else {
+        curve.grid = std::make_unique<Grid>(rows, count);
+    }
     curves_.push_back(std::move(curve));
     changed_ = true;
 }
@@ -417,8 +424,8 @@ Use Plan::use_of(MemberUse& member, int number) {
             if (static_cast<int>(curve.limit) != number) continue;
             places_of(curve.slots, curve.places);
             const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots;
-            use.curves.push_back({curve.count, curve.rows.data(), every ? nullptr : curve.places.data(),
-                                  static_cast<int64_t>(curve.slots.size())});
+            use.curves.push_back({curve.count, curve.rows.data(), curve.grid.get(),
+                                  every ? nullptr : curve.places.data(), static_cast<int64_t>(curve.slots.size())});
         }
     }
     return use;

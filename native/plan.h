@@ -144,6 +144,7 @@ class Plan {
         int count;
         std::vector<int32_t> slots, places;
         Aligned<float> rows;
+        std::unique_ptr<Grid> grid;
     };
     struct MemberUse {
         int law;

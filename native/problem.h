@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "grid.h"
 #include "network.h"
 
 namespace actuators {
@@ -51,8 +52,10 @@ struct Gathered {
 // A curve over the position, and the elements that have it.
 struct Curve {
     int count = 0;
-    // per row: point, value, slope to the next row, each `kRepeated` times
+    // per row: point, value, slope to the next row, each `kRepeated` times; null where there is a grid
     const float* rows = nullptr;
+    // of many rows; null for a few
+    const Grid* grid = nullptr;
     // places of the elements of one block that use it, and how many per robot; null when all do
     const int32_t* places = nullptr;
     int64_t slots = 0;

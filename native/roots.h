@@ -30,7 +30,7 @@ class Roots {
             if (row < 0 || row >= robots_) refuse("row = " + std::to_string(row), "below " + std::to_string(robots_));
             positions_.require({position, position + 6});
             velocities_.require({velocity, velocity + 5});
-            Grid centre(centres, false);
+            Matrix centre(centres, false);
             if (!centre.wide || !centre.whole() || centre.rows != positions_.rows || centre.columns != 3)
                 refuse("centres", "float64, (environments, 3), contiguous within a row");
             items_.push_back({row, position, velocity, std::move(centre)});
@@ -70,14 +70,14 @@ class Roots {
     struct Root {
         int64_t row;
         int32_t position, velocity;
-        Grid centres;
+        Matrix centres;
     };
 
-    static const double* at(const Grid& end, int64_t row) {
+    static const double* at(const Matrix& end, int64_t row) {
         return reinterpret_cast<const double*>(end.data + row * end.row_pitch);
     }
 
-    Grid positions_, velocities_;
+    Matrix positions_, velocities_;
     std::array<double, 3> down_;
     int64_t robots_;
     float *poses_, *rates_, *seen_;

@@ -8,8 +8,8 @@
 namespace actuators {
 
 // A two-dimensional array of float or double, wherever its numbers stand.
-struct Grid {
-    Grid(const py::object& given, bool target) : array(given) {
+struct Matrix {
+    Matrix(const py::object& given, bool target) : array(given) {
         if (!py::isinstance<py::array>(given)) refuse(text(given), "a NumPy array");
         auto found = given.cast<py::array>();
         wide = found.dtype().equal(py::dtype::of<double>());
@@ -50,7 +50,7 @@ class Transfer {
         }
         for (const py::tuple& item : items) {
             if (item.size() != 4) refuse("item", "(source, columns, target, columns)");
-            Item made{Grid(item[0], false), Grid(item[2], true), item[1].cast<std::vector<int32_t>>(),
+            Item made{Matrix(item[0], false), Matrix(item[2], true), item[1].cast<std::vector<int32_t>>(),
                       item[3].cast<std::vector<int32_t>>(), false};
             if (made.from_columns.size() != made.to_columns.size())
                 refuse("columns", "as many of the source as of the target");
@@ -77,13 +77,13 @@ class Transfer {
 
   private:
     struct Item {
-        Grid from, to;
+        Matrix from, to;
         std::vector<int32_t> from_columns, to_columns;
         // whether numbers of a row stand side by side at both ends
         bool even = false;
     };
 
-    static bool is_finite(const Grid& end) {
+    static bool is_finite(const Matrix& end) {
         for (int64_t row = 0; row < end.rows; ++row) {
             const double* numbers = reinterpret_cast<const double*>(end.data + row * end.row_pitch);
             // what is not finite leaves NaN behind
@@ -125,7 +125,7 @@ class Transfer {
     }
 
     std::vector<Item> items_;
-    std::optional<Grid> watched_;
+    std::optional<Matrix> watched_;
 };
 
 }  // namespace actuators

@@ -24,7 +24,7 @@ class VelocityLimits {
           couplings_(std::move(couplings)),
           changes_(velocity_columns_.size()),
           dt_(dt) {
-        for (const Grid* end : {&limits_, &positions_, &velocities_})
+        for (const Matrix* end : {&limits_, &positions_, &velocities_})
             if (!end->wide || !end->whole() || end->rows != limits_.rows)
                 refuse("limits, positions, velocities", "float64 arrays of as many rows, contiguous within a row");
         const int64_t count = static_cast<int64_t>(velocity_columns_.size());
@@ -66,11 +66,11 @@ class VelocityLimits {
     }
 
   private:
-    static double* at(const Grid& end, int64_t row) {
+    static double* at(const Matrix& end, int64_t row) {
         return reinterpret_cast<double*>(end.data + row * end.row_pitch);
     }
 
-    Grid limits_, positions_, velocities_;
+    Matrix limits_, positions_, velocities_;
     std::vector<int32_t> position_columns_, velocity_columns_;
     std::vector<Coupling> couplings_;
     std::vector<double> changes_;

@@ -286,8 +286,7 @@ def test_robots_of_one_stage_are_told_apart(engine: str) -> None:
 
 def test_a_root_that_hangs_on_a_joint_has_no_arrays(engine: str) -> None:
     """Nor have those of PhysX; the getters tell."""
-    sim = Simulation(hanging(), engine=engine)
-    sim.play()
-    robot = sim.articulation(ROOT)
+    sim, robot = playing(hanging() if engine == "mujoco" else floating_pair().stage, engine)
+    sim.step()
     assert robot.buffers().root_poses is robot.buffers().root_velocities is robot.buffers().projected_gravity is None
     assert robot.get_world_poses()[0].shape == robot.get_projected_gravity().shape == (1, 3)

@@ -49,10 +49,10 @@ def test_links_are_those_of_the_sessions(zoo: Simulation, columns: tuple[str, st
     """To the bit, for each robot, whatever the number of its links."""
     scene = zoo._host._scene
     counts = [len(robot.links) for robot in scene.robots]
-    read = [scene.link_state(np.array([robot]), count, columns) for robot, count in enumerate(counts)]
+    read = [scene.of_links(np.array([robot]), count, columns) for robot, count in enumerate(counts)]
     monkeypatch.setattr(scene, "_tensors", None)
     for robot, count in enumerate(counts):
-        np.testing.assert_array_equal(read[robot], scene.link_state(np.array([robot]), count, columns))
+        np.testing.assert_array_equal(read[robot], scene.of_links(np.array([robot]), count, columns))
 
 
 @pytest.mark.parametrize("column", WRITTEN)

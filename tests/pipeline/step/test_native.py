@@ -545,6 +545,8 @@ def of_state(at: int, given: Any) -> Any:
         (gave("add_curve", 1, np.zeros((2, 3)), [1]), "curve has dtype float64"),
         (gave("add_curve", 1, crooked(), [1]), "curve: must be aligned"),
         (gave("add_curve", 1, [[0, 0, 0]], [1]), "curve = .*must be a NumPy array"),
+        (gave("add_curve", 1, np.eye(3, dtype=np.float32), [1]), "curve: must be of points that do not decrease"),
+        (gave("add_curve", 1, floats((2, 3), np.nan), [1]), "curve: must be of points that do not decrease"),
         *((gave("add_curve", 1, floats((2, 3)), slots), f"slots of a curve.*{words}") for slots, words in SLOT_ERRORS),
         # columns
         (

@@ -84,7 +84,7 @@ class Equations:
         rows, columns, entries = self._entries(layout)
         size = layout.first + len(layout.dofs)
         matrices = np.zeros((len(envs), size, size))
-        matrices[:, rows, columns] = matrices[:, columns, rows] = found.M[envs[:, None], entries]
+        matrices[:, rows, columns] = matrices[:, columns, rows] = found.M[envs].take(entries, 1)
         if layout.floating:
             turn = self._base_coordinates(found, layout, envs)
             moved = turn.transpose(0, 2, 1) @ matrices[:, :6]
@@ -97,20 +97,21 @@ class Equations:
         """Of each link that can move, `(environments, links, 6, C)`; arguments as above."""
         found, model = self._placed.at(*state), self._model
         links = layout.bodies[1:] if layout.fixed else layout.bodies
-        centres = found.xipos[envs[:, None], links]
         jacobians = np.zeros((len(envs), len(links), 6, layout.first + len(layout.dofs)))
         link, axis = np.nonzero(self._carried(links, model.dof_bodyid[layout.dofs]))
-        turns = found.cdof[envs[:, None], layout.dofs]
-        arms = centres - found.subtree_com[envs[:, None], model.body_rootid[links]]
-        spins = turns[:, axis, :3]
-        linear = turns[:, axis, 3:] + cross(spins, arms[:, link])
+        # rows, then columns: in half the time of both at once
+        centres = found.xipos[envs].take(links, 1)
+        arms = centres.take(link, 1) - found.subtree_com[envs].take(model.body_rootid[links[link]], 1)
+        turns = found.cdof[envs].take(layout.dofs[axis], 1)
+        spins = turns[..., :3]
+        linear = turns[..., 3:] + cross(spins, arms)
         for coordinate in range(3):
             jacobians[:, link, coordinate, layout.first + axis] = linear[..., coordinate]
             jacobians[:, link, 3 + coordinate, layout.first + axis] = spins[..., coordinate]
         if layout.floating:
             root = layout.bodies[0]
             on_root = np.flatnonzero(self._carried(links, np.array([root])))
-            from_root = centres[:, on_root] - found.xipos[envs, None, root]
+            from_root = centres.take(on_root, 1) - found.xipos[envs, None, root]
             for i, j, k in CYCLES:
                 jacobians[:, on_root, i, i] = jacobians[:, on_root, 3 + i, 3 + i] = 1.0
                 jacobians[:, on_root, j, 3 + k] = from_root[..., i]

@@ -108,8 +108,8 @@ class MujocoHost(NotCopied):
         self._movable_coms = False
         self._edits = _edits_of(self.stage)
         self._batch: Batch | None = None
-        # with the batch they belong to; made when they are first asked for
-        self._equations: tuple[Batch, Equations] | None = None
+        # made when they are first asked for
+        self._equations: Equations | None = None
         self._arrays: DofArrays | None = None
         self._build()
 
@@ -176,7 +176,7 @@ class MujocoHost(NotCopied):
                 count = min(steps, _AT_ONCE)
             steps -= count
             # unless a callback stopped physics
-            if self.playing:
+            if self._batch is not None:
                 self._advance(count)
                 self.step_count += count
 
@@ -189,7 +189,11 @@ class MujocoHost(NotCopied):
         before = batch.state.copy() if len(self._owners) > 1 else None
         MUTE.on = True
         try:
-            batch.step(nstep=count)
+            if count == 1:
+                # one robot's physics takes a few µs, and an argument is a part of one
+                batch.step()
+            else:
+                batch.step(nstep=count)
             if not self._settle():
                 raise self._divergence(before)
         finally:
@@ -211,7 +215,7 @@ class MujocoHost(NotCopied):
         """End physics; its state is lost."""
         if self._batch is None:
             return
-        self._batch = self._arrays = None
+        self._batch = self._arrays = self._equations = None
         MUTE.release(self)
         self.bus.emit_stop()
 
@@ -587,7 +591,7 @@ class MujocoHost(NotCopied):
         """Make the simulations anew, as they are."""
         batch, fields, arrays = self._batch, self._fields, self._arrays
         assert batch is not None and arrays is not None
-        self._batch = self._open_batch()
+        self._batch, self._equations = self._open_batch(), None
         self._batch.state[:] = batch.state
         fields.copy_to(self._fields)
         self._connect(arrays)
@@ -653,10 +657,10 @@ class MujocoHost(NotCopied):
 
     def _equations_of(self, robots: np.ndarray) -> tuple[Equations, State]:
         """The equations of motion, and the state of the environments of some robots."""
-        batch = self._working_batch()
-        if self._equations is None or self._equations[0] is not batch:
-            self._equations = batch, Equations(self.model, self.num_envs)
-        return self._equations[1], State(self._fields, np.unique(self._envs_of(robots)), self._qpos, self._qvel)
+        self._working_batch()
+        if self._equations is None:
+            self._equations = Equations(self.model, self.num_envs)
+        return self._equations, State(self._fields, np.unique(self._envs_of(robots)), self._qpos, self._qvel)
 
     def _of_layouts(self, robots: np.ndarray, compute: Callable[[Layout, np.ndarray], np.ndarray]) -> np.ndarray:
         """What is computed of the robots of each layout in some environments, in the order of the robots."""

@@ -278,7 +278,7 @@ class PhysxHost(NotCopied):
         scene = self._running()[0]
         if not len(robots):
             return self._links(np.zeros(1, int), *columns, root=root)[:0]
-        return scene.link_state(robots, 1 if root else len(self._robots[robots[0]].links), columns)
+        return scene.of_links(robots, 1 if root else len(self._robots[robots[0]].links), columns)
 
     def _load(self) -> PhysxScene:
         """Read the stage."""

@@ -199,15 +199,15 @@ class PhysxScene:
 
     # links
 
-    def link_state(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
-        """Two columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
+    def of_links(self, robots: np.ndarray, count: int, columns: tuple[str, ...]) -> np.ndarray:
+        """Columns of the first `count` links of some robots, side by side; quaternions are (w, x, y, z).
 
         Args:
             robots: Numbers of the robots.
             count: Of links, all or the root link only.
-            columns: Either `position` and `orientation`, or `linearVelocity` and `angularVelocity`.
+            columns: Names; poses and velocities are those that tensors have.
         """
-        if self._tensors is not None:
+        if self._tensors is not None and self._tensors.has_links(columns):
             rows = self._tensors.links(columns)[robots, :count]
             return rows[..., _POSE_WXYZ] if columns[1] == "orientation" else rows
         paths = [path for robot in robots for path in self.robots[robot].links[:count]]

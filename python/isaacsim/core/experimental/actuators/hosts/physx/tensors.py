@@ -63,6 +63,11 @@ class RobotTensors:
         """Whether a column of the joint axes is among them."""
         return column in _OF_DOFS
 
+    @staticmethod
+    def has_links(columns: tuple[str, ...]) -> bool:
+        """Whether columns of the links are among them."""
+        return columns in _OF_LINKS
+
     def read(self, column: str) -> np.ndarray:
         """The values of all joint axes, SI, float32, flat, robot after robot."""
         return self._read(_OF_DOFS[column]).take(self._filled)
