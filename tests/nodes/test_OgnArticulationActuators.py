@@ -74,7 +74,7 @@ class Graph:
 
     def callbacks(self) -> int:
         """How many callbacks run before a physics step."""
-        return len(self.host.bus._pre_step)
+        return len(self.host.bus.pre_step.entries)
 
 
 def errors(db: Database) -> str:

@@ -135,7 +135,7 @@ def test_shutdown_gives_every_robot_back(graph: omni_graph.OmniGraph, host: Arra
     db.write("inputs:robotPath", "/World/Leg")
     assert db.evaluate("execIn") and host.arrays().stiffnesses[0] == 0.0
     release_all()
-    assert host.arrays().stiffnesses[0] == 7.0 and host.bus._pre_step == []
+    assert host.arrays().stiffnesses[0] == 7.0 and not host.bus.pre_step.entries
     assert not db.per_instance_state.initialized
 
 
