@@ -166,7 +166,8 @@ PYBIND11_MODULE(core, m) {
                       const std::array<double, 3>&, int64_t, const py::object&, const py::object&, const py::object&>(),
              py::arg("positions"), py::arg("velocities"), py::arg("items"), py::arg("down"), py::arg("robots"),
              py::arg("poses"), py::arg("rates"), py::arg("seen"))
-        .def("run", &Roots::run);
+        .def("run", &Roots::run)
+        .def("update", &Roots::update, py::arg("envs"));
     py::class_<InTurn>(m, "InTurn")
         .def(py::init<std::vector<py::object>, py::object>(), py::arg("first"), py::arg("last"))
         .def("run", &InTurn::run);

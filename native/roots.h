@@ -37,33 +37,19 @@ class Roots {
         }
     }
 
+    // Follows all environments.
     void run() {
-        for (const Root& root : items_) {
-            for (int64_t env = 0; env < positions_.rows; ++env) {
-                const double* pose = at(positions_, env) + root.position;
-                const double* rate = at(velocities_, env) + root.velocity;
-                const double* centre = at(root.centres, env);
-                const int64_t row = env * robots_ + root.row;
-                for (int k = 0; k < 7; ++k) poses_[row * 7 + k] = static_cast<float>(pose[k]);
-                const double w = pose[3], x = pose[4], y = pose[5], z = pose[6];
-                const double turn[3][3] = {{w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)},
-                                           {2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)},
-                                           {2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z}};
-                double spin[3], arm[3];
-                for (int i = 0; i < 3; ++i) {
-                    spin[i] = turn[i][0] * rate[3] + turn[i][1] * rate[4] + turn[i][2] * rate[5];
-                    arm[i] = turn[i][0] * centre[0] + turn[i][1] * centre[1] + turn[i][2] * centre[2];
-                    seen_[row * 3 + i] =
-                        static_cast<float>(turn[0][i] * down_[0] + turn[1][i] * down_[1] + turn[2][i] * down_[2]);
-                }
-                // MuJoCo has the velocity of the origin, and turning in the frame of the body
-                for (int i = 0; i < 3; ++i) {
-                    const int j = (i + 1) % 3, k = (i + 2) % 3;
-                    rates_[row * 6 + i] = static_cast<float>(rate[i] + spin[j] * arm[k] - spin[k] * arm[j]);
-                    rates_[row * 6 + 3 + i] = static_cast<float>(spin[i]);
-                }
-            }
-        }
+        for (const Root& root : items_)
+            for (int64_t env = 0; env < positions_.rows; ++env) follow(root, env);
+    }
+
+    // Follows some of them.
+    void update(const std::vector<int64_t>& envs) {
+        for (const int64_t env : envs)
+            if (env < 0 || env >= positions_.rows)
+                refuse("env = " + std::to_string(env), "below " + std::to_string(positions_.rows));
+        for (const Root& root : items_)
+            for (const int64_t env : envs) follow(root, env);
     }
 
   private:
@@ -73,8 +59,29 @@ class Roots {
         Matrix centres;
     };
 
-    static const double* at(const Matrix& end, int64_t row) {
-        return reinterpret_cast<const double*>(end.data + row * end.row_pitch);
+    void follow(const Root& root, int64_t env) {
+        const double* pose = positions_.row<const double>(env) + root.position;
+        const double* rate = velocities_.row<const double>(env) + root.velocity;
+        const double* centre = root.centres.row<const double>(env);
+        const int64_t row = env * robots_ + root.row;
+        for (int k = 0; k < 7; ++k) poses_[row * 7 + k] = static_cast<float>(pose[k]);
+        const double w = pose[3], x = pose[4], y = pose[5], z = pose[6];
+        const double turn[3][3] = {{w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)},
+                                   {2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)},
+                                   {2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z}};
+        double spin[3], arm[3];
+        for (int i = 0; i < 3; ++i) {
+            spin[i] = turn[i][0] * rate[3] + turn[i][1] * rate[4] + turn[i][2] * rate[5];
+            arm[i] = turn[i][0] * centre[0] + turn[i][1] * centre[1] + turn[i][2] * centre[2];
+            seen_[row * 3 + i] =
+                static_cast<float>(turn[0][i] * down_[0] + turn[1][i] * down_[1] + turn[2][i] * down_[2]);
+        }
+        // MuJoCo has the velocity of the origin, and turning in the frame of the body
+        for (int i = 0; i < 3; ++i) {
+            const int j = (i + 1) % 3, k = (i + 2) % 3;
+            rates_[row * 6 + i] = static_cast<float>(rate[i] + spin[j] * arm[k] - spin[k] * arm[j]);
+            rates_[row * 6 + 3 + i] = static_cast<float>(spin[i]);
+        }
     }
 
     Matrix positions_, velocities_;

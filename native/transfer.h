@@ -34,6 +34,12 @@ struct Matrix {
         return column_pitch == size && row_pitch % size == 0 && reinterpret_cast<uintptr_t>(data) % size == 0;
     }
 
+    // The numbers of a row, where they are whole.
+    template <class T>
+    T* row(int64_t number) const {
+        return reinterpret_cast<T*>(data + number * row_pitch);
+    }
+
     py::object array;
     char* data;
     int64_t rows, columns, row_pitch, column_pitch;
@@ -83,12 +89,12 @@ class Transfer {
         bool even = false;
     };
 
-    static bool is_finite(const Matrix& end) {
-        for (int64_t row = 0; row < end.rows; ++row) {
-            const double* numbers = reinterpret_cast<const double*>(end.data + row * end.row_pitch);
+    static bool is_finite(const Matrix& watched) {
+        for (int64_t row = 0; row < watched.rows; ++row) {
+            const double* numbers = watched.row<const double>(row);
             // what is not finite leaves NaN behind
             double nothing = 0.0;
-            for (int64_t k = 0; k < end.columns; ++k) nothing += numbers[k] * 0.0;
+            for (int64_t k = 0; k < watched.columns; ++k) nothing += numbers[k] * 0.0;
             if (std::isnan(nothing)) return false;
         }
         return true;
@@ -105,9 +111,8 @@ class Transfer {
         const int64_t count = static_cast<int64_t>(item.from_columns.size());
         if (item.even) {
             for (int64_t row = 0; row < item.from.rows; ++row) {
-                const From* from =
-                    reinterpret_cast<const From*>(item.from.data + row * item.from.row_pitch) + item.from_columns[0];
-                To* to = reinterpret_cast<To*>(item.to.data + row * item.to.row_pitch) + item.to_columns[0];
+                const From* from = item.from.row<const From>(row) + item.from_columns[0];
+                To* to = item.to.row<To>(row) + item.to_columns[0];
                 for (int64_t k = 0; k < count; ++k) to[k] = static_cast<To>(from[k]);
             }
             return;

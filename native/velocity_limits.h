@@ -24,8 +24,8 @@ class VelocityLimits {
           couplings_(std::move(couplings)),
           changes_(velocity_columns_.size()),
           dt_(dt) {
-        for (const Matrix* end : {&limits_, &positions_, &velocities_})
-            if (!end->wide || !end->whole() || end->rows != limits_.rows)
+        for (const Matrix* one : {&limits_, &positions_, &velocities_})
+            if (!one->wide || !one->whole() || one->rows != limits_.rows)
                 refuse("limits, positions, velocities", "float64 arrays of as many rows, contiguous within a row");
         const int64_t count = static_cast<int64_t>(velocity_columns_.size());
         if (limits_.columns != count || static_cast<int64_t>(position_columns_.size()) != count)
@@ -41,8 +41,8 @@ class VelocityLimits {
 
     void run() {
         for (int64_t row = 0; row < limits_.rows; ++row) {
-            const double* limits = at(limits_, row);
-            double *positions = at(positions_, row), *velocities = at(velocities_, row);
+            const double* limits = limits_.row<const double>(row);
+            double *positions = positions_.row<double>(row), *velocities = velocities_.row<double>(row);
             bool changed = false;
             for (size_t k = 0; k < changes_.size(); ++k) {
                 double& velocity = velocities[velocity_columns_[k]];
@@ -66,10 +66,6 @@ class VelocityLimits {
     }
 
   private:
-    static double* at(const Matrix& end, int64_t row) {
-        return reinterpret_cast<double*>(end.data + row * end.row_pitch);
-    }
-
     Matrix limits_, positions_, velocities_;
     std::vector<int32_t> position_columns_, velocity_columns_;
     std::vector<Coupling> couplings_;

@@ -381,6 +381,10 @@ def entries() -> dict[str, Callable[[], Entry]]:
         arguments = [*state, [(1, 2, 1, np.ones((ROBOTS, 3)))], [0.0, 0.0, -1.0], 2, *out]
         return Entry(core.Roots, arguments, lambda made: made.run())
 
+    def roots_update() -> Entry:
+        made = roots()
+        return Entry(made.call(*made.arguments).update, [[0, 1]], nothing)
+
     def in_turn() -> Entry:
         first = [one.call(*one.arguments) for one in (velocity_limits(), roots())]
         return Entry(core.InTurn, [first, core.Transfer([])], lambda made: made.run())
@@ -446,6 +450,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Transfer": transfer,
         "VelocityLimits": velocity_limits,
         "Roots": roots,
+        "Roots.update": roots_update,
         "InTurn": in_turn,
         "Draws": draws,
         "Draws.draw": draw,

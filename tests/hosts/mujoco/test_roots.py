@@ -64,3 +64,5 @@ def test_a_fixed_base_stands_in_the_arrays_where_it_was_put() -> None:
     robots.set_world_poses([[1.0, 2.0, 3.0]], indices=[1])
     np.testing.assert_array_equal(robots.buffers().root_poses[:, :3], [[0, 0, 0], [1, 2, 3]])
     assert not robots.buffers().root_velocities.any()
+    sim.reset([1])
+    assert not robots.buffers().root_poses[:, :3].any()

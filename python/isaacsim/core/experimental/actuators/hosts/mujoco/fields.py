@@ -70,16 +70,19 @@ class ModelFields(Fields):
         if name in CONSTANTS:
             self._batch.set_const(None if isinstance(envs, slice) else np.unique(envs))
 
-    def restore_bases(self, envs: np.ndarray) -> None:
-        """Put fixed bases back to where the stage has them."""
+    def restore_bases(self, envs: np.ndarray) -> np.ndarray:
+        """Put fixed bases back to where the stage has them; return the environments in which one was elsewhere."""
+        elsewhere = np.zeros(len(envs), bool)
         for name in ("body_pos", "body_quat"):
             if name in self._own:
                 authored, rows = getattr(self._model, name), self._own[name][envs]
                 # constants that follow from it take their time
-                moved = envs[(rows != authored).any(axis=(1, 2))]
-                if moved.size:
+                here = (rows != authored).any(axis=(1, 2))
+                if (moved := envs[here]).size:
                     self._own[name][moved] = authored
                     self.written(name, moved)
+                    elsewhere |= here
+        return envs[elsewhere]
 
     def copy_to(self, other: ModelFields) -> None:
         """Give other simulations of the same model the same fields."""

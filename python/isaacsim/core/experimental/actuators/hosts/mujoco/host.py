@@ -149,6 +149,7 @@ class MujocoHost(NotCopied):
         self.write_gains()
         self.generation += 1
         self._roots = self._root_mirrors()
+        self._bind_roots()
         self._initialise(np.arange(self.num_envs))
         try:
             self.bus.emit_ready()
@@ -207,7 +208,9 @@ class MujocoHost(NotCopied):
         envs = np.unique(resolve_indices(env_ids, self.num_envs, "environment"))
         if envs.size:
             self._working_batch()
-            self._fields.restore_bases(envs)
+            moved = self._fields.restore_bases(envs)
+            if self._roots is not None:
+                self._roots.update_fixed(moved)
             self._initialise(envs)
         self.bus.emit_reset(None if env_ids is None else envs.tolist())
 
@@ -469,7 +472,8 @@ class MujocoHost(NotCopied):
             for name, values in (("body_pos", poses[at, :3]), ("body_quat", poses[at, 3:])):
                 self._fields.own(name)[envs, root] = values
                 self._fields.written(name, envs)
-        self._bind_roots()
+            if self._roots is not None:
+                self._roots.update_fixed(np.unique(envs))
 
     def write_root_velocities(self, robots: np.ndarray, velocities: np.ndarray) -> None:
         """Set the velocities of floating root links."""
@@ -484,7 +488,8 @@ class MujocoHost(NotCopied):
             origins = velocities[at, :3] - cross(spins, self._com_of(frames, envs, root))
             inside = np.einsum("rij,ri->rj", frames, spins)
             self._qvel[envs, base_of(self.model, root)] = np.hstack([origins, inside])
-        self._bind_roots()
+        if self._roots is not None:
+            self._roots.update(np.unique(self._envs_of(robots)))
 
     def observe_contacts(self, observer: object, robots: np.ndarray, links: Sequence[int]) -> None:
         """Measure contact forces of these links of these robots, and of their copies, as long as the observer lives."""
@@ -613,7 +618,8 @@ class MujocoHost(NotCopied):
         self._grid(arrays.velocity_targets)[envs] = [axis.velocity_target for axis in self._axes]
         for nothing in (self._grid(arrays.efforts), self._drive, self._contact):
             nothing[envs] = 0.0
-        self._bind_roots()
+        if self._roots is not None:
+            self._roots.update(envs)
 
     def _connect(self, arrays: DofArrays) -> None:
         """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads, `_commit` writes."""

@@ -24,9 +24,12 @@ class RootMirrors:
 
     def __init__(self, host: Any, layouts: Sequence[Layout], columns: Sequence[tuple[int, int]]) -> None:
         self._host, self._layouts, self._columns = host, layouts, columns
+        self._floating = [number for number, layout in enumerate(layouts) if layout.floating]
+        self._fixed = [number for number, layout in enumerate(layouts) if layout.fixed]
         self.arrays = RootArrays.zeros(host.num_envs * len(layouts))
         self.follow: Callable[[], None] | None = None
         """To be called after each physics step; None where nothing floats."""
+        self._native: Any = None
 
     def bind(self, qpos: np.ndarray, qvel: np.ndarray, centres: np.ndarray) -> None:
         """Follow these arrays from now on, and take over how things stand.
@@ -36,27 +39,38 @@ class RootMirrors:
             qvel: Velocities, likewise.
             centres: Centres of mass of all bodies in their frames, `(environments, bodies, 3)`.
         """
-        self._take(np.arange(len(self.arrays.poses)))
-        floating = [number for number, layout in enumerate(self._layouts) if layout.floating]
-        if not floating:
-            return
-        if core is None:
-            rows = np.arange(self._host.num_envs)[:, None] * len(self._layouts) + floating
-            self.follow = lambda: self._take(rows.ravel())
-            return
-        items = [
-            (number, *columns, centres[:, self._layouts[number].bodies[0]])
-            for number, columns in zip(floating, self._columns, strict=True)
-        ]
-        arrays, down = self.arrays, unit(self._host.gravity)
-        written = arrays.poses, arrays.velocities, arrays.gravity
-        follow = core.Roots(qpos, qvel, items, down.tolist(), len(self._layouts), *written).run
-        follow()
-        self.follow = follow
+        every = np.arange(self._host.num_envs)
+        self.follow, self._native = None, None
+        if self._floating and core is not None:
+            items = [
+                (number, *columns, centres[:, self._layouts[number].bodies[0]])
+                for number, columns in zip(self._floating, self._columns, strict=True)
+            ]
+            arrays, down = self.arrays, unit(self._host.gravity).tolist()
+            written = arrays.poses, arrays.velocities, arrays.gravity
+            self._native = core.Roots(qpos, qvel, items, down, len(self._layouts), *written)
+            self.follow = self._native.run
+        elif self._floating:
+            self.follow = lambda: self.update(every)
+        self.update(every)
+        self.update_fixed(every)
 
-    def _take(self, robots: np.ndarray) -> None:
-        """Compute those of some robots."""
-        arrays, host = self.arrays, self._host
-        poses = host.root_poses(robots)
-        arrays.poses[robots], arrays.velocities[robots] = poses, host.root_velocities(robots)
-        arrays.gravity[robots] = seen_from(poses[:, 3:], unit(host.gravity))
+    def update(self, envs: np.ndarray) -> None:
+        """Take over how the root links that float stand in some environments."""
+        if self._native is not None:
+            self._native.update(envs.tolist())
+        else:
+            self._take(self._floating, envs)
+
+    def update_fixed(self, envs: np.ndarray) -> None:
+        """Take over where the root links that are fixed stand in some environments."""
+        self._take(self._fixed, envs)
+
+    def _take(self, numbers: list[int], envs: np.ndarray) -> None:
+        """Compute those of some robots of some environments."""
+        robots = np.add.outer(envs * len(self._layouts), np.array(numbers, int)).ravel()
+        if robots.size:
+            arrays, host = self.arrays, self._host
+            poses = host.root_poses(robots)
+            arrays.poses[robots], arrays.velocities[robots] = poses, host.root_velocities(robots)
+            arrays.gravity[robots] = seen_from(poses[:, 3:], unit(host.gravity))
