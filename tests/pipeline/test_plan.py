@@ -67,8 +67,8 @@ def test_missing_limits_are_neutral() -> None:
     """Beside an actuator that has everything, one that has nothing has no limit and adds nothing."""
     bias, limit = ControllerPD(array(1, 2), array(3, 4), array(5, 6)), ClampingMaxEffort(array(7, 8))
     plan = compile_plan([actuator(), actuator(bias, [limit], Delay(array(2, 3, dtype=wp.int32), 3))], 2)
-    assert plan.limits[0].used.tolist() == [False, True]
-    own = [plan.limits[0].rows["max_effort"].own, plan.control["const_effort"].own, plan.lag.own]
+    assert plan.stages[0].used.tolist() == [False, True]
+    own = [plan.stages[0].rows["max_effort"].own, plan.control["const_effort"].own, plan.lag.own]
     assert [values[:, 0].tolist() for values in own if values is not None] == [[np.inf, np.inf], [0, 0], [0, 0]]
 
 
@@ -92,9 +92,9 @@ def test_limits_keep_the_order_of_every_actuator(orders: list[str], expected: st
     }
     letters = {ClampingMaxEffort: "m", ClampingDCMotor: "d", ClampingPositionBased: "p"}
     plan = compile_plan([actuator(clamping=[made[kind]() for kind in order]) for order in orders], 2)
-    assert "".join(letters[limit.clamp] for limit in plan.limits) == expected
+    assert "".join(letters[limit.law] for limit in plan.stages) == expected
     for slot, order in enumerate(orders):
-        assert "".join(letters[limit.clamp] for limit in plan.limits if limit.used[slot]) == order
+        assert "".join(letters[limit.law] for limit in plan.stages if limit.used[slot]) == order
 
 
 def test_ring_holds_the_largest_delay() -> None:
@@ -172,9 +172,9 @@ def test_components_that_compute_arrays_stand_between_the_phases(entry: Actuator
     if names is None:
         assert apart is None
         return
-    assert [type(part).__name__ for part in (apart.delay, apart.controller, *apart.clamping) if part] == names
+    assert [type(part).__name__ for part in (apart.delay, apart.controller, *apart.stages) if part] == names
     plan = compile_plan([entry], 2)
-    assert len(plan.limits) == len(entry.clamping) - len(apart.clamping)
+    assert len(plan.stages) == len(entry.clamping) - len(apart.stages)
     assert plan.controller_kind.tolist() == [0 if apart.controller is None else -1]
 
 
@@ -204,13 +204,13 @@ class Squash(Clamping):
 def test_slots_without_a_law_have_its_neutral_values() -> None:
     """Those its class names, else 0 for controllers and inf for limits; whatever comes or goes beside them."""
     plan = compile_plan([actuator(), actuator(clamping=[Squash(array(2, 3), array(4, 5))])], 2)
-    rows = plan.limits[0].rows
+    rows = plan.stages[0].rows
     assert {name: row.neutral for name, row in rows.items()} == {"gain": 1, "most": 9}
     assert rows["gain"].own is not None
     assert rows["gain"].own.tolist() == [[1, 2], [1, 3]] and rows["gain"].shared.tolist() == [1, 2]
     assert {row.neutral for row in plan.control.values()} == {0} and plan.lag.neutral == 0
     limited = compile_plan([actuator(clamping=[LIMIT])], 2)
-    assert limited.limits[0].rows["max_effort"].neutral == np.inf
+    assert limited.stages[0].rows["max_effort"].neutral == np.inf
 
 
 def test_laws_with_a_state_have_one_order() -> None:
@@ -219,7 +219,7 @@ def test_laws_with_a_state_have_one_order() -> None:
     squash = Squash(array(1, 1), array(1, 1))
     plan = compile_plan([actuator(clamping=[squash, LIMIT, squash]), actuator(pid), actuator(pid, [squash])], 2)
     assert [one.law for one in plan.stateful] == [ControllerPID, Squash, Squash]
-    assert [one.limit for one in plan.stateful] == [None, 0, 2]
+    assert [one.stage for one in plan.stateful] == [None, 0, 2]
     assert [one.places.tolist() for one in plan.stateful] == [[-1, 0, 1], [0, -1, 1], [0, -1, -1]]
     assert [one.count for one in plan.stateful] == [2, 2, 1]
 
@@ -228,14 +228,15 @@ def test_the_plan_says_where_the_parts_of_an_actuator_are() -> None:
     """Also those behind components that compute arrays, under their numbers in the user's list."""
     delayed = actuator(clamping=[LIMIT, OWN_CLAMP, LIMIT], delay=Delay(array(1, 2, dtype=wp.int32), 3))
     first, second = compile_plan([delayed, actuator(OwnController(), [LIMIT])], 2, [[1], [0]]).placed
-    assert (first.slots, first.max_delay, first.controller, first.limits) == ((1,), 3, ControllerPD, [(2, 0)])
-    assert (second.slots, second.max_delay, second.controller, second.limits) == ((0,), None, None, [(0, 0)])
+    assert (first.slots, first.max_delay, first.controller) == ((1,), 3, ControllerPD)
+    assert (second.slots, second.max_delay, second.controller) == ((0,), None, None)
+    assert (first.stages, second.stages) == ([("clamping", 2, 0)], [("clamping", 0, 0)])
 
 
 def test_a_curve_is_held_once() -> None:
     """With all slots that it serves."""
     tables = [ClampingPositionBased(None, [0.0, 1.0], efforts) for efforts in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0])]
-    (limit,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).limits
+    (limit,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).stages
     curves = [(points, values, served.tolist()) for points, values, served in limit.curves]
     assert curves == [([0, 1], [1, 2], [True, False, True]), ([0, 1], [3, 4], [False, True, False])]
 
@@ -245,7 +246,7 @@ def test_rows_may_read_the_arrays_of_their_components() -> None:
     gains, lags = array(1, 2), array(0, 1, dtype=wp.int32)
     plan = compile_plan([actuator(ControllerPD(gains, array(3, 4)), [LIMIT], Delay(lags, 1))], 2, live=True)
     assert plan.control["kp"].live is gains and plan.lag.live is lags
-    assert plan.limits[0].rows["max_effort"].live is LIMIT.max_effort
+    assert plan.stages[0].rows["max_effort"].live is LIMIT.max_effort
     assert plan.control["const_effort"].live is None and plan.control["const_effort"].shared.tolist() == [0]
     with pytest.raises(ValueError, match="a plan of 2 joints"):
         compile_plan([actuator(), actuator()], 2, live=True)

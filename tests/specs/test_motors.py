@@ -88,8 +88,8 @@ def test_every_bad_value_is_told_with_its_place() -> None:
         "m.controller.kp['c'] = {'d'",
         "m.controller.kd[0][1] = nan",
         "m.controller.kd[1][0] = inf",
-        "m.delay.delay_steps[1] = 2.5",
         "m.clamping[1].lookup_positions has 3 values, lookup_efforts 2",
+        "m.delay.delay_steps[1] = 2.5",
     ]
 
 

@@ -614,7 +614,7 @@ REFUSALS = {
         f"controller {value!r}": Refusal(
             (
                 f"controller = {value!r}",
-                f"must be a control config ({CONTROL_NAMES})",
+                f"must be a config of a control law ({CONTROL_NAMES})",
             ),
             {"controller": value},
             TypeError,
@@ -628,7 +628,7 @@ REFUSALS = {
     ),
     **{
         f"clamping {value!r}": Refusal(
-            (f"clamping = {value!r}", f"must be a clamping config ({CLAMPING_NAMES})"),
+            (f"clamping = {value!r}", f"must be a config of an effort limit ({CLAMPING_NAMES})"),
             {"clamping": [value]},
             TypeError,
         )
@@ -640,7 +640,7 @@ REFUSALS = {
     ),
     **{
         f"delay {value!r}": Refusal(
-            (f"delay = {value!r}", "must be a DelayConfig (DelayConfig)"), {"delay": value}, TypeError
+            (f"delay = {value!r}", "must be a config of a command delay (DelayConfig)"), {"delay": value}, TypeError
         )
         for value in (3, [DelayConfig(1)], DelayConfig, PD)
     },
@@ -887,7 +887,7 @@ def test_subclass_of_a_config_is_authored_as_that():
     class Twin(DCMotorClampingConfig):
         pass
 
-    with pytest.raises(ValueError, match="Twin twice: each schema can be applied once"):
+    with pytest.raises(ValueError, match="Config twice: each schema can be applied once"):
         add_actuator(ROOT, "slide", "two", PD, clamping=[Twin(100.0, 7.5, 80.0), limit], stage=stage)
 
 

@@ -68,7 +68,7 @@ def knee(own: tuple[bool, ...]) -> ActuatorEntry:
         [motor(full(25), full(2), full(20)), limit(full(12))],
         delay(wp.array([0, 1, 3], dtype=wp.int32, device="cpu"), 3),
     )
-    for component in made.components:
+    for component in made.stages:
         component.finalize("cpu", ROBOTS)
     return made
 
@@ -244,7 +244,7 @@ def test_components_are_told_among_what_limits(own: tuple[bool, ...], told: set[
     """The class of the last clamp between the phases, unless a later one limited further."""
     bench = Bench(own)
     bench.step.observe(True)
-    names, seen = ["", *bench.step.limit_names], set()
+    names, seen = ["", *bench.step.stage_names], set()
     for inputs in draws(40, faults=True):
         bench.take(inputs)
         seen |= {names[number] for number in bench.step.observed()[1][:, 1]}

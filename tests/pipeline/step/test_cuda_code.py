@@ -74,7 +74,7 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> Non
 def test_mixed_plan_compiles_for_cuda(arch: int, binding: str, phase: str, tmp_path: Path) -> None:
     """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
     plan = mixed_plan()
-    stages = tuple(stage.clamp for stage in plan.limits)
+    stages = tuple(stage.law for stage in plan.stages)
     module = step_kernel(plan.controllers, stages, binding, phase, False).module
     (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")

@@ -305,7 +305,7 @@ def test_what_limited_is_told_by_number(rng: np.random.Generator) -> None:
     """Efforts before the limits, 0 for a fault, and the last stage that changed them, counted from 1."""
     step, bench = made()
     step.observe(True)
-    names = ["", *step.limit_names]
+    names = ["", *step.stage_names]
     seen: list[set[str]] = [set() for _ in NAMES]
     for _ in range(80):
         inputs = draw(rng)
@@ -346,7 +346,7 @@ def test_state_of_a_limit_is_held_where_anything_is_not_finite() -> None:
     efforts = np.zeros((ROBOTS, 1), np.float32)
     step.bind(Columns([0], inputs, efforts))
     inputs[0][1] = np.nan
-    step.spread(step.plan.limits[0].rows["most"]).numpy()[2] = np.nan
+    step.spread(step.plan.stages[0].rows["most"]).numpy()[2] = np.nan
     for _ in range(5):
         step.step(DT)
     assert step.now.laws[0][0].numpy().tolist() == [np.float32(3e38), 0, 0]

@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,18 +19,20 @@ from .hosts.current import current_stage
 from .pipeline.motors import Motor, resolve_motors, without_motor
 from .specs.actuator_spec import ActuatorSpec
 from .specs.arguments import path_of
-from .specs.configs import ClampingConfig, ControlConfig, DelayConfig
+from .specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
 from .specs.motors import MotorConfig, Motors
+from .specs.stages import parts_of
 
 
 def add_actuator(
     articulation_root: str,
     target_names: str | Sequence[str],
     name: str,
-    controller: ControlConfig,
+    controller: ControlConfig | None,
     *,
     clamping: Sequence[ClampingConfig] | None = None,
     delay: DelayConfig | None = None,
+    others: Sequence[Config] = (),
     overwrite_existing: bool = False,
     stage: Any = None,
 ) -> Any:
@@ -46,9 +48,10 @@ def add_actuator(
             `dof_names` has them; the path, where several joints have the name. Joints are found anywhere below the
             root, and where none is below it, by what connects the links of the robot.
         name: Name of the new prim.
-        controller: The control law.
+        controller: The control law; None for a passive joint, which has stages of kinds that need none.
         clamping: Effort limits.
         delay: Command delay.
+        others: Stages of other kinds.
         overwrite_existing: Replace a prim of that name.
         stage: Where to author; None means that of the innermost `use_stage` or simulation.
 
@@ -77,9 +80,8 @@ def add_actuator(
         articulation_root,
         target_names,
         name,
-        controller,
-        clamping=clamping,
-        delay=delay,
+        # what is no list is refused there
+        MotorConfig(controller, cast(Any, clamping), delay, others=cast(Any, others)),
         overwrite_existing=overwrite_existing,
     )
 
@@ -235,28 +237,25 @@ def _per_joint(motor: Motor, value: Any) -> list[float]:
 
 def _split(spec: ActuatorSpec) -> list[ActuatorSpec]:
     """The same actuator as several, the joints of each having the same numbers."""
-    configs = [part for part in (spec.controller, *spec.clamping, spec.delay) if part is not None]
     groups: dict[tuple[Any, ...], list[int]] = {}
     for joint in range(len(spec.targets)):
-        numbers = [_at(value, joint) for config in configs for value in vars(config).values()]
+        numbers = [_at(value, joint) for config in spec.stages for value in vars(config).values()]
         groups.setdefault(tuple(map(repr, numbers)), []).append(joint)
     return [
         dataclasses.replace(
             spec,
             targets=tuple(spec.targets[joint] for joint in joints),
             dof_names=tuple(spec.dof_names[joint] for joint in joints),
-            controller=_of_joint(spec.controller, joints[0]),
             # newton has them act in the order in which they are authored
-            clamping=tuple(in_order([_of_joint(clamp, joints[0]) for clamp in spec.clamping])),
-            delay=_some_delay(spec.delay and _of_joint(spec.delay, joints[0])),
+            **parts_of(in_order([one for stage in spec.stages if _acts(one := _of_joint(stage, joints[0]))])),
         )
         for joints in groups.values()
     ]
 
 
-def _some_delay(delay: DelayConfig | None) -> DelayConfig | None:
-    """A delay of no steps as none: newton refuses a file with such a prim."""
-    return delay if delay is not None and delay.delay_steps > 0 else None
+def _acts(config: Config) -> bool:
+    """Whether a config is no delay of no steps: newton refuses a file with such a prim."""
+    return not isinstance(config, DelayConfig) or config.delay_steps > 0
 
 
 def _of_joint(config: Any, joint: int) -> Any:

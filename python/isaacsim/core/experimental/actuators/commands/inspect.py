@@ -77,7 +77,7 @@ def _equal(actuators: Sequence[InspectedActuator]) -> list[list[InspectedActuato
     """Actuators with the same laws and values, from the same layers, together."""
     groups: dict[str, list[InspectedActuator]] = {}
     for one in actuators:
-        alike = repr((one.pipeline, one.values)) if one.controller is not None else one.path
+        alike = repr((one.pipeline, one.values)) if one.usable else one.path
         groups.setdefault(alike, []).append(one)
     return list(groups.values())
 

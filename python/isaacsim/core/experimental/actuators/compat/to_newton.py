@@ -60,6 +60,10 @@ def to_newton(ours: Any, *, num_actuators: int = 1, device: Any = "cpu") -> Any:
     if isinstance(ours, Component):
         return _component(ours, peer)
     if all(hasattr(ours, name) for name in ("controller", "clamping", "delay", "indices")):
+        if unknown := list(getattr(ours, "others", ())):
+            raise ValueError(
+                f"{type(unknown[0]).__name__}: newton.actuators has no such stage. Convert an actuator without it."
+            )
         law, *clamps = (_component(part, peer) for part in (ours.controller, *ours.clamping))
         delay = None if ours.delay is None else _component(ours.delay, peer)
         names = {name: getattr(ours, name) for name in (*_INDICES[1:], *_ATTRIBUTES)}

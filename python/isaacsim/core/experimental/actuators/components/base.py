@@ -57,6 +57,8 @@ class Component(NotCopied):
 
     _INSTEAD = "Make another one, of its config or of the arrays that read() gives; configs can be copied and pickled."
 
+    KIND: ClassVar[str]
+    """Kind of stage, of `specs/stages.py`."""
     PARAMETERS: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold one value per actuator; the plan replaces them by live views of its own storage."""
     NEUTRAL: ClassVar[tuple[float, ...]] = ()
@@ -211,6 +213,7 @@ class Component(NotCopied):
 class Controller(Component):
     """A law that turns targets and measurements into an effort."""
 
+    KIND: ClassVar[str] = "controller"
     SHARED_PARAMS: ClassVar[set[str]] = set()
     custom_inputs: tuple[str, ...] = ()
     """Names of arrays of the caller's that `compute` takes as `custom_inputs`, float32, one number per joint axis.
@@ -274,11 +277,10 @@ class Controller(Component):
             wp.copy(getattr(next_state, name), array)
 
 
-class Clamping(Component):
-    """A limit on the effort."""
+class EffortStage(Component):
+    """A law that makes another effort of the one it gets."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
-    _NEUTRAL: ClassVar[float] = math.inf
     _rows: tuple[wp.array, ...] = ()
 
     def finalize(self, device: Any, num_actuators: int) -> None:
@@ -301,7 +303,7 @@ class Clamping(Component):
         vel_indices: wp.array,
         device: Any = None,
     ) -> None:
-        """Write the limited efforts [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
+        """Write the efforts after it [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
 
         Raises:
             NotImplementedError: The class has neither a `LAW` nor a method of its own, or the law has a state.
@@ -315,7 +317,7 @@ class Clamping(Component):
             )
         device = device or dst_forces.device
         if len(self._rows) != len(self.CURVES):
-            Clamping.finalize(self, device, len(dst_forces))
+            EffortStage.finalize(self, device, len(dst_forces))
         wp.launch(
             self.kernel(),
             dim=len(dst_forces),
@@ -324,6 +326,25 @@ class Clamping(Component):
             outputs=[dst_forces],
             device=device,
         )
+
+
+class Electrical(EffortStage):
+    """What the winding of a motor makes of the effort that is asked for."""
+
+    KIND: ClassVar[str] = "electrical"
+
+
+class Clamping(EffortStage):
+    """A limit on the effort."""
+
+    KIND: ClassVar[str] = "clamping"
+    _NEUTRAL: ClassVar[float] = math.inf
+
+
+class Passive(EffortStage):
+    """What a joint adds to the effort of its motor: friction, cogging."""
+
+    KIND: ClassVar[str] = "passive"
 
 
 @wp.kernel

@@ -13,7 +13,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ..specs.configs import (
     Config,
@@ -23,13 +23,13 @@ from ..specs.configs import (
     ForeignConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
-    Kind,
     MaxEffortClampingConfig,
     NeuralControlConfig,
     PDControlConfig,
     PIDControlConfig,
     PositionBasedClampingConfig,
 )
+from ..specs.stages import KINDS, kind_of, place_of
 
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
@@ -53,9 +53,9 @@ class Law:
     by_network: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
-    def kind(self) -> Kind:
-        """Stage of the pipeline."""
-        return self.config.KIND
+    def kind(self) -> str:
+        """Kind of stage; empty for what the host program registers, which is of the kind that it says."""
+        return getattr(self.config, "KIND", "")
 
     @property
     def schema(self) -> str:
@@ -80,8 +80,8 @@ class Law:
 
     @property
     def number(self) -> int:
-        """Number of the law on the C++ side, among controllers or among clamps."""
-        return laws(self.kind).index(self)
+        """Number of the law on the C++ side, among controllers or among those after them."""
+        return (effort_laws() if KINDS[self.kind].takes_effort else laws(self.kind)).index(self)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -160,9 +160,15 @@ def component_class(name: str) -> type[Component]:
 
 
 @functools.cache
-def laws(kind: Literal["controller", "clamping", "delay"] | None = None) -> tuple[Law, ...]:
+def laws(kind: str | None = None) -> tuple[Law, ...]:
     """The lines with a component class, of a kind or of all, in canonical order."""
     return tuple(law for law in LAWS if law.name and kind in (None, law.kind))
+
+
+@functools.cache
+def effort_laws() -> tuple[Law, ...]:
+    """The lines whose law makes another effort of the one it gets, in canonical order."""
+    return tuple(law for law in laws() if KINDS[law.kind].takes_effort)
 
 
 @functools.cache
@@ -186,22 +192,25 @@ def law_of(component_type: type) -> Law | None:
     return None
 
 
-def canonical_rank(one: Any) -> int:
-    """Place in the canonical order of a config, a config class or a component class; the user's own stand together."""
+def canonical_rank(one: Any) -> tuple[int, int]:
+    """Place in the canonical order of a config or component, or of its class: by kind, then by line of the table.
+
+    The user's own stand together among those of their kind.
+    """
     asked = one if isinstance(one, type) else type(one)
     found = _line_of(asked) or law_of(asked) or _line_of(ForeignConfig)
     assert found is not None
-    return LAWS.index(found)
+    return place_of(kind_of(one)), LAWS.index(found)
 
 
-def in_order(clamps: Sequence[Any]) -> list[Any]:
-    """Return clamps in the order they act: configs in canonical order, a list with a component in its own."""
-    if all(isinstance(clamp, Config) for clamp in clamps):
-        return sorted(clamps, key=canonical_rank)
-    return list(clamps)
+def in_order(stages: Sequence[Any]) -> list[Any]:
+    """Return stages in the order they act: by kind, configs of a kind in canonical order, others as given."""
+    if all(isinstance(stage, Config) for stage in stages):
+        return sorted(stages, key=canonical_rank)
+    return sorted(stages, key=lambda stage: place_of(kind_of(stage)))
 
 
-def register(schema: str, component_type: type[Component] | Resolver, kind: Kind) -> None:
+def register(schema: str, component_type: type[Component] | Resolver, kind: str) -> None:
     """Let a component class, or what a callable chooses, carry out prims with a schema of the host program's own.
 
     Raises:
@@ -211,8 +220,8 @@ def register(schema: str, component_type: type[Component] | Resolver, kind: Kind
         require_kind(component_type, kind)
     elif not callable(component_type):
         raise ValueError(
-            f"component_class = {component_type!r} for {schema}: must be a subclass of Controller, Clamping or Delay, "
-            "or a function that returns one for the values of a prim. Pass one of them."
+            f"component_class = {component_type!r} for {schema}: must be a subclass of {KINDS[kind].family}, or a "
+            "function that returns one for the values of a prim. Pass one of them."
         )
     before = _registered.get(schema)
     if before is not None and before is not component_type:
@@ -294,20 +303,19 @@ def _line_of(config_type: type) -> Law | None:
     return next((law for base in config_type.__mro__ for law in LAWS if law.config is base), None)
 
 
-def require_kind(component_type: Any, kind: Kind) -> None:
+def require_kind(component_type: Any, kind: str) -> None:
     """Refuse what is no component class of a kind.
 
     Raises:
         ValueError: Naming what it must be.
     """
-    from .base import Clamping, Controller
-    from .delay import Delay
+    from .base import Component
 
-    family = {"controller": Controller, "clamping": Clamping, "delay": Delay}[kind]
-    if not (isinstance(component_type, type) and issubclass(component_type, family)):
+    is_component = isinstance(component_type, type) and issubclass(component_type, Component)
+    if not is_component or kind_of(component_type) != kind:
         raise ValueError(
-            f"component_class = {_name_of(component_type)}: must be a subclass of {family.__name__}, since its kind is "
-            f"{kind}. Correct the class or the kind."
+            f"component_class = {_name_of(component_type)}: must be a subclass of {KINDS[kind].family}, since its kind "
+            f"is {kind}. Correct the class or the kind."
         )
 
 

@@ -35,7 +35,7 @@ class ControllerNeuralGRU(ControllerNeural):
         OSError: There is no such file.
     """
 
-    KIND: ClassVar[Kind] = "gru"
+    NETWORK: ClassVar[Kind] = "gru"
 
     @dataclass(eq=False)
     class State(NetworkState):

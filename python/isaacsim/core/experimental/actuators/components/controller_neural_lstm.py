@@ -31,7 +31,7 @@ class ControllerNeuralLSTM(ControllerNeural):
         OSError: There is no such file.
     """
 
-    KIND: ClassVar[Kind] = "lstm"
+    NETWORK: ClassVar[Kind] = "lstm"
 
     @dataclass(eq=False)
     class State(NetworkState):

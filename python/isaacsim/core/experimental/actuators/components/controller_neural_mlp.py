@@ -38,7 +38,7 @@ class ControllerNeuralMLP(ControllerNeural):
         OSError: There is no such file.
     """
 
-    KIND: ClassVar[Kind] = "mlp"
+    NETWORK: ClassVar[Kind] = "mlp"
     HISTORY: ClassVar[tuple[str, ...]] = ("position_error", "velocity")
 
     @dataclass(eq=False)

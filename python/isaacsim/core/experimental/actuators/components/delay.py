@@ -129,6 +129,7 @@ class Delay(Component):
         ValueError: `max_delay` is no integer from 0 to 4096, or a delay on the CPU is negative or larger than it.
     """
 
+    KIND: ClassVar[str] = "delay"
     PARAMETERS: ClassVar[tuple[str, ...]] = ("delay_steps",)
     _requires_grad = False
 

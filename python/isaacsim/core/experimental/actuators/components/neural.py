@@ -94,7 +94,7 @@ class ControllerNeural(Controller):
 
     SHARED_PARAMS: ClassVar[set[str]] = {"model_path"}
     STATE_AXIS: ClassVar[int] = 1
-    KIND: ClassVar[Kind]
+    NETWORK: ClassVar[Kind]
     """Kind of network."""
     HISTORY: ClassVar[tuple[str, ...]] = ()
     """Columns of which the arrays of `State` hold the last steps; none for a network that remembers by itself."""
@@ -119,10 +119,10 @@ class ControllerNeural(Controller):
         self.checkpoint = read if isinstance(read, Checkpoint) else load_checkpoint(read, metadata, trusted)
         self.network, self._num_actuators = self.checkpoint.network, 0
         self._device: Any = None
-        if self.network.kind != self.KIND:
+        if self.network.kind != self.NETWORK:
             raise ValueError(
-                f"{self._subject}: the network is of kind {self.network.kind}, no {self.KIND.upper()}: must be "
-                f"{self.KIND}. Use the controller of that kind."
+                f"{self._subject}: the network is of kind {self.network.kind}, no {self.NETWORK.upper()}: must be "
+                f"{self.NETWORK}. Use the controller of that kind."
             )
         self.metadata = check_metadata(self.checkpoint.metadata, self.network)
         self.custom_inputs = self.metadata.custom_inputs

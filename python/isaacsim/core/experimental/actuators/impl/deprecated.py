@@ -21,7 +21,7 @@ def warn_once(name: str, instead: str) -> None:
     )
 
 
-def built(component_class: Any, kwargs: Any, n: int, device: Any, kind: catalogue.Kind) -> Any:
+def built(component_class: Any, kwargs: Any, n: int, device: Any, kind: str) -> Any:
     """Return a controller or clamp made of scalar arguments, each repeated for `n` actuators.
 
     Raises:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from ..specs.stages import Staged
 
 DrivenBy = Literal["actuator", "USD drive", "MJCF actuator", "MjcActuator", "another joint", "nothing"]
 
@@ -35,16 +36,17 @@ class InspectedValue:
 
 
 @dataclass(frozen=True)
-class InspectedActuator:
+class InspectedActuator(Staged):
     """What drives joints: a `NewtonActuator` prim, or the actuators that MuJoCo has on a joint.
 
     Args:
         path: Of the prim; the name of the joint for those of MuJoCo.
         joints: Names of the joints that it drives.
         pipeline: What it does, in words.
-        controller: The control law, its numbers in SI; None where the prim cannot be used.
+        controller: The control law, its numbers in SI; None for a passive joint, and where the prim cannot be used.
         clamping: Effort limits, in the order in which they act.
         delay: Command delay, or None.
+        others: Stages of other kinds.
         values: Every parameter of these, by the word for the law and the name of the parameter.
         stand_ins: Laws of newton's that the prim has for others, in the place of laws of ours; in SI.
         unsplit: Why a prim with several joints cannot become one for each in a layer over the file, a clause.
@@ -54,16 +56,17 @@ class InspectedActuator:
     joints: tuple[str, ...]
     pipeline: str
     controller: ControlConfig | None = None
-    clamping: tuple[ClampingConfig, ...] = ()
+    clamping: Sequence[ClampingConfig] = ()
     delay: DelayConfig | None = None
     values: Mapping[tuple[str, str], InspectedValue] = field(default_factory=dict[tuple[str, str], InspectedValue])
     stand_ins: tuple[Config, ...] = ()
     unsplit: str = ""
+    others: Sequence[Config] = ()
 
     @property
-    def configs(self) -> tuple[Config, ...]:
-        """Delay, control law and effort limits, as far as there are any."""
-        return tuple(one for one in (self.delay, self.controller, *self.clamping) if one is not None)
+    def usable(self) -> bool:
+        """Whether it can be used."""
+        return bool(self.stages)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ..components.catalogue import in_order
 from ..extras import needs
 from ..specs.configs import PDControlConfig
 from ..specs.motors import MotorConfig
+from ..specs.stages import parts_of
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
 from .words import law_of, pipeline_of, source_of, values_of
 
@@ -69,8 +70,7 @@ def _is_urdf(path: Path) -> bool:
 
 
 def _actuator(axis: Any, motor: MotorConfig, file: str) -> InspectedActuator:
-    clamps = tuple(in_order(motor.clamping))
-    configs = [one for one in (motor.delay, motor.controller, *clamps) if one is not None]
+    configs = in_order(motor.stages)
     values = {
         (law_of(config), name): value
         for config in configs
@@ -80,7 +80,7 @@ def _actuator(axis: Any, motor: MotorConfig, file: str) -> InspectedActuator:
     if isinstance(motor.controller, PDControlConfig) and (motor.controller.kp, motor.controller.kd) == (0.0, 0.0):
         # efforts are its control, which stays 0
         words = words.replace(pipeline_of([motor.controller]), "torque motor, nothing drives it", 1)
-    return InspectedActuator(axis.name, (axis.name,), words, motor.controller, clamps, motor.delay, values)
+    return InspectedActuator(axis.name, (axis.name,), words, values=values, **parts_of(configs))
 
 
 def _joint(axis: Any, by: DrivenBy, driver: str | None, file: str) -> InspectedJoint:

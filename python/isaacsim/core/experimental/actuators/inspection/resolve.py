@@ -183,8 +183,7 @@ class _Rows:
         motor, at = self._motors.get(name, (None, 0))
         if motor is None or motor.spec is None:
             return None
-        controller, *clamps = (_config_of(config, at) for config in (motor.spec.controller, *motor.spec.clamping))
-        return InspectedActuator(motor.pattern, (name,), "", controller, tuple(clamps))
+        return InspectedActuator(motor.pattern, (name,), "", **motor.spec.each(lambda config: _config_of(config, at)))
 
 
 def _applied_to(actuator: Any) -> Iterator[tuple[str, tuple[float, float, float]]]:

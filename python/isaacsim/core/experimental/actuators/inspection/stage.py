@@ -10,6 +10,7 @@ from typing import Any
 from ..components.catalogue import in_order
 from ..extras import needs
 from ..specs.actuator_spec import ActuatorSpec
+from ..specs.stages import parts_of
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
 from .words import law_of, pipeline_of, source_of, values_of
 
@@ -68,20 +69,24 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     from ..usd.schema import attributes_on
     from ..usd.split import why_unsplit
 
-    clamps = tuple(in_order(spec.clamping))
+    stages = in_order(spec.stages)
     dofs = zip(spec.targets, spec.dof_names, strict=True)
     linear = not all(is_angular(axis_of(stage, joint, name)) for joint, name in dofs)
-    configs = [one for one in (spec.delay, spec.controller, *clamps) if one is not None]
     values: dict[tuple[str, str], InspectedValue] = {}
-    for config in configs:
+    for config in stages:
         stored = attributes_on(stage.GetPrimAtPath(spec.path), type(config))
         for name, (_, value) in values_of(config, linear, "").items():
             layer = layer_of_parameter(stage, spec.path, stored.get(name, f"newton:{name}"))
             values[law_of(config), name] = InspectedValue(value.value, value.unit, source_of(layer))
-    words = pipeline_of(configs)
-    laws = spec.controller, clamps, spec.delay, values
-    others = tuple(stand_ins_on(stage, spec.path))
-    return InspectedActuator(spec.path, spec.dof_names, words, *laws, others, why_unsplit(stage, spec.path))
+    return InspectedActuator(
+        spec.path,
+        spec.dof_names,
+        pipeline_of(stages),
+        values=values,
+        stand_ins=tuple(stand_ins_on(stage, spec.path)),
+        unsplit=why_unsplit(stage, spec.path),
+        **parts_of(stages),
+    )
 
 
 def _unusable(stage: Any, own: set[tuple[str, str]], read: Iterable[str]) -> list[InspectedActuator]:
@@ -106,7 +111,7 @@ def _joint(
     axis = axis_of(stage, path, name)
     linear = not is_angular(axis)
     values = {one: _value(stage, one, (path, axis), linear, problems) for one in _PROPERTIES}
-    usable = (actuator for actuator in actuators if actuator.controller is not None)
+    usable = (actuator for actuator in actuators if actuator.usable)
     driver = next((actuator.path for actuator in usable if name in actuator.joints), None)
     by: DrivenBy = "nothing"
     if driver is not None:

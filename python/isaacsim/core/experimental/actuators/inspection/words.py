@@ -17,8 +17,7 @@ def law_of(config: Config) -> str:
     """The word for a law: that of its class; a schema of the host program stands for itself."""
     if isinstance(config, ForeignConfig):
         return config.SCHEMA
-    name = re.sub(r"(Control|Clamping)?Config$", "", type(config).__name__)
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", name)
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]+", config.stem())
     return " ".join(word if word.isupper() else word.lower() for word in words)
 
 

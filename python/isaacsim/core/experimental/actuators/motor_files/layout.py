@@ -2,8 +2,9 @@
 
     pattern: {controller: {law, …}, clamping: [{law, …}, …], delay: {…}, armature, friction}
 
-A number is one for all joints of the pattern, or a dictionary by pattern. Infinity may be written "inf". Paths are
-relative to the folder of the file. What has a default may be left out.
+and so for every kind of stage, a list where a motor may have several. A number is one for all joints of the pattern, or
+a dictionary by pattern. Infinity may be written "inf". Paths are relative to the folder of the file. What has a default
+may be left out.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from pathlib import PurePath
 from typing import Any
 
 from ..components.catalogue import snake_case
-from ..specs.configs import CONFIGS, ClampingConfig, Config, ControlConfig
+from ..specs.configs import CONFIGS, Config
 from ..specs.fields import Parameter, complaint, parameters_of, shown
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import pattern_problem
+from ..specs.stages import KINDS, LISTED, parts_of, places_of
 
 LAW = "law"
 # who wrote a hundred has something else in mind
@@ -29,14 +31,13 @@ MAX_PROBLEMS = 100
 
 def law_name(config: type[Config]) -> str:
     """`DCMotorClampingConfig` as `dc_motor`."""
-    family = next((base.__name__ for base in (ControlConfig, ClampingConfig) if issubclass(config, base)), "Config")
-    return snake_case(config.__name__.removesuffix(family))
+    return snake_case(config.stem())
 
 
 # by kind and name; where a kind has one law its name goes without saying
 LAWS: dict[str, dict[str, type[Config]]] = {
     kind: {law_name(config): config for config in CONFIGS if config.KIND == kind}
-    for kind in dict.fromkeys(config.KIND for config in CONFIGS)
+    for kind in sorted({config.KIND for config in CONFIGS}, key=LISTED.index)
 }
 
 
@@ -106,40 +107,35 @@ def plain_of(motors: Motors, folder: str) -> dict[str, Any]:
         for problem in problems_of(motor, place):
             problems.say(problem)
         known: dict[str, Any] = {}
-        if motor.controller is not None:
-            known["controller"] = _plain_config(motor.controller, f"{place}.controller", folder, problems)
-        if motor.clamping:
-            known["clamping"] = [
-                _plain_config(one, f"{place}.clamping[{index}]", folder, problems)
-                for index, one in enumerate(motor.clamping)
-            ]
-        if motor.delay is not None:
-            known["delay"] = _plain_config(motor.delay, f"{place}.delay", folder, problems)
+        for where, stage in places_of(motor):
+            written = _plain_config(stage, f"{place}.{where}", folder, problems)
+            if KINDS[stage.KIND].many:
+                known.setdefault(stage.KIND, []).append(written)
+            else:
+                known[stage.KIND] = written
         plain[pattern] = known | _plain_fields(motor, place, folder, problems)
     problems.end()
     return plain
 
 
 def _motor(given: Any, place: str, folder: str, problems: Problems) -> MotorConfig:
-    motor = MotorConfig()
     if not isinstance(given, dict):
         problems.say(f"{place} = {shown(given)}: must be a motor. Write controller, clamping and so on below it.")
-        return motor
-    _refuse_unknown(given, [one.name for one in dataclasses.fields(MotorConfig)], place, problems)
-    # what may be None in Python may be there without a value
-    if given.get("controller") is not None:
-        motor.controller = _config(given["controller"], "controller", f"{place}.controller", folder, problems)
-    if given.get("delay") is not None:
-        motor.delay = _config(given["delay"], "delay", f"{place}.delay", folder, problems)
-    clamping = given.get("clamping")
-    if isinstance(clamping, list):
-        found = [
-            _config(one, "clamping", f"{place}.clamping[{index}]", folder, problems)
-            for index, one in enumerate(clamping)
-        ]
-        motor.clamping = [one for one in found if one is not None]
-    elif clamping is not None:
-        problems.say(f"{place}.clamping = {shown(clamping)}: must be a list of clamps. Put it into a list.")
+        return MotorConfig()
+    _refuse_unknown(given, [*LAWS, *parameters_of(MotorConfig)], place, problems)
+    stages: list[Any] = []
+    for kind in LAWS:
+        found = given.get(kind)
+        # what may be None in Python may be there without a value
+        if found is None:
+            continue
+        if not KINDS[kind].many:
+            stages.append(_config(found, kind, f"{place}.{kind}", folder, problems))
+        elif isinstance(found, list):
+            stages += [_config(one, kind, f"{place}.{kind}[{at}]", folder, problems) for at, one in enumerate(found)]
+        else:
+            problems.say(f"{place}.{kind} = {shown(found)}: must be a list of {KINDS[kind].words}. Put it into a list.")
+    motor = MotorConfig(**parts_of(stage for stage in stages if stage is not None))
     for name, described in parameters_of(MotorConfig).items():
         if given.get(name) is not None:
             setattr(motor, name, _value(given[name], described, f"{place}.{name}", folder, problems))

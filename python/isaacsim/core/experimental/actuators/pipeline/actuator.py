@@ -7,19 +7,20 @@ renamed in 1.6 has both names, `controller` and `drive`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, make_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, make_dataclass
 from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
 from ..compat import newton
-from ..components.base import Clamping, Controller
+from ..components.base import Clamping, Component, Controller
 from ..components.delay import Delay
 from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
+from ..specs.stages import KINDS, Staged
 from ..untraced import leave_out, untraced
 from .step.fault import Fault, fault_of
 
@@ -29,18 +30,22 @@ if TYPE_CHECKING:
 
 # what steps an actuator by itself is imported where one does: those of a wrapper are steps of its plan
 
-_PARTS = ("controller", "drive", "delay", "clamping")
+_PARTS = ("controller", "drive", "delay", "clamping", "others")
 _IS_FIXED = (
     "cannot be replaced: the plan of its wrapper is compiled. Write to the parameters of its components, or build "
     "another wrapper."
 )
 
 
-class _FixedClamps(list[Any]):
-    """The limits of an actuator whose plan is compiled."""
+class _FixedList(list[Any]):
+    """Limits or other stages of an actuator whose plan is compiled."""
+
+    def __init__(self, name: str, stages: Sequence[Any]) -> None:
+        self._name = name
+        super().__init__(stages)
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise TypeError(f"clamping {_IS_FIXED}")
+        raise TypeError(f"{self._name} {_IS_FIXED}")
 
     append = extend = insert = remove = pop = clear = reverse = _refuse
     sort = _refuse  # pyright: ignore[reportAssignmentType]
@@ -66,7 +71,7 @@ class _Compiled:
         return self.computed
 
 
-class Actuator(NotCopied):
+class Actuator(Staged, NotCopied):
     """`N` actuators with the same components, reading and writing flat arrays of a simulator.
 
     Args:
@@ -105,9 +110,10 @@ class Actuator(NotCopied):
 
     @dataclass
     class State(NotCopied):
-        """State of delay, controller and limits; a part is None when there is nothing to remember.
+        """State of the stages; a part is None when there is nothing to remember.
 
-        `drive_state` is the later name of `controller_state`.
+        `drive_state` is the later name of `controller_state`. Stages of kinds without a name of their own have their
+        states in `other_states`, by kind.
         """
 
         _INSTEAD = "Take another one of state() and assign this one to it, or keep its arrays."
@@ -115,16 +121,19 @@ class Actuator(NotCopied):
         delay_state: Any = None
         controller_state: Any = None
         clamping_states: tuple[Any, ...] = ()
+        other_states: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, tuple[Any, ...]])
 
         def __init__(
             self,
             delay_state: Any = None,
             controller_state: Any = None,
             clamping_states: tuple[Any, ...] = (),
+            other_states: Mapping[str, tuple[Any, ...]] | None = None,
             *,
             drive_state: Any = None,
         ) -> None:
             self.delay_state, self.clamping_states = delay_state, clamping_states
+            self.other_states = dict(other_states or {})
             self.controller_state = controller_state if drive_state is None else drive_state
 
         @property
@@ -138,13 +147,17 @@ class Actuator(NotCopied):
 
         def reset(self, mask: wp.array | None = None) -> None:
             """Start over where `mask`, bool `(N,)`, is true; everywhere by default."""
-            for part in (self.delay_state, self.controller_state, *self.clamping_states):
+            for part in (self.delay_state, *self._of_laws()):
                 if part is not None:
                     part.reset(mask)
             from .gradients import forget_gradients, tape_now
 
             if (tape := tape_now()) is not None:
-                forget_gradients(tape, (self.controller_state, *self.clamping_states), mask)
+                forget_gradients(tape, self._of_laws(), mask)
+
+        def _of_laws(self) -> tuple[Any, ...]:
+            others = (state for states in self.other_states.values() for state in states)
+            return self.controller_state, *self.clamping_states, *others
 
         def assign(self, other: Actuator.State) -> None:
             """Copy another state of the same actuator into this one, whose arrays stay those they are.
@@ -161,13 +174,17 @@ class Actuator(NotCopied):
             require_type("other", other, Actuator.State, "a state of an Actuator")
             assign_state(self.delay_state, other.delay_state, "delay_state")
             assign_state(self.controller_state, other.controller_state, "controller_state (drive_state)")
-            if len(self.clamping_states) != len(other.clamping_states):
-                raise ValueError(
-                    f"clamping_states has {len(other.clamping_states)} states: must have {len(self.clamping_states)}. "
-                    "Take both from state() of one actuator."
-                )
-            for number, (mine, others) in enumerate(zip(self.clamping_states, other.clamping_states, strict=True)):
-                assign_state(mine, others, f"clamping_states[{number}]")
+            pairs = {"clamping_states": (self.clamping_states, other.clamping_states)}
+            for kind in {**self.other_states, **other.other_states}:
+                pairs[f"other_states[{kind!r}]"] = self.other_states.get(kind, ()), other.other_states.get(kind, ())
+            for name, (mine, others) in pairs.items():
+                if len(mine) != len(others):
+                    raise ValueError(
+                        f"{name} has {len(others)} states: must have {len(mine)}. Take both from state() of one "
+                        "actuator."
+                    )
+                for number, (own, given) in enumerate(zip(mine, others, strict=True)):
+                    assign_state(own, given, f"{name}[{number}]")
 
     def __init__(
         self,
@@ -190,8 +207,9 @@ class Actuator(NotCopied):
         label: str = "",
         dof_names: Sequence[str] = (),
         drive: Controller | None = None,
+        others: Sequence[Component] = (),
     ) -> None:
-        if (controller is None) == (drive is None):
+        if (controller is None) == (drive is None) and not (others and controller is None):
             raise TypeError(
                 f"controller = {controller!r}, drive = {drive!r}: must be one control law under either name. Give one."
             )
@@ -205,10 +223,11 @@ class Actuator(NotCopied):
                 raise ValueError(f"{name} shape {array.shape} must match indices shape {indices.shape}.")
         clamps = [] if clamping is None else clamping
         require_type("clamping", clamps, Sequence, "a list of limits")
-        for component in (law, *([] if delay is None else [delay]), *clamps):
+        require_type("others", others, Sequence, "a list of stages")
+        for component in (*(one for one in (law, delay) if one is not None), *clamps, *others):
             if not callable(getattr(newton.adopt(component), "finalize", None)):
                 raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
-        self.indices, self.delay, self.clamping = indices, delay, list(clamps)
+        self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
         self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices
         self.target_pos_indices = target_pos_indices
@@ -219,9 +238,8 @@ class Actuator(NotCopied):
         self.control_feedforward_attr, self.control_output_attr = control_feedforward_attr, control_output_attr
         self.control_computed_output_attr, self.requires_grad = control_computed_output_attr, requires_grad
         self.label, self.dof_names = label, tuple(dof_names)
-        for component in (law, delay, *self.clamping):
-            if component is not None:
-                component.finalize(self.device, self.num_actuators)
+        for component in self.stages:
+            component.finalize(self.device, self.num_actuators)
         self._compiled = _Compiled()
         leave_out()
         if self.num_actuators and (self.device.is_cuda or requires_grad):
@@ -230,7 +248,7 @@ class Actuator(NotCopied):
 
     def fix(self) -> Actuator:
         """Refuse other parts from now on: a plan was compiled of these. Their parameters stay open."""
-        self.clamping = _FixedClamps(self.clamping)
+        self.clamping, self.others = _FixedList("clamping", self.clamping), _FixedList("others", self.others)
         self._fixed = True
         return self
 
@@ -240,8 +258,7 @@ class Actuator(NotCopied):
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:
-        parts = [self.delay, self.controller, *self.clamping]
-        pipeline = " -> ".join(repr(part) for part in parts if part is not None)
+        pipeline = " -> ".join(map(repr, self.stages))
         return f"<Actuator {self.label}: {pipeline}, {self.num_actuators} x>".replace(" :", ":")
 
     def set_effort_mode_explicit(self) -> None:
@@ -294,25 +311,23 @@ class Actuator(NotCopied):
 
     def is_stateful(self) -> bool:
         """Whether `step` needs states."""
-        components = self.controller, *self.clamping
-        return self.delay is not None or any(component.is_stateful() for component in components)
+        return any(stage is self.delay or stage.is_stateful() for stage in self.stages)
 
     def is_graphable(self) -> bool:
         """Whether `step` can be captured in a CUDA graph."""
-        return self.controller.is_graphable()
+        return self.controller is None or self.controller.is_graphable()
 
     def state(self) -> State | None:
         """Return a fresh state, or None when there is nothing to remember."""
         if not self.is_stateful():
             return None
-        stateful = self.controller.is_stateful()
-        state = self.State(
-            delay_state=self.delay.state(self.num_actuators, self.device) if self.delay else None,
-            controller_state=self.controller.state(self.num_actuators, self.device) if stateful else None,
-            clamping_states=tuple(clamp.state(self.num_actuators, self.device) for clamp in self.clamping)
-            if any(clamp.is_stateful() for clamp in self.clamping)
-            else (),
-        )
+        made: dict[str, list[Any]] = {}
+        for kind, stage in self.by_kind:
+            stateful = kind == "delay" or stage.is_stateful() or KINDS[kind].many
+            made.setdefault(kind, []).append(stage.state(self.num_actuators, self.device) if stateful else None)
+        states = {kind: tuple(some) for kind, some in made.items() if any(one is not None for one in some)}
+        delay, controller = (states.pop(kind, (None,))[0] for kind in ("delay", "controller"))
+        state = self.State(delay, controller, states.pop("clamping", ()), states)
         if self.requires_grad:
             from .gradients import with_gradients
 

@@ -116,9 +116,9 @@ class Assembly:
         # now that nothing can fail any more, components become theirs
         for _, step in self._parts:
             self._parameters.show(step.plan, step)
-        self._given = [one for entry in entries if not entry.shared for one in entry.components]
+        self._given = [one for entry in entries if not entry.shared for one in entry.stages]
         for entry in entries:
-            for component in entry.components:
+            for component in entry.stages:
                 vars(component)["_in_use"] = True
         self._choose_step()
         self._randomization: Randomization | None = None
@@ -300,7 +300,7 @@ class Assembly:
         for joints, part in self._parts:
             efforts, numbers = part.observed()
             computed[:, joints] = efforts
-            limited_by[:, joints] = np.array(["", *part.limit_names], object)[numbers]
+            limited_by[:, joints] = np.array(["", *part.stage_names], object)[numbers]
         return computed, limited_by
 
     def watch(self, watcher: Watcher, *, steps: bool = True) -> None:
@@ -348,6 +348,7 @@ class Assembly:
             entry.controller,
             entry.delay,
             entry.clamping,
+            others=entry.others,
             control_feedforward_attr="joint_control_feedforward",
             label=entry.label,
             dof_names=entry.dof_names,

@@ -19,6 +19,7 @@ from ..components.base import dtype_of
 from ..memory import lie_of
 from ..specs.arguments import number_of
 from ..specs.fields import shown
+from ..specs.stages import parts_of
 from .entry import ActuatorEntry
 from .plan import between, compile_plan, is_built_in
 from .sim_arrays import find_arrays, missing, names_of
@@ -42,6 +43,7 @@ class Called(Protocol):
     controller: Any
     delay: Any
     clamping: list[Any]
+    others: list[Any]
     state_pos_attr: str
     state_vel_attr: str
     control_target_pos_attr: str
@@ -50,6 +52,11 @@ class Called(Protocol):
     control_output_attr: str
     control_computed_output_attr: str | None
     State: Any
+
+    @property
+    def stages(self) -> tuple[Any, ...]:
+        """Its stages in the order in which they act."""
+        ...
 
     @property
     def num_actuators(self) -> int:
@@ -115,8 +122,8 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
 
 def contents_of(actuator: Called) -> list[Contents]:
     """What an actuator consists of, to see when it has changed."""
-    components = [one for one in (actuator.delay, actuator.controller, *actuator.clamping) if one is not None]
-    return [*(contents(vars(one)) for one in (actuator, *components)), contents(actuator.clamping)]
+    lists = contents(actuator.clamping), contents(actuator.others)
+    return [*(contents(vars(one)) for one in (actuator, *actuator.stages)), *lists]
 
 
 class Calls:
@@ -131,7 +138,7 @@ class Calls:
         self._steps = [actuator.compiled() for actuator in actuators]
         self._labels = [one.label or "actuator" for one in actuators]
         # a law that remembers may integrate
-        laws = (law for one in actuators for law in (one.controller, *one.clamping))
+        laws = (law for one in actuators for law in one.stages if law is not one.delay)
         self._timed = any(law.is_stateful() for law in laws)
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
         # the arrays of state and control, and whether each has to be there
@@ -317,8 +324,10 @@ def _step_state(step: Any, actuator: Called, label: str, state: Any) -> Any:
             )
     laws = []
     for one, arrays in zip(plan.stateful, fresh.laws, strict=True):
-        where = "controller_state" if one.limit is None else f"clamping_states[{_place_of(plan, one.limit)}]"
-        source = state.controller_state if one.limit is None else _at(state.clamping_states, _place_of(plan, one.limit))
+        where, source = "controller_state", state.controller_state
+        if one.stage is not None:
+            kind, place = next((kind, place) for kind, place, number in plan.placed[0].stages if number == one.stage)
+            where, source = state_of_stage(state, kind, place)
         laws.append(
             tuple(
                 # a network's may be shown as tensors
@@ -342,9 +351,17 @@ def _like(name: str, given: Any, wanted: Any) -> Any:
     return given
 
 
-def _place_of(plan: Any, limit: int) -> int:
-    """Which clamp of its one actuator a limit is."""
-    return next(place for place, number in plan.placed[0].limits if number == limit)
+def state_of_stage(state: Any, kind: str, place: int) -> tuple[str, Any]:
+    """What errors call the state of a stage after the controller, and that state; None where there is none.
+
+    Args:
+        state: Of its actuator.
+        kind: Of the stage.
+        place: Its place among the stages of that kind.
+    """
+    if kind == "clamping":
+        return f"clamping_states[{place}]", _at(state.clamping_states, place)
+    return f"other_states[{kind!r}][{place}]", _at(getattr(state, "other_states", {}).get(kind, ()), place)
 
 
 def _at(states: Sequence[Any], place: int) -> Any:
@@ -357,6 +374,7 @@ def _pieces(state: Any) -> list[Any]:
         return []
     parts = [state, getattr(state, "delay_state", None), getattr(state, "controller_state", None)]
     parts += list(getattr(state, "clamping_states", ()))
+    parts += [one for some in getattr(state, "other_states", {}).values() for one in some]
     return [part for part in parts if part is not None and hasattr(part, "__dict__")]
 
 
@@ -398,8 +416,7 @@ def unchanged(told: Sequence[Contents]) -> bool:
 
 def _entry_of(actuator: Called) -> ActuatorEntry:
     """What the plan of an actuator compiles."""
-    parts = actuator.controller, list(actuator.clamping), actuator.delay
-    return ActuatorEntry(actuator.label or "actuator", ("",), *parts, shared=False)
+    return ActuatorEntry(actuator.label or "actuator", ("",), **parts_of(actuator.stages), shared=False)
 
 
 def _forget_oldest(kept: dict[Any, Any]) -> None:

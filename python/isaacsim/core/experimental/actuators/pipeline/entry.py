@@ -11,16 +11,17 @@ import numpy as np
 
 from ..compat import newton
 from ..components import catalogue
-from ..components.base import Clamping, Controller, check_type, require_arrays
+from ..components.base import Clamping, Component, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_one, require_type
 from ..specs.configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from ..specs.stages import KINDS, Staged, kind_of, parts_of, places_of
 
 
 @dataclass(init=False)
-class ActuatorConfig:
+class ActuatorConfig(Staged):
     """An actuator built in Python, for `ArticulationActuators.from_actuators`.
 
     Each part is a config, whose values are numbers or arrays `(num_robots,)`, or a component: ours or newton.actuators'
@@ -32,32 +33,36 @@ class ActuatorConfig:
             own order.
         delay: Command delay, or None.
         drive: Later name of `controller`.
+        others: Stages of other kinds. Without a controller they make a passive joint.
 
     Raises:
         TypeError: The limits are no list, or there is a control law under each name.
-        ValueError: There is no controller, something is no clamp or no delay, or cannot be used.
+        ValueError: There is no controller where one is needed, a stage is of another kind, or cannot be used.
     """
 
-    controller: Controller | ControlConfig
+    controller: Controller | ControlConfig | None = None
     clamping: list[Clamping | ClampingConfig] = field(default_factory=list)
     delay: Delay | DelayConfig | None = None
+    others: list[Component | Config] = field(default_factory=list)
 
     def __init__(
         self,
         controller: Controller | ControlConfig | None = None,
         clamping: Sequence[Clamping | ClampingConfig] | None = None,
         delay: Delay | DelayConfig | None = None,
+        others: Sequence[Component | Config] = (),
         *,
         drive: Controller | ControlConfig | None = None,
     ) -> None:
-        law: Any = controller if drive is None else require_one("controller", controller, "drive", drive)
-        clamps: Any = [] if clamping is None else clamping
-        self.controller, self.clamping = law, clamps
-        self.delay = delay
+        self.controller = controller if drive is None else require_one("controller", controller, "drive", drive)
+        # what is no list is refused below
+        limits: Any = [] if clamping is None else clamping
+        rest: Any = others
+        self.clamping, self.delay, self.others = limits, delay, rest
         check_config(self)
 
     @property
-    def drive(self) -> Controller | ControlConfig:
+    def drive(self) -> Controller | ControlConfig | None:
         """The control law, by its later name."""
         return self.controller
 
@@ -68,24 +73,27 @@ def check_config(config: ActuatorConfig) -> None:
     Raises:
         ValueError: A component is of another kind, cannot be used, or has an array of another type.
     """
-    given: list[tuple[str, Any, Any, str]] = [("controller", config.controller, Controller, "Give the control law.")]
     clamps = () if config.clamping is None else config.clamping
     require_type("ActuatorConfig: clamping", clamps, Sequence, "a list of limits")
-    for number, clamp in enumerate(clamps):
-        given.append((f"clamping[{number}]", clamp, Clamping, "Give one, or leave it out."))
-    if config.delay is not None:
-        given.append(("delay", config.delay, Delay, "Give one, or leave it out."))
-    for name, component, family, remedy in given:
-        subject = f"ActuatorConfig: {name}"
-        if isinstance(component, Config) and component.KIND == name.partition("[")[0]:
+    require_type("ActuatorConfig: others", config.others, Sequence, "a list of stages")
+    alone = [KINDS[kind].alone for kind, _ in config.by_kind if kind]
+    if config.controller is None and not (alone and all(alone)):
+        raise ValueError(
+            "ActuatorConfig: controller = None: must be a Controller where there are limits or a delay, or where there "
+            "is nothing else. Give the control law."
+        )
+    for place, component in places_of(config):
+        kind, subject = place.partition("[")[0], f"ActuatorConfig: {place}"
+        if isinstance(component, Config) and kind_of(component) == kind:
             # its values are checked where the number of robots is known
             continue
         try:
             known = newton.stand_in(component)
         except (ValueError, OSError) as error:
             raise ValueError(f"{subject} = {component!r}: {error}") from error
-        if not isinstance(known, family):
-            raise ValueError(f"{subject} = {component!r}: must be a {family.__name__}. {remedy}")
+        if not (isinstance(known, Component) and kind_of(known) == kind):
+            family = KINDS[kind].family if kind else "stage of an actuator"
+            raise ValueError(f"{subject} = {component!r}: must be a {family}. Give one, or leave it out.")
         law = catalogue.law_of(type(known))
         needed = inspect.signature(law.component).parameters if law else {}
         # an attribute that is not there is in a plan, or a computation of the user's own does without
@@ -97,7 +105,7 @@ def check_config(config: ActuatorConfig) -> None:
 
 
 @dataclass(eq=False)
-class ActuatorEntry:
+class ActuatorEntry(Staged):
     """Components bound to the joints of one prim, or to one joint when built in Python.
 
     The components' parameters are live: writing `actuator.controller.kp` acts at the next step.
@@ -109,19 +117,16 @@ class ActuatorEntry:
         clamping: Effort limits in the order they are applied.
         delay: Command delay, or None.
         shared: Whether all robots have the same parameters, as those of one prim do.
+        others: Stages of other kinds.
     """
 
     label: str
     dof_names: tuple[str, ...]
-    controller: Controller
+    controller: Controller | None
     clamping: list[Clamping]
     delay: Delay | None
     shared: bool = False
-
-    @property
-    def components(self) -> list[Any]:
-        """All components in pipeline order."""
-        return [part for part in (self.delay, self.controller, *self.clamping) if part is not None]
+    others: list[Component] = field(default_factory=list)
 
 
 def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
@@ -140,19 +145,11 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
         raise ActuatorParseError([f"{where}: {error}"]) from error
 
 
-def _configs(spec: ActuatorSpec) -> list[Any]:
-    return [part for part in (spec.controller, *spec.clamping, spec.delay) if part is not None]
-
-
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
     count = num_robots * len(spec.targets)
-    return ActuatorEntry(
-        label=spec.path,
-        dof_names=spec.dof_names,
-        controller=newton.dressed(catalogue.build(spec.controller, count, device, spec.checkpoint)),
-        clamping=[
-            newton.dressed(catalogue.build(config, count, device)) for config in catalogue.in_order(spec.clamping)
-        ],
-        delay=newton.dressed(catalogue.build(spec.delay, count, device)) if spec.delay else None,
-        shared=not any(np.ndim(value) == 2 for config in _configs(spec) for value in vars(config).values()),
-    )
+    made = [
+        newton.dressed(catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None))
+        for config in catalogue.in_order(spec.stages)
+    ]
+    shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())
+    return ActuatorEntry(label=spec.path, dof_names=spec.dof_names, shared=shared, **parts_of(made))

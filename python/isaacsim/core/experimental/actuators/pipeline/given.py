@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..specs.arguments import require_type
 from ..specs.configs import Config
 from ..specs.fields import shown
 from ..specs.motors import motor_of, problems_of
+from ..specs.stages import NAMED
 from .actuator import Actuator
 from .entry import ActuatorConfig, ActuatorEntry, check_config
 from .motors import Fit
@@ -62,11 +64,11 @@ def entries_from_configs(pairs: Sequence[tuple[Any, str]], num_robots: int, devi
     for config, dof_name in pairs:
         check_config(config)
         # what takes a place among robots has an array of its own for it
-        known = [newton.stand_in(_apart(component)) for component in _components(config)]
-        check_parameters(_entry(config, dof_name, known), num_robots)
+        known = config.each(lambda one: newton.stand_in(_apart(one)))
+        check_parameters(ActuatorEntry(dof_name, (dof_name,), **known), num_robots)
     taken: set[int] = set()
     return [
-        _entry(config, dof_name, [_taken_in(one, taken, device) for one in _components(config)])
+        ActuatorEntry(dof_name, (dof_name,), **config.each(lambda one: _taken_in(one, taken, device)))
         for config, dof_name in pairs
     ]
 
@@ -78,11 +80,13 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
         ValueError: The actuator cannot be used, or is for another number of robots.
     """
     own = isinstance(given, Actuator)
-    parts: Any = (given.controller, list(given.clamping), given.delay) if own else newton.parts_of(given)
-    if parts is None:
-        if not all(hasattr(given, name) for name in ("controller", "clamping", "delay")):
-            raise TypeError(f"actuator {dof_name!r} = {shown(given)}: must be an Actuator or ActuatorConfig. Make one.")
+    if isinstance(given, ActuatorConfig):
         return given
+    parts: Any = [getattr(given, name) for name in (*NAMED, "others")] if own else newton.parts_of(given)
+    if parts is None:
+        if not all(hasattr(given, name) for name in NAMED):
+            raise TypeError(f"actuator {dof_name!r} = {shown(given)}: must be an Actuator or ActuatorConfig. Make one.")
+        return ActuatorConfig(*(getattr(given, name) for name in NAMED))
     if getattr(given, "requires_grad", False):
         raise ValueError(
             f"actuator {dof_name!r} has requires_grad = True: must be stepped by itself to have gradients on a tape. "
@@ -114,20 +118,13 @@ def _built(
         return part if problems else newton.dressed(catalogue.build(fits, num_robots, device, network))
 
     for config, dof_name in pairs:
-        plain = [part for part in _components(config) if isinstance(part, Config)]
+        plain = [stage for stage in config.stages if isinstance(stage, Config)]
         problems += problems_of(motor_of(plain), f"actuator {dof_name!r}")
-    made = [
-        (
-            dataclasses.replace(
-                config,
-                controller=built(config.controller, dof_name),
-                clamping=[built(clamp, dof_name) for clamp in catalogue.in_order(config.clamping or ())],
-                delay=built(config.delay, dof_name),
-            ),
-            dof_name,
-        )
-        for config, dof_name in pairs
-    ]
+    made: list[tuple[ActuatorConfig, str]] = []
+    for config, dof_name in pairs:
+        ordered = [catalogue.in_order(some or ()) for some in (config.clamping, config.others)]
+        sorted_config = dataclasses.replace(config, clamping=ordered[0], others=ordered[1])
+        made.append((ActuatorConfig(**sorted_config.each(functools.partial(built, dof_name=dof_name))), dof_name))
     if problems:
         raise ValueError("\n".join(problems))
     return made
@@ -137,16 +134,6 @@ def release(components: Iterable[Any]) -> None:
     """Give components whose wrapper was closed arrays of their own, so that another one can take them as they are."""
     for component in components:
         set_free(component, component)
-
-
-def _components(config: ActuatorConfig) -> list[Any]:
-    return [*([] if config.delay is None else [config.delay]), config.controller, *(config.clamping or ())]
-
-
-def _entry(config: ActuatorConfig, dof_name: str, components: list[Any]) -> ActuatorEntry:
-    """The actuator of a config with these components, in pipeline order."""
-    delay, rest = (None, components) if config.delay is None else (components[0], components[1:])
-    return ActuatorEntry(dof_name, (dof_name,), rest[0], rest[1:], delay)
 
 
 def _taken_in(component: Any, taken: set[int], device: Any) -> Any:

@@ -150,15 +150,15 @@ class Pipeline:
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
         networks = [one for one in plan.networks if one.used[first]]
         law = None if networks else plan.controllers[plan.controller_kind[first]]
-        limits = [limit for limit in plan.limits if limit.used[first]]
+        stages = [stage for stage in plan.stages if stage.used[first]]
         self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS] if law else []
-        self.rows += [pair for limit in limits for pair in limit.rows.items()]
+        self.rows += [pair for stage in stages for pair in stage.rows.items()]
         """Parameters, those of the controller first."""
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
         curves = [
-            next((prepare_curve(points, values) for points, values, served in limit.curves if served[first]), None)
-            for limit in limits
+            next((prepare_curve(points, values) for points, values, served in stage.curves if served[first]), None)
+            for stage in stages
         ]
         self.network = networks[0].law if networks else None
         """The law of its network, if its controller is one."""
@@ -170,12 +170,12 @@ class Pipeline:
             # most never come here
             from .step.warp_gradients import WarpGradients
 
-            clamps = [limit.clamp for limit in limits]
-            self.notes = WarpGradients(self.count, law, clamps, curves, self.depth, step.device, self.network)
+            laws = [stage.law for stage in stages]
+            self.notes = WarpGradients(self.count, law, laws, curves, self.depth, step.device, self.network)
         else:
             given = [network_of(one, keep=True) for one in networks]
             self.network_core = given[0][0] if given else None
-            names = [limit.clamp.__name__ for limit in limits]
+            names = [stage.law.__name__ for stage in stages]
             self.notes = native.core.Gradients(
                 self.count, law.__name__ if law else "", given, names, curves, self.depth
             )
@@ -202,9 +202,9 @@ class Pipeline:
 
     def remembered(self, placed: Placed) -> Iterator[tuple[int, int, Remembering, Any]]:
         """What its laws remember: number of the law, number in its `STATE`, the law, and index into that array."""
-        limits = {limit for _, limit in placed.limits}
+        stages = {stage for *_, stage in placed.stages}
         for number, one in enumerate(self._plan.stateful):
-            if one.limit in limits or (one.limit is None and one.law is placed.controller):
+            if one.stage in stages or (one.stage is None and one.law is placed.controller):
                 for k in range(len(one.law.STATE)):
                     yield number, k, one, (*[slice(None)] * one.axis, self.places(one.used))
 

@@ -19,6 +19,7 @@ from ..specs.configs import ForeignConfig, NeuralControlConfig
 from ..specs.fields import JOINT, UNKNOWN_JOINT, Parameter, parameters_of
 from ..specs.motors import MotorConfig, Motors, motor_of, problems_of
 from ..specs.patterns import assigned, by_joint, pattern_problem
+from ..specs.stages import KINDS, parts_of
 
 if TYPE_CHECKING:
     from ..networks.checkpoint import Checkpoint
@@ -88,15 +89,13 @@ def resolve_motors(
         if own or not columns:
             continue
         spec = None
-        if motor.controller is not None:
+        if motor.stages:
             spec = ActuatorSpec(
                 path=pattern,
                 targets=tuple(paths[at] for at in columns),
-                controller=fit.config(motor.controller),
-                clamping=tuple(fit.config(clamp) for clamp in motor.clamping),
-                delay=motor.delay and fit.config(motor.delay),
                 checkpoint=checkpoint,
                 dof_names=tuple(names[at] for at in columns),
+                **parts_of(map(fit.config, motor.stages)),
             )
         found.append(Motor(pattern, columns, spec, fit.values(motor)))
     if problems:
@@ -129,7 +128,9 @@ def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits)
 def _unbounded(motor: Motor) -> list[int]:
     """The columns of a motor at which no clamp bounds the effort."""
     bounded = np.zeros(len(motor.columns), bool)
-    for clamp in motor.spec.clamping if motor.spec is not None else ():
+    if motor.spec is None or motor.spec.controller is None:
+        return []
+    for clamp in motor.spec.clamping:
         # of one of the host program nothing is known
         if isinstance(clamp, ForeignConfig):
             return []
@@ -238,13 +239,13 @@ def _matched(pattern: str, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def _misfits(motor: MotorConfig, subject: str) -> list[str]:
-    """What is wrong between the parts of a motor."""
+    """What is wrong between the stages of a motor."""
     problems: list[str] = []
-    if motor.controller is None and (motor.clamping or motor.delay is not None):
+    if motor.controller is None and not all(KINDS[kind].alone for kind, _ in motor.by_kind):
         problems.append(f"{subject} has limits or a delay and no controller, whose they are. Add one, or remove them.")
-    schemas = [clamp.SCHEMA for clamp in motor.clamping]
+    schemas = [stage.SCHEMA for stage in motor.stages]
     return problems + [
-        f"{subject} has {type(clamp).__name__} twice: must have each limit once. Remove one of them."
-        for at, clamp in enumerate(motor.clamping)
-        if clamp.SCHEMA in schemas[:at]
+        f"{subject} has {type(stage).__name__} twice: must have each stage once. Remove one of them."
+        for at, stage in enumerate(motor.stages)
+        if stage.SCHEMA in schemas[:at]
     ]

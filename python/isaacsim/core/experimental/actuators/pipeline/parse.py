@@ -127,7 +127,7 @@ def parse_actuator_prim(
         from ..networks.checkpoint import CheckpointPath
 
         read = CheckpointPath(file_named(prim, str(vars(spec.controller)["model_path"])), spec.checkpoint)
-    others = [*spec.clamping, *([spec.delay] if spec.delay else [])]
+    others = [one for one in spec.as_listed if one is not spec.controller]
     try:
         return ActuatorParsed(
             *_class_and_arguments(spec.controller, read),

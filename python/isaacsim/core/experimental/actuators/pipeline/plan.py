@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..components.base import Clamping, Controller, check_type
+from ..components.base import Controller, EffortStage, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
-from ..components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, require_law
+from ..components.law import require_law
 from ..specs.fields import Parameter, parameters_of
+from ..specs.stages import KINDS, kind_of, parts_of
 from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 # what a class with a law must not override for the law to be all there is to it
 _COMPUTATION = {
     Controller: ("compute", "state", "update_state", "is_stateful"),
-    Clamping: ("modify_forces", "state", "update_state", "is_stateful"),
+    EffortStage: ("modify_forces", "state", "update_state", "is_stateful"),
 }
 
 
@@ -66,17 +67,17 @@ class Row:
 
 
 @dataclass(eq=False)
-class Limit:
-    """One clamp class in the sequence of limits.
+class PlannedStage:
+    """One class of stages after the controllers, in their sequence.
 
     Args:
-        clamp: The class.
+        law: The class.
         used: Which slots have it here, bool.
         rows: Its parameters by name.
         curves: Points and values of its curve, and which slots they serve, bool; each curve once.
     """
 
-    clamp: Any
+    law: Any
     used: np.ndarray
     rows: dict[str, Row]
     curves: list[tuple[list[float], list[float], np.ndarray]] = field(default_factory=list)
@@ -89,12 +90,12 @@ class Remembering:
     Args:
         law: Its class, or the law itself of a network.
         used: Which slots have it, bool.
-        limit: Number of its limit; None for a controller.
+        stage: Number of its stage after the controllers; None for a controller.
     """
 
     law: Any
     used: np.ndarray
-    limit: int | None = None
+    stage: int | None = None
 
     @property
     def is_network(self) -> bool:
@@ -131,14 +132,15 @@ class Placed:
         slots: Slots of its joints, in their order.
         max_delay: Largest delay [physics steps]; None where the plan delays nothing.
         controller: Class of its controller in the plan, the law of its network, or None.
-        limits: Number of each planned clamp in the actuator's list, and number of its limit.
+        stages: Of each of its planned stages after the controller: kind, place among its stages of that kind, and
+            number of the stage of the plan.
     """
 
     label: str
     slots: tuple[int, ...]
     max_delay: int | None
     controller: Any
-    limits: list[tuple[int, int]]
+    stages: list[tuple[str, int, int]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,12 +169,12 @@ class Between:
     Args:
         delay: A delay of the user's own.
         controller: The control law, unless the first phase evaluates it.
-        clamping: Limits that come before those of the second phase.
+        stages: Stages after the controller that come before those of the second phase.
     """
 
     delay: Any
     controller: Any
-    clamping: tuple[Any, ...]
+    stages: tuple[Any, ...]
 
 
 @dataclass(eq=False)
@@ -186,7 +188,7 @@ class Plan:
         controllers: Classes of the controllers.
         controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
-        limits: Limits in their order.
+        stages: What comes after the controllers, in the order in which it acts.
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
@@ -202,7 +204,7 @@ class Plan:
     controllers: tuple[Any, ...]
     controller_kind: np.ndarray
     control: dict[str, Row]
-    limits: list[Limit]
+    stages: list[PlannedStage]
     delayed: np.ndarray
     lag: Row
     depth: int = 1
@@ -223,44 +225,43 @@ class Plan:
 
     @property
     def stateful(self) -> list[Remembering]:
-        """The laws with a state in the one order that holds everywhere: controllers, networks, then limits."""
+        """The laws with a state in the one order that holds everywhere: controllers, networks, then other stages."""
         controllers = [
             Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
-        limits = [
-            Remembering(limit.clamp, limit.used, number)
-            for number, limit in enumerate(self.limits)
-            if limit.clamp.STATE
+        stages = [
+            Remembering(stage.law, stage.used, number) for number, stage in enumerate(self.stages) if stage.law.STATE
         ]
-        return controllers + self.networks + limits
+        return controllers + self.networks + stages
 
     @property
-    def limit_names(self) -> list[str]:
-        """Class names of the limits."""
-        return [limit.clamp.__name__ for limit in self.limits]
+    def stage_names(self) -> list[str]:
+        """Class names of the stages after the controllers."""
+        return [stage.law.__name__ for stage in self.stages]
 
     def rows(self) -> Iterator[Row]:
-        """All parameters: of controllers, of limits, and the lag."""
+        """All parameters: of controllers, of the stages after them, and the lag."""
         yield from self.control.values()
-        for limit in self.limits:
-            yield from limit.rows.values()
+        for stage in self.stages:
+            yield from stage.rows.values()
         yield self.lag
 
 
 def between(entry: ActuatorEntry) -> Between | None:
     """What of an actuator stands between the phases of a step, or None when all of it has a law."""
-    odd = [number for number, clamp in enumerate(entry.clamping, 1) if not has_law(clamp)]
+    after = entry.after_controller
+    odd = [number for number, stage in enumerate(after, 1) if not has_law(stage)]
     own_delay = entry.delay is not None and not has_law(entry.delay)
-    own_controller = own_delay or not has_law(entry.controller)
+    own_controller = entry.controller is not None and (own_delay or not has_law(entry.controller))
     if not odd and not own_controller:
         return None
-    clamps = tuple(entry.clamping[: max(odd, default=0)])
-    return Between(entry.delay if own_delay else None, entry.controller if own_controller else None, clamps)
+    first = after[: max(odd, default=0)]
+    return Between(entry.delay if own_delay else None, entry.controller if own_controller else None, first)
 
 
 def is_built_in(entry: ActuatorEntry) -> bool:
     """Whether every engine knows the laws of an actuator, those aside that stand between the phases."""
-    components = _planned(entry).components
+    components = _planned(entry).stages
     return all(base_of(one) is not None or network_law_of(one) is not None for one in components)
 
 
@@ -286,14 +287,14 @@ def compile_plan(
     apart = [between(entry) for entry in entries]
     entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
-    plan.components = [component for entry in entries for component in entry.components]
+    plan.components = [component for entry in entries for component in entry.stages]
     for entry, mine in zip(entries, places, strict=True):
         _add_controller(plan, entry, mine)
         _add_delay(plan, entry, mine)
         law = entry.controller and _planned_law(plan, entry.controller)
         longest = entry.delay.max_delay if entry.delay is not None else None
         plan.placed.append(Placed(entry.label, mine, longest, law, []))
-    _add_clamps(plan, entries, places, [len(beside.clamping) if beside else 0 for beside in apart])
+    _add_stages(plan, entries, places, [beside.stages if beside else () for beside in apart])
     if live:
         _keep_live(plan)
     return plan
@@ -310,7 +311,7 @@ def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = Tr
     Raises:
         ValueError: One is of another type, does not hold one value per robot and joint, or holds one out of range.
     """
-    for component in entry.components:
+    for component in entry.stages:
         for name in component.PARAMETERS:
             # a subclass with a computation of its own may do without
             given = getattr(component, name, None)
@@ -397,8 +398,8 @@ def _planned(entry: ActuatorEntry) -> Any:
         return entry
     delay = None if apart.delay else entry.delay
     controller = None if apart.controller else entry.controller
-    clamping = entry.clamping[len(apart.clamping) :]
-    return dataclasses.replace(entry, delay=delay, controller=controller, clamping=clamping)
+    rest = parts_of(entry.after_controller[len(apart.stages) :])
+    return dataclasses.replace(entry, **rest | {"delay": delay, "controller": controller})
 
 
 def _in_sequence(entries: Sequence[ActuatorEntry]) -> list[tuple[int, ...]]:
@@ -428,7 +429,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         controllers=controllers,
         controller_kind=np.full(count, -1, np.int32),
         control=control,
-        limits=[],
+        stages=[],
         networks=[Remembering(law, np.zeros(count, bool)) for law in networks],
         delayed=np.zeros(count, bool),
         lag=Row.filled(0, count, np.int32),
@@ -444,7 +445,7 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
         if one.law is law:
             one.used[list(slots)] = True
             return
-    require_law(type(controller), CONTROLLER_SIGNALS)
+    require_law(type(controller), KINDS[controller.KIND].takes)
     plan.controller_kind[list(slots)] = plan.controllers.index(law)
     for name in controller.PARAMETERS:
         _add_values(plan, entry, controller, name, plan.control[name], slots)
@@ -466,59 +467,62 @@ def _add_delay(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) -> None
     plan.depth = max(plan.depth, entry.delay.max_delay)
 
 
-def _add_clamps(
-    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], first: Sequence[int]
+def _add_stages(
+    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], before: Sequence[Sequence[Any]]
 ) -> None:
-    """Merge the clamps of all actuators into limits, each as early as its own order allows.
+    """Merge what comes after the controllers of all actuators, each stage as early as its own order allows.
 
     Args:
         plan: Where they go.
-        entries: Whose clamps they are.
+        entries: Whose stages they are.
         places: Slots of each.
-        first: Number of the first planned clamp in the list of each.
+        before: Stages of each that stand between the phases of a step.
     """
-    merged: list[dict[Any, Limit]] = []
-    found: list[tuple[Placed, int, Limit]] = []
+    merged: list[dict[Any, PlannedStage]] = []
+    found: list[tuple[Placed, str, int, PlannedStage]] = []
     for number, (entry, slots) in enumerate(zip(entries, places, strict=True)):
-        sweep, rank = 0, -1.0
-        for place, clamp in enumerate(entry.clamping, first[number]):
-            kind = base_of(clamp) or type(clamp)
+        sweep, rank = 0, (-1, -1)
+        # those before stand between the phases
+        kinds = [kind_of(stage) for stage in before[number]]
+        for stage in entry.after_controller:
+            law = base_of(stage) or type(stage)
             # within a sweep classes come in canonical order
-            if (own_rank := canonical_rank(kind)) <= rank:
+            if (own_rank := canonical_rank(law)) <= rank:
                 sweep += 1
             rank = own_rank
             if sweep == len(merged):
                 merged.append({})
-            if kind not in merged[sweep]:
-                merged[sweep][kind] = _neutral_limit(plan, kind)
-            _add_clamp(plan, entry, clamp, merged[sweep][kind], slots)
-            found.append((plan.placed[number], place, merged[sweep][kind]))
+            if law not in merged[sweep]:
+                merged[sweep][law] = _neutral_stage(plan, law)
+            _add_stage(plan, entry, stage, merged[sweep][law], slots)
+            found.append((plan.placed[number], stage.KIND, kinds.count(stage.KIND), merged[sweep][law]))
+            kinds.append(stage.KIND)
     for sweep in merged:
-        plan.limits += [sweep[kind] for kind in sorted(sweep, key=canonical_rank)]
-    for placed, place, limit in found:
-        placed.limits.append((place, plan.limits.index(limit)))
+        plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
+    for placed, kind, place, stage in found:
+        placed.stages.append((kind, place, plan.stages.index(stage)))
 
 
-def _neutral_limit(plan: Plan, clamp: Any) -> Limit:
-    neutral = zip(clamp.PARAMETERS, clamp.neutral(), strict=True)
+def _neutral_stage(plan: Plan, law: Any) -> PlannedStage:
+    neutral = zip(law.PARAMETERS, law.neutral(), strict=True)
     rows = {name: Row.filled(value, plan.num_slots) for name, value in neutral}
-    return Limit(clamp, np.zeros(plan.num_slots, bool), rows)
+    return PlannedStage(law, np.zeros(plan.num_slots, bool), rows)
 
 
-def _add_clamp(plan: Plan, entry: ActuatorEntry, clamp: Any, limit: Limit, slots: tuple[int, ...]) -> None:
-    require_law(type(clamp), CLAMPING_SIGNALS)
-    limit.used[list(slots)] = True
-    for name in clamp.CURVES:
-        points, values = clamp.curve(name)
+def _add_stage(plan: Plan, entry: ActuatorEntry, component: Any, stage: PlannedStage, slots: tuple[int, ...]) -> None:
+    require_law(type(component), KINDS[component.KIND].takes)
+    stage.used[list(slots)] = True
+    for name in component.CURVES:
+        points, values = component.curve(name)
         mine = np.isin(np.arange(plan.num_slots), slots)
-        for known_points, known_values, served in limit.curves:
+        for known_points, known_values, served in stage.curves:
             if (known_points, known_values) == (points, values):
                 served |= mine
                 break
         else:
-            limit.curves.append((points, values, mine))
-    for name in clamp.PARAMETERS:
-        _add_values(plan, entry, clamp, name, limit.rows[name], slots)
+            stage.curves.append((points, values, mine))
+    for name in component.PARAMETERS:
+        _add_values(plan, entry, component, name, stage.rows[name], slots)
 
 
 def _add_values(

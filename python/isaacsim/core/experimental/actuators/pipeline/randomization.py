@@ -139,7 +139,7 @@ class Randomization:
             for slot, joint in enumerate(joints):
                 if plan.controller_kind[slot] < 0:
                     self._unscaled[dof_names[joint]] = "its control law is no sum of gains times errors"
-                elif any(served[slot] for limit in plan.limits for _, _, served in limit.curves):
+                elif any(served[slot] for stage in plan.stages for _, _, served in stage.curves):
                     self._unscaled[dof_names[joint]] = "its limit is a table, one for all robots"
         self._wishes: dict[str, _Wish] = {}
         self._counts = np.zeros(num_robots, np.int64)

@@ -68,7 +68,7 @@ class Recorder(NotCopied):
         self._noted = [name for name in self._signals if name in KINDS]
         shape = len(self._robots), len(self._joints)
         self._capacity = capacity
-        clamps = list(dict.fromkeys(name for _, part in assembly.parts for name in part.limit_names))
+        clamps = list(dict.fromkeys(name for _, part in assembly.parts for name in part.stage_names))
         self._subject = Subject(
             tuple(robot_names[robot] for robot in self._robots),
             tuple(assembly.dof_names[joint] for joint in self._joints),
@@ -222,7 +222,7 @@ class _Part:
         self._dense = _index(self._robots, self.slots)
         self._place = dict(zip(self.slots, at, strict=True))
         self._row = {robot: row for row, robot in enumerate(self._robots)}
-        names = ["", *step.limit_names]
+        names = ["", *step.stage_names]
         self.clamps = np.array([recorder.subject.clamps.index(name) for name in names], np.uint8)
         self._binding: Any = None
         self._sources: list[tuple[str, Any, Any]] = []
@@ -231,10 +231,10 @@ class _Part:
 
     def read_max_efforts(self, to: np.ndarray) -> None:
         """Note plain limits where there are any."""
-        for limit in self._step.plan.limits:
-            if limit.clamp.__name__ == "ClampingMaxEffort":
-                values = self._step.values(limit.rows["max_effort"])[self._dense]
-                used = limit.used[self.slots]
+        for stage in self._step.plan.stages:
+            if stage.law.__name__ == "ClampingMaxEffort":
+                values = self._step.values(stage.rows["max_effort"])[self._dense]
+                used = stage.used[self.slots]
                 to[self._in] = np.where(used & np.isfinite(values), values, to[self._in])
 
     def read_velocities(self, to: np.ndarray) -> None:

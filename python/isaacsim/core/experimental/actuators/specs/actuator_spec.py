@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .configs import ClampingConfig, ControlConfig, DelayConfig
+from .configs import ClampingConfig, Config, ControlConfig, DelayConfig
+from .stages import Staged
 
 ACTUATOR_TYPE = "NewtonActuator"
 """Type of the prim."""
 
 
 @dataclass(frozen=True)
-class ActuatorSpec:
+class ActuatorSpec(Staged):
     """One actuator of a robot file, or of a program.
 
     A value of a config may be an array `(joints,)` or `(robots, joints)` where a program gives it.
@@ -20,24 +22,28 @@ class ActuatorSpec:
     Args:
         path: Path of the `NewtonActuator` prim, or the pattern of a motor.
         targets: Paths of the joint prims it drives, in authored order; each gets the whole pipeline.
-        controller: The control law.
+        controller: The control law, or None.
         clamping: Effort limits in authored order.
         delay: Command delay, or None.
+        others: Stages of other kinds, in authored order.
         checkpoint: The network of a neural controller, where its file was read.
         dof_names: Names of the driven joint axes; by default those of the joints.
     """
 
     path: str
     targets: tuple[str, ...]
-    controller: ControlConfig
-    clamping: tuple[ClampingConfig, ...] = ()
+    controller: ControlConfig | None = None
+    clamping: Sequence[ClampingConfig] = ()
     delay: DelayConfig | None = None
     checkpoint: Any = field(default=None, compare=False, repr=False)
     dof_names: tuple[str, ...] = ()
+    others: Sequence[Config] = ()
 
     def __post_init__(self) -> None:
+        # the class is frozen
+        for name in ("clamping", "others"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if not self.dof_names:
-            # the class is frozen
             object.__setattr__(self, "dof_names", tuple(target.rsplit("/", 1)[1] for target in self.targets))
 
     @property

@@ -16,8 +16,6 @@ from typing import Any, ClassVar, Literal
 
 from .fields import parameter, violations
 
-Kind = Literal["controller", "clamping", "delay"]
-
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
 
@@ -96,19 +94,32 @@ class Config:
     """What one applied schema of an actuator prim says."""
 
     SCHEMA: ClassVar[str]
-    KIND: ClassVar[Kind]
+    KIND: ClassVar[str]
+
+    @classmethod
+    def stem(cls) -> str:
+        """Name of the class without what it says of the kind: `DCMotor` of `DCMotorClampingConfig`."""
+        family = next(base for base in cls.__mro__ if "KIND" in vars(base))
+        own = cls.__name__ if family is cls else cls.__name__.removesuffix(family.__name__)
+        return own.removesuffix("Config")
 
 
 class ControlConfig(Config):
     """A control law."""
 
-    KIND: ClassVar[Kind] = "controller"
+    KIND: ClassVar[str] = "controller"
 
 
 class ClampingConfig(Config):
     """An effort limit."""
 
-    KIND: ClassVar[Kind] = "clamping"
+    KIND: ClassVar[str] = "clamping"
+
+
+class PassiveConfig(Config):
+    """What a joint adds to the effort of its motor: friction, cogging."""
+
+    KIND: ClassVar[str] = "passive"
 
 
 @dataclass
@@ -303,7 +314,7 @@ class DelayConfig(Config):
     """Command delay: targets and feedforward act `delay_steps` physics steps after they were set."""
 
     SCHEMA: ClassVar[str] = "NewtonActuatorDelayAPI"
-    KIND: ClassVar[Kind] = "delay"
+    KIND: ClassVar[str] = "delay"
 
     delay_steps: int = parameter(
         attribute="newton:delaySteps", type="int", unit="physics steps", fallback=1, lower=0, upper=MAX_DELAY_STEPS
@@ -312,12 +323,12 @@ class DelayConfig(Config):
 
 
 @dataclass
-class ForeignConfig(ClampingConfig, ControlConfig):
+class ForeignConfig(Config):
     """What a prim says to a component registered by the host program: plain values under a schema of its own."""
 
     # its schema and kind are those of the registration, not of the class
     SCHEMA: str  # pyright: ignore[reportIncompatibleVariableOverride]
-    KIND: Kind = field()  # pyright: ignore[reportIncompatibleVariableOverride]
+    KIND: str = field()  # pyright: ignore[reportIncompatibleVariableOverride]
     values: dict[str, Any]
     """Authored `newton:*` values by parameter name, in snake case."""
 

@@ -23,6 +23,7 @@ from .configs import (
 )
 from .fields import Parameter, complaint, conflicts, parameter, parameters_of, shown
 from .patterns import pattern_problem
+from .stages import NAMED, Staged, kind_of, parts_of, places_of
 
 # figures of a data sheet
 _POSITIVE = Parameter("", "float", "", None, lower=0.0, above=True)
@@ -31,7 +32,7 @@ _SHARE = Parameter("", "float", "", None, lower=0.0, above=True, upper=1.0)
 
 
 @dataclass
-class MotorConfig:
+class MotorConfig(Staged):
     """What drives a joint: control law, effort limits and delay, and what the rotor adds to the joint itself.
 
     Units are those of the joint, rad and N·m for a revolute one, m and N for a prismatic one. Values are checked where
@@ -52,6 +53,8 @@ class MotorConfig:
         None, attribute="newton:friction", type="float", unit="N·m or N", fallback=0.0, lower=0.0
     )
     """Dry friction of the joint [N·m or N], or by pattern; None leaves that of the robot."""
+    others: list[Config] = field(default_factory=list[Config])
+    """Stages of other kinds; kinds act in the order of `KINDS`, and each kind in canonical order."""
 
     @classmethod
     def from_datasheet(
@@ -183,12 +186,12 @@ def motor_of(value: Any) -> MotorConfig:
     """The motor that a `MotorConfig` or a list of configs says.
 
     Args:
-        value: A `MotorConfig`, which is returned as it is, or configs: at most one controller and one delay, and
-            clamps, whose order is that of the table of laws wherever they stand.
+        value: A `MotorConfig`, which is returned as it is, or configs in any order: their order is that of the table of
+            kinds, and of the table of laws among those of a kind.
 
     Raises:
         TypeError: Something in it is none of these.
-        ValueError: Two controllers or two delays.
+        ValueError: Two of a kind that a motor has one of, as of controllers.
 
     Example:
         >>> motor_of([PDControlConfig(80.0, 2.0), DelayConfig(2)]).delay
@@ -196,34 +199,27 @@ def motor_of(value: Any) -> MotorConfig:
     """
     wanted = "must be a MotorConfig or a list of configs"
     if isinstance(value, MotorConfig):
-        given = [
-            ("controller", value.controller),
-            ("delay", value.delay),
-            *(("clamping", one) for one in value.clamping),
-        ]
-        for kind, one in given:
-            optional = one is None and kind != "clamping"
-            if not optional and not (isinstance(one, Config) and one.KIND == kind):
-                raise TypeError(f"MotorConfig.{kind} = {shown(one)}: must be a config of that kind. Pass one of those.")
+        for kind, stage in value.by_kind:
+            if not (isinstance(stage, Config) and kind_of(stage) == kind):
+                place = kind or "others"
+                raise TypeError(
+                    f"MotorConfig.{place} = {shown(stage)}: must be a config of that kind. Pass one of those."
+                )
+        if named := [stage for stage in value.others if kind_of(stage) in NAMED]:
+            raise TypeError(
+                f"MotorConfig.others has {shown(named[0])}: must hold stages without a name of their own. Give it as "
+                f"{kind_of(named[0])}."
+            )
         return value
     if isinstance(value, Config):
         raise TypeError(f"motor = {shown(value)}: {wanted}. Put it into a list.")
     if not isinstance(value, list | tuple):
         raise TypeError(f"motor = {shown(value)}: {wanted}. Pass one of these.")
-    kinds: dict[str, list[Any]] = {"controller": [], "clamping": [], "delay": []}
-    for one in cast(Sequence[Any], value):
+    given = cast(Sequence[Any], value)
+    for one in given:
         if not isinstance(one, Config):
             raise TypeError(f"motor has {shown(one)}: {wanted}. Pass configs such as PDControlConfig(kp=80.0, kd=2.0).")
-        kinds[one.KIND].append(one)
-    for kind in ("controller", "delay"):
-        if len(found := kinds[kind]) > 1:
-            named = " and ".join(type(one).__name__ for one in found)
-            raise ValueError(f"motor has {len(found)} {kind}s, {named}: must be at most one. Remove the others.")
-    return MotorConfig(
-        controller=next(iter(kinds["controller"]), None),
-        clamping=kinds["clamping"],
-        delay=next(iter(kinds["delay"]), None),
-    )
+    return MotorConfig(**parts_of(given, "motor"))
 
 
 def problems_of(motor: MotorConfig, subject: str) -> list[str]:
@@ -239,11 +235,7 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
         if (value := getattr(motor, name)) is not None
         for found in _complaints(f"{subject}.{name}", value, described)
     ]
-    places = [("controller", motor.controller), ("delay", motor.delay)]
-    places += [(f"clamping[{index}]", one) for index, one in enumerate(motor.clamping)]
-    for place, config in places:
-        if config is None:
-            continue
+    for place, config in places_of(motor):
         where = f"{subject}.{place}"
         single = [
             found

@@ -13,6 +13,7 @@ from pxr import Sdf, Usd, Vt
 from ..specs.actuator_spec import ACTUATOR_TYPE, ActuatorSpec
 from ..specs.configs import CONFIGS, NeuralControlConfig
 from ..specs.fields import Parameter, parameters_of, violations
+from ..specs.stages import KINDS, Staged
 from ..specs.stand_ins import LISTED, stand_ins
 from .articulation import axes_of, every_prim, unloaded_at
 from .assets import note_authored
@@ -76,25 +77,20 @@ class _Prim:
     inherits: Sdf.Path | None = None
 
 
-_KIND_WORDS = {"controller": "a control config", "clamping": "a clamping config", "delay": "a DelayConfig"}
-
-
 def author_actuator(
     stage: Usd.Stage,
     articulation_root: str,
     target_names: str | Sequence[str],
     name: str,
-    controller: Any,
+    stages: Staged,
     *,
-    clamping: Sequence[Any] | None,
-    delay: Any,
     overwrite_existing: bool,
 ) -> Usd.Prim:
     """Define `<articulation_root>/Actuators/<name>`; see `add_actuator` for the contract."""
     _require_stage(stage)
     root = _root_prim(stage, str(articulation_root))
     _require_identifier(name)
-    configs = _check_configs(controller, clamping, delay)
+    configs = _check_configs(stages)
     targets = _resolve_targets(root, target_names)
     path = root.GetPath().AppendChild("Actuators").AppendChild(name)
     _check_place(stage, path, targets, overwrite_existing)
@@ -161,7 +157,7 @@ def _prims_of(
 ) -> list[_Prim]:
     """The prims of some joints, checked, each with its own values."""
     spec = motors.spec
-    configs = _check_configs(spec.controller, spec.clamping, spec.delay)
+    configs = _check_configs(spec)
     addresses = [address(joint, name) for joint, name in zip(spec.targets, spec.dof_names, strict=True)]
     prims = []
     for name, target in zip(motors.names, _resolve_targets(root, addresses), strict=True):
@@ -255,21 +251,21 @@ def _is_unicode(text: str) -> bool:
     return text.encode(errors="ignore").decode() == text
 
 
-def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) -> list[Any]:
-    """The configs in apply order: controller, clamps as given, delay."""
-    if clamping is not None and not isinstance(clamping, list | tuple):
-        raise TypeError(f"clamping = {clamping!r}: must be a list of clamping configs. Write clamping=[...].")
-    clamps = list(clamping or ())
-    _require_kind("controller", controller, "controller")
-    for clamp in clamps:
-        _require_kind("clamping", clamp, "clamping")
-        if sum(other.SCHEMA == clamp.SCHEMA for other in clamps) > 1:
+def _check_configs(staged: Staged) -> list[Any]:
+    """The configs in apply order, that of the pipeline with the delay last."""
+    if staged.clamping is not None and not isinstance(staged.clamping, list | tuple):
+        raise TypeError(f"clamping = {staged.clamping!r}: must be a list of clamping configs. Write clamping=[...].")
+    if staged.controller is None and not (staged.others and all(KINDS[kind].alone for kind, _ in staged.by_kind)):
+        _require_kind("controller", None, "controller")
+    for kind, config in staged.by_kind:
+        _require_kind(kind or "others", config, kind)
+    configs = list(staged.as_listed)
+    schemas = [config.SCHEMA for config in configs]
+    for at, config in enumerate(configs):
+        if config.SCHEMA in schemas[:at]:
             raise ValueError(
-                f"clamping holds {type(clamp).__name__} twice: each schema can be applied once. Keep one of them."
+                f"{config.KIND} holds {type(config).__name__} twice: each schema can be applied once. Keep one of them."
             )
-    if delay is not None:
-        _require_kind("delay", delay, "delay")
-    configs = [controller, *clamps, *([] if delay is None else [delay])]
     problems = [message for config in configs for message in violations(config, type(config).__name__)]
     if problems:
         raise ValueError("\n".join(problems))
@@ -277,10 +273,11 @@ def _check_configs(controller: Any, clamping: Sequence[Any] | None, delay: Any) 
 
 
 def _require_kind(argument: str, config: Any, kind: str) -> None:
-    known = [known for known in CONFIGS if known.KIND == kind]
+    known = [known for known in CONFIGS if kind == known.KIND]
     if not isinstance(config, tuple(known)):
-        names = ", ".join(one.__name__ for one in known)
-        raise TypeError(f"{argument} = {config!r}: must be {_KIND_WORDS[kind]} ({names}).")
+        words = KINDS[kind].words if kind else "a stage"
+        names = ", ".join(one.__name__ for one in known) or "one of a kind without an argument of its own"
+        raise TypeError(f"{argument} = {config!r}: must be a config of {words} ({names}).")
 
 
 def _resolve_targets(root: Usd.Prim, target_names: str | Sequence[str]) -> list[Sdf.Path]:

@@ -14,6 +14,7 @@ from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
 from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
+from ..specs.stages import KINDS, parts_of
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
 from .authored import targets
@@ -242,7 +243,7 @@ def _parse(
     A controller whose schema this version does not know is none: the joint keeps its own drive, with a warning.
     """
     path = str(prim.GetPath())
-    configs: dict[str, list] = {"controller": [], "clamping": [], "delay": []}
+    configs: dict[str, list] = {kind: [] for kind in KINDS}
     unknown = []
     of_later_version = False
     for_others = stood_in_for(prim)
@@ -260,12 +261,15 @@ def _parse(
     if unknown:
         drives = "" if configs["controller"] or not of_later_version else " Its joints keep their own drives meanwhile."
         warnings.warn("\n".join(unknown) + drives, stacklevel=3)
-    if len(configs["delay"]) > 1:
-        has = [config.SCHEMA for config in configs["delay"]]
-        issues.append(f"<{path}> has delay schemas {has}: must have at most one. Apply one of them.")
+    # one controller too many is told below
+    several = [kind for kind in KINDS if len(configs[kind]) > 1 and not (KINDS[kind].many or kind == "controller")]
+    for kind in several:
+        has = [config.SCHEMA for config in configs[kind]]
+        issues.append(f"<{path}> has {kind} schemas {has}: must have at most one. Apply one of them.")
     if idle := [*properties_without_effect(prim), *values_without_effect(prim)]:
         warnings.warn("\n".join(idle), stacklevel=3)
-    if len(configs["controller"]) != 1:
+    alone = [KINDS[kind].alone for kind, found in configs.items() if found]
+    if len(configs["controller"]) != 1 and not (alone and all(alone)):
         if configs["controller"] or not of_later_version:
             has = [config.SCHEMA for config in configs["controller"]] or "none"
             issues.append(
@@ -273,16 +277,15 @@ def _parse(
             )
         return None
     _warn_of_idle_limits(path, configs["clamping"])
-    controller = configs["controller"][0]
-    neural = isinstance(controller, NeuralControlConfig) and bool(controller.model_path)
+    # what is wrong with the others was told
+    stages = [one for kind, found in configs.items() for one in found if one is not None and kind not in several]
+    model = next((str(one.model_path) for one in stages if isinstance(one, NeuralControlConfig) and one.model_path), "")
     return ActuatorSpec(
         path=path,
         targets=tuple(joint for joint, _ in dofs),
         dof_names=tuple(name for _, name in dofs),
-        controller=controller,
-        clamping=tuple(configs["clamping"]),
-        delay=next(iter(configs["delay"]), None),
-        checkpoint=read_network(prim, str(controller.model_path), issues, trusted) if files and neural else None,
+        checkpoint=read_network(prim, model, issues, trusted) if files and model else None,
+        **parts_of(stages),
     )
 
 
@@ -293,19 +296,17 @@ def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorS
         return spec
     dofs = zip(spec.targets, spec.dof_names, strict=True)
     angular = [is_angular(axis_of(stage, joint, name)) for joint, name in dofs]
-    configs = [spec.controller, *spec.clamping, *([spec.delay] if spec.delay else [])]
     issues += [
         f"<{spec.path}> applies {config.SCHEMA}, whose units are not known, on a stage with metersPerUnit = "
         f"{units.length:g} and kilogramsPerUnit = {units.mass:g}: must be in metres and kilograms. Convert the stage."
-        for config in configs
+        for config in spec.stages
         if isinstance(config, ForeignConfig)
     ]
     try:
-        controller, *clamping = (from_stage(config, units, angular) for config in (spec.controller, *spec.clamping))
+        return dataclasses.replace(spec, **spec.each(lambda config: from_stage(config, units, angular)))
     except ValueError as error:
         issues.append(f"<{spec.path}>: {error}")
         return spec
-    return dataclasses.replace(spec, controller=controller, clamping=tuple(clamping))
 
 
 def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from pxr import Usd
 
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
-from ..specs.configs import ControlConfig, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
+from ..specs.configs import Config, MaxEffortClampingConfig, NeuralControlConfig, PDControlConfig
 from ..specs.linear_actuators import Law, motor_of, ranges_without_motor, refused
 from ..specs.motors import MotorConfig
+from ..specs.stages import parts_of
 from .articulation import articulation_roots, axes_of, unloaded_payloads
 from .assets import MODEL_PATH, file_named
 from .authored import authored as authored_value
@@ -36,7 +38,7 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     dofs = dof_names(stage, joints)
     specs = discover(stage, root, joints, dofs, si=True)
     for spec, own in _by_motor(stage, specs):
-        controller = _with_file(stage, spec.path, spec.controller, issues)
+        configs = [_with_file(stage, spec.path, config, issues) for config in spec.stages]
         values = {name: _property(stage, own, name) for name in ("armature", "friction")}
         # joints that have a property stand apart from those that do not
         groups: dict[tuple[bool, ...], list[int]] = {}
@@ -44,12 +46,9 @@ def read_motors(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
             groups.setdefault(tuple(bool(np.isnan(column[at])) for column in values.values()), []).append(at)
         for group in groups.values():
             names = [own[at][1] for at in group]
-            motors["|".join(names)] = MotorConfig(
-                copy.copy(controller),
-                [copy.copy(clamp) for clamp in spec.clamping],
-                copy.copy(spec.delay),
-                *(_short(names, column[group]) for column in values.values()),
-            )
+            stages = parts_of(map(copy.copy, configs))
+            properties: dict[str, Any] = {name: _short(names, column[group]) for name, column in values.items()}
+            motors["|".join(names)] = MotorConfig(**stages, **properties)
     if issues:
         raise ActuatorParseError(issues)
     driven = {name for spec in specs for name in spec.dof_names}
@@ -62,7 +61,7 @@ def _by_motor(stage: Usd.Stage, specs: Sequence[ActuatorSpec]) -> Iterator[tuple
     found: dict[tuple[str, str], tuple[ActuatorSpec, list[tuple[str, str]]]] = {}
     for spec in specs:
         classes = classes_of(stage.GetPrimAtPath(spec.path))
-        key = str(classes[0] if classes else spec.path), repr((spec.controller, spec.clamping, spec.delay))
+        key = str(classes[0] if classes else spec.path), repr(spec.stages)
         found.setdefault(key, (spec, []))[1].extend(zip(spec.targets, spec.dof_names, strict=True))
     yield from found.values()
 
@@ -80,12 +79,10 @@ def read_drives(stage: Usd.Stage, articulation_root: str | None) -> dict[str, Mo
     motors = {}
     for name, (stiffness, damping, most) in drives.items():
         control = PDControlConfig(stiffness, damping)
-        motors[name] = MotorConfig(
-            control,
-            [MaxEffortClampingConfig(most)] if np.isfinite(most) else [],
-            None,
-            *(_short([name], _property(stage, [(free[name], name)], which)) for which in ("armature", "friction")),
-        )
+        own: dict[str, Any] = {
+            which: _short([name], _property(stage, [(free[name], name)], which)) for which in ("armature", "friction")
+        }
+        motors[name] = MotorConfig(control, [MaxEffortClampingConfig(most)] if np.isfinite(most) else [], **own)
     return motors
 
 
@@ -167,8 +164,8 @@ def _root(stage: Usd.Stage, given: str | None) -> str:
     return found[0]
 
 
-def _with_file(stage: Usd.Stage, path: str, controller: ControlConfig, issues: list[str]) -> ControlConfig:
-    """A controller whose file is found from everywhere."""
+def _with_file(stage: Usd.Stage, path: str, controller: Config, issues: list[str]) -> Config:
+    """A config whose file, if it names one, is found from everywhere."""
     if not isinstance(controller, NeuralControlConfig) or not controller.model_path:
         return controller
     try:

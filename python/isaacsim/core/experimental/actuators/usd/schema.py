@@ -15,7 +15,7 @@ from typing import Any
 from pxr import Sdf, Usd, Vt
 
 from ..specs.actuator_spec import ACTUATOR_TYPE
-from ..specs.configs import CONFIGS, ForeignConfig, Kind
+from ..specs.configs import CONFIGS, ForeignConfig
 from ..specs.fields import Parameter, parameters_of
 from ..specs.stand_ins import LISTED, STAND_INS
 from .alike import nearest, plain, visible
@@ -34,10 +34,10 @@ for _config in CONFIGS:
 _NAMESPACES = {name.rpartition(":")[0] for name in _SCHEMAS_OF}
 
 # schemas the host program has registered a component for, and what kind it is; no stage can add to them
-_foreign: dict[str, Kind] = {}
+_foreign: dict[str, str] = {}
 
 
-def accept_schema(schema: str, kind: Kind) -> None:
+def accept_schema(schema: str, kind: str) -> None:
     """Read prims with this schema from now on, as a `ForeignConfig`."""
     _foreign[schema] = kind
 

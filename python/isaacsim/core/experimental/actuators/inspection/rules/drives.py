@@ -22,7 +22,7 @@ def undriven_joint(checked: Checked) -> Iterator[Finding]:
 
     Of a joint whose actuator cannot be used, the reason is told instead.
     """
-    broken = {name for actuator in checked.robot.actuators if actuator.controller is None for name in actuator.joints}
+    broken = {name for actuator in checked.robot.actuators if not actuator.usable for name in actuator.joints}
     for joint in checked.robot.joints:
         if joint.driven_by == "nothing" and joint.name not in broken:
             yield Finding(

@@ -114,7 +114,7 @@ def _prims(checked: Checked) -> Iterator[tuple[InspectedActuator, list[Inspected
 
 def _laws_of_ours(actuator: InspectedActuator) -> Iterator[tuple[Config, Config | None, Config | None]]:
     """Laws that newton does not know, with what stands in for each as it ought to be, and as the prim has it."""
-    configs = actuator.configs
+    configs = actuator.stages
     nearest = stand_ins(configs)
     authored = {config.SCHEMA: config for config in actuator.stand_ins}
     for at, law in enumerate(configs):
@@ -124,8 +124,7 @@ def _laws_of_ours(actuator: InspectedActuator) -> Iterator[tuple[Config, Config 
 
 def _as_applied(actuator: InspectedActuator) -> tuple[Config, ...]:
     """The laws of an actuator in the order of their schemas, in which newton runs limits."""
-    delay = () if actuator.delay is None else (actuator.delay,)
-    return *(one for one in actuator.configs if one is not actuator.delay), *delay
+    return actuator.as_listed
 
 
 def _alike(first: Config, second: Config) -> bool:

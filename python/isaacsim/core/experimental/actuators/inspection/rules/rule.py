@@ -29,7 +29,7 @@ class Checked:
     @property
     def actuated(self) -> Iterator[tuple[InspectedJoint, InspectedActuator]]:
         """The joints with actuators that can be used, and these."""
-        usable = {actuator.path: actuator for actuator in self.robot.actuators if actuator.controller is not None}
+        usable = {actuator.path: actuator for actuator in self.robot.actuators if actuator.usable}
         for joint in self.robot.joints:
             if joint.driver in usable:
                 yield joint, usable[joint.driver]
@@ -40,7 +40,7 @@ class Checked:
         return [
             (actuator, [joint for joint in self.robot.joints if joint.driver == actuator.path])
             for actuator in self.robot.actuators
-            if actuator.controller is not None
+            if actuator.usable
         ]
 
     def is_doubtful(self, actuator: InspectedActuator) -> bool:

@@ -146,7 +146,7 @@ class Insert:
         self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
         self.one_by_one = self._indices(np.arange(self.count))
         self.raw, self.limited = (wp.zeros(self.count, dtype=wp.float32, device=device) for _ in range(2))
-        for clamp in between.clamping:
+        for clamp in between.stages:
             if clamp.STATE:
                 raise TypeError(
                     f"actuator {label!r}: {type(clamp).__name__} remembers {clamp.STATE} and stands before a limit "
@@ -223,7 +223,7 @@ class Insert:
                 wp.launch(_refuse_kernel, self.count, [given, *self._places], [self.raw], device=device)
         # limits
         limited = self.raw
-        for clamp in self.between.clamping:
+        for clamp in self.between.stages:
             clamp.modify_forces(limited, self.limited, positions, velocities, at, at, device=device)
             limited = self.limited
         # state
@@ -277,7 +277,7 @@ class Insert:
     def modules(self) -> set[Any]:
         """What has to be compiled before the first step."""
         modules: set[Any] = {wp.get_module(__name__), wp.get_module(warp_functions.__name__)}
-        for component in (self.between.delay, self.between.controller, *self.between.clamping):
+        for component in (self.between.delay, self.between.controller, *self.between.stages):
             if component is not None:
                 component.compile()
                 modules.add(wp.get_module(type(component).__module__))
@@ -402,10 +402,10 @@ class StepBetween:
         return self._handed
 
     @property
-    def limit_names(self) -> list[str]:
+    def stage_names(self) -> list[str]:
         """Class names of the limits; those between the phases, by the last of each actuator, come at the end."""
-        last = [insert.between.clamping[-1:] for insert in self.inserts]
-        return [*self.around.limit_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
+        last = [insert.between.stages[-1:] for insert in self.inserts]
+        return [*self.around.stage_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
 
     def new_state(self) -> StateBetween:
         """Return a state that remembers nothing."""
@@ -476,9 +476,9 @@ class StepBetween:
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before all limits, and the limit that changed each last, from 1; shape `(robots, slots)`."""
         computed, numbers = (np.array(array) for array in self.around.observed())
-        number = len(self.around.limit_names)
+        number = len(self.around.stage_names)
         for insert in self.inserts:
-            if insert.between.clamping:
+            if insert.between.stages:
                 number += 1
                 raw, limited = (array.numpy().reshape(-1, len(insert.slots)) for array in (insert.raw, insert.limited))
                 changed = np.isfinite(raw) & (limited != raw) & (numbers[:, insert.slots] == 0)

@@ -40,9 +40,7 @@ class NativeStep:
             (law.__name__, self._numbers(plan.control[name] for name in law.PARAMETERS), _slots(used))
             for law, used in ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
         ]
-        limits = [
-            (limit.clamp.__name__, self._numbers(limit.rows.values()), _slots(limit.used)) for limit in plan.limits
-        ]
+        limits = [(stage.law.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in plan.stages]
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
         networks = [network_of(one) for one in plan.networks]
@@ -50,8 +48,8 @@ class NativeStep:
         """The compiled networks of the plan, in its order."""
         delayed = _slots(plan.delayed), plan.depth
         self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks)
-        for number, limit in enumerate(plan.limits):
-            for points, values, served in limit.curves:
+        for number, stage in enumerate(plan.stages):
+            for points, values, served in stage.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""
@@ -157,9 +155,9 @@ class NativeStep:
         return self._state
 
     @property
-    def limit_names(self) -> list[str]:
-        """Class names of the limits."""
-        return self.plan.limit_names
+    def stage_names(self) -> list[str]:
+        """Class names of the stages after the controllers."""
+        return self.plan.stage_names
 
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""

@@ -8,7 +8,8 @@ that neither the engine nor the other actuators beside it matter:
     LABEL.delay.buffer_pos    position targets of the last steps, the newest last, `(largest delay, robots · joints)`;
                               also buffer_vel and buffer_act, and num_pushes, how many of the rows hold a command
     LABEL.controller.STATE    what the law remembers, `(robots · joints,)`; of a network, its axis 1 runs over them
-    LABEL.clamping.K.STATE    what the actuator's limit number K remembers
+    LABEL.clamping.K.STATE    what the actuator's limit number K remembers; so for all kinds that it may have several of
+    LABEL.KIND.STATE          what its stage of any other kind remembers
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import warp as wp
 
+from ...specs.stages import KINDS
 from ...version import __version__
 from ..plan import Placed, Plan
 
@@ -225,8 +227,12 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
 def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
     """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
-        owners = [("controller", placed.controller)] if one.limit is None and placed.controller is one.law else []
-        owners += [(f"clamping.{k}", one.law) for k, limit in placed.limits if limit == one.limit]
+        owners = [("controller", placed.controller)] if one.stage is None and placed.controller is one.law else []
+        owners += [
+            (f"{kind}.{k}" if KINDS[kind].many else kind, one.law)
+            for kind, k, stage in placed.stages
+            if stage == one.stage
+        ]
         for owner, component in owners:
             at = *(slice(None),) * one.axis, _columns(plan, np.flatnonzero(one.used), placed)
             for k, name in enumerate(component.STATE):

@@ -168,9 +168,9 @@ class WarpStep:
                 wp.launch(clear_kernel, values.size, [mask, each], [values.flatten()], device=self.device)
 
     @property
-    def limit_names(self) -> list[str]:
-        """Class names of the limits."""
-        return self.plan.limit_names
+    def stage_names(self) -> list[str]:
+        """Class names of the stages after the controllers."""
+        return self.plan.stage_names
 
     @property
     def now(self) -> StepState:
@@ -252,11 +252,11 @@ class WarpStep:
 
     def _compile(self, binding: str) -> None:
         """Choose the kernels of a binding, and compile them now rather than in the first step."""
-        limits = tuple(limit.clamp for limit in self.plan.limits)
+        stages = tuple(stage.law for stage in self.plan.stages)
         for phase in ("command", "limit") if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
-                kernel = step_kernel(self.plan.controllers, limits, binding, phase, bool(self._observed))
-                load_kernel(kernel, (*self.plan.controllers, *limits), self.device)
+                kernel = step_kernel(self.plan.controllers, stages, binding, phase, bool(self._observed))
+                load_kernel(kernel, (*self.plan.controllers, *stages), self.device)
                 self._kernels[binding, phase] = kernel
 
     def _forget_kernels(self) -> None:
@@ -387,12 +387,12 @@ class WarpStep:
         slots.law_count = self._ints([one.count for one in stateful])
         places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
         slots.law_place = self._ints(np.stack(places))
-        first = np.zeros((max(len(plan.limits), 1), plan.num_slots), np.int32)
+        first = np.zeros((max(len(plan.stages), 1), plan.num_slots), np.int32)
         counts, used = np.zeros_like(first), np.zeros_like(first)
         rows = [np.zeros((0, 3), np.float32)]
-        for number, limit in enumerate(plan.limits):
-            used[number] = limit.used
-            for points, values, served in limit.curves:
+        for number, stage in enumerate(plan.stages):
+            used[number] = stage.used
+            for points, values, served in stage.curves:
                 first[number, served], counts[number, served] = sum(map(len, rows)), len(points)
                 rows.append(prepare_curve(points, values))
         slots.used, slots.curve_first, slots.curve_count = self._ints(used), self._ints(first), self._ints(counts)

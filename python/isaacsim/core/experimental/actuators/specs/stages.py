@@ -1,0 +1,162 @@
+"""Kinds of stages, and the ordered list of stages that an actuator is.
+
+An actuator is a list of stages, each of one of the `KINDS`; the order of that table is the order in which they act.
+`controller`, `clamping` and `delay` are names for parts of the list. What reads, writes, saves, inspects or runs stages
+goes through the list, and asks the table what it has to know of a kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .fields import shown
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A line of the table.
+
+    Args:
+        name: As configs and components have it in `KIND`, and files of motors as a key.
+        family: Name of the base class of its components, which newton has too where it knows the kind.
+        words: What errors call one.
+        takes: Signals that its laws get, in their order. A law that remembers something gets `dt` besides, and a law
+            may ask for more, see `components/law.py`.
+        many: Whether an actuator may have several.
+        is_limit: Whether it bounds the effort, so that `limited_by` may name it.
+        alone: Whether a joint may have it without a controller, which makes a passive joint.
+    """
+
+    name: str
+    family: str
+    words: str
+    takes: tuple[str, ...]
+    many: bool = False
+    is_limit: bool = False
+    alone: bool = False
+
+    @property
+    def takes_effort(self) -> bool:
+        """Whether it makes another effort of the one it gets, as all kinds after the controller do."""
+        return self.takes[:1] == ("effort",)
+
+
+_COMMANDED = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
+_EFFORT = ("effort", "position", "velocity")
+
+KINDS: Final[dict[str, Kind]] = {
+    kind.name: kind
+    for kind in (
+        Kind("delay", "Delay", "a command delay", ()),
+        Kind("controller", "Controller", "a control law", _COMMANDED),
+        # the effort that the winding gives of the one that is asked for
+        Kind("electrical", "Electrical", "an electrical law", _EFFORT),
+        Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True),
+        # friction and cogging of the joint: after all limits, and no limit
+        Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
+    )
+}
+"""The kinds by name, in the order in which their stages act."""
+
+NAMED: Final = ("controller", "clamping", "delay")
+"""The kinds that have a name of their own in what holds a list of stages."""
+
+
+LISTED: Final = (*(kind for kind in KINDS if kind != "delay"), "delay")
+"""The kinds in the order in which files list them: newton has the delay last."""
+
+_PLACES: Final = {kind: place for place, kind in enumerate(KINDS)}
+
+
+def place_of(kind: str | None) -> int:
+    """Place of a kind in the order in which stages act; what is of none comes last."""
+    return _PLACES.get(kind or "", len(KINDS))
+
+
+def kind_of(stage: Any) -> str | None:
+    """Kind of a config or component, or of its class; None for what is no stage."""
+    kind = getattr(stage, "KIND", None)
+    return kind if isinstance(kind, str) and kind in KINDS else None
+
+
+class Staged:
+    """What has stages: the ordered list of them, made of parts with names of their own and of the others."""
+
+    controller: Any
+    clamping: Any
+    delay: Any
+    others: Any
+    """Stages of the kinds without a name of their own."""
+
+    @property
+    def by_kind(self) -> list[tuple[str, Any]]:
+        """Kind and stage of each, in the order in which they act."""
+        parts: list[tuple[str, Any]] = [(kind_of(stage) or "", stage) for stage in self.others]
+        for name in NAMED:
+            part = getattr(self, name)
+            parts += [(name, one) for one in (part or () if KINDS[name].many else () if part is None else (part,))]
+        return sorted(parts, key=lambda part: place_of(part[0]))
+
+    @property
+    def stages(self) -> tuple[Any, ...]:
+        """The stages in the order in which they act."""
+        return tuple(stage for _, stage in self.by_kind)
+
+    def each(self, change: Callable[[Any], Any]) -> dict[str, Any]:
+        """What `change` makes of each stage, as arguments of what holds stages: see `parts_of`."""
+        parts: dict[str, Any] = {}
+        for name in (*NAMED, "others"):
+            part = getattr(self, name)
+            several = name not in NAMED or KINDS[name].many
+            parts[name] = [change(one) for one in part or ()] if several else part if part is None else change(part)
+        return parts
+
+    @property
+    def as_listed(self) -> tuple[Any, ...]:
+        """The stages in the order in which files list them, which is that of `LISTED`."""
+        return tuple(sorted(self.stages, key=lambda stage: LISTED.index(kind_of(stage) or "")))
+
+    @property
+    def after_controller(self) -> tuple[Any, ...]:
+        """The stages that make another effort of the one they get."""
+        return tuple(stage for kind, stage in self.by_kind if KINDS[kind].takes_effort)
+
+
+def places_of(staged: Staged) -> list[tuple[str, Any]]:
+    """What to call each stage, and the stage, in the order in which files list them: `controller`, `clamping[0]`, …"""
+    count: dict[str, int] = {}
+    found: list[tuple[str, Any]] = []
+    for kind, stage in sorted(staged.by_kind, key=lambda part: [*LISTED, ""].index(part[0])):
+        number = count[kind] = count.get(kind, -1) + 1
+        found.append((f"{kind}[{number}]" if KINDS[kind].many else kind, stage))
+    return found
+
+
+def parts_of(stages: Iterable[Any], subject: str = "stages") -> dict[str, Any]:
+    """Stages as arguments of what holds them: `controller`, `clamping`, `delay` and `others`.
+
+    Args:
+        stages: In any order; each keeps its place among those of its kind.
+        subject: What errors call the list.
+
+    Raises:
+        TypeError: Something is no stage.
+        ValueError: Two stages of a kind that an actuator has one of.
+    """
+    found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
+    for stage in stages:
+        kind = kind_of(stage)
+        if kind is None:
+            raise TypeError(f"{subject} has {shown(stage)}: must be a config or component. Pass one of those.")
+        found[kind].append(stage)
+    for kind, some in found.items():
+        if len(some) > 1 and not KINDS[kind].many:
+            named = " and ".join(type(one).__name__ for one in some)
+            raise ValueError(f"{subject} has {len(some)} {kind}s, {named}: must be at most one. Remove the others.")
+    parts: dict[str, Any] = {}
+    for name in NAMED:
+        mine = found.pop(name)
+        parts[name] = mine if KINDS[name].many else next(iter(mine), None)
+    return parts | {"others": [stage for some in found.values() for stage in some]}

@@ -1,0 +1,93 @@
+"""Stages: what order they are in, what their parts are called, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import pytest
+from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig
+from isaacsim.core.experimental.actuators.specs.configs import PassiveConfig
+from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, LISTED, kind_of, parts_of, place_of, places_of
+
+
+@dataclass
+class DragConfig(PassiveConfig):
+    """A passive law of nobody's."""
+
+    SCHEMA: ClassVar[str] = "DragAPI"
+
+
+@dataclass
+class Driver:
+    """A stage of a kind that has no base class."""
+
+    KIND: ClassVar[str] = "electrical"
+    values: list[float] = field(default_factory=list)
+
+
+PD, LIMIT, DELAY, DRAG = PDControlConfig(80.0, 2.0), MaxEffortClampingConfig(30.0), DelayConfig(2), DragConfig()
+
+
+def test_stages_act_in_the_order_of_their_kinds() -> None:
+    """However they are given."""
+    motor = motor_of([DRAG, LIMIT, DELAY, PD])
+    assert motor.stages == (DELAY, PD, LIMIT, DRAG)
+    assert motor.as_listed == (PD, LIMIT, DRAG, DELAY)
+    assert motor.after_controller == (LIMIT, DRAG)
+    assert (motor.controller, motor.clamping, motor.delay, motor.others) == (PD, [LIMIT], DELAY, [DRAG])
+    assert [place for place, _ in places_of(motor)] == ["controller", "clamping[0]", "passive[0]", "delay"]
+
+
+def test_the_table_names_each_kind_once() -> None:
+    """Files list them in nearly that order."""
+    assert list(KINDS) == [kind.name for kind in KINDS.values()] and sorted(LISTED) == sorted(KINDS)
+    assert [place_of(kind) for kind in KINDS] == list(range(len(KINDS)))
+    assert place_of("brake") == place_of(None) == len(KINDS)
+    assert (kind_of(PD), kind_of(PDControlConfig), kind_of(3), kind_of(Driver())) == (
+        "controller",
+        "controller",
+        None,
+        "electrical",
+    )
+
+
+def test_parts_are_arguments_of_what_holds_them() -> None:
+    """Whatever the order, and each may be changed on the way."""
+    assert MotorConfig(**parts_of([LIMIT, DRAG, PD])) == MotorConfig(PD, [LIMIT], others=[DRAG])
+    more = MotorConfig(PD, [LIMIT, LIMIT], DELAY, others=[DRAG]).each(lambda stage: [stage])
+    assert more == {"controller": [PD], "clamping": [[LIMIT], [LIMIT]], "delay": [DELAY], "others": [[DRAG]]}
+    assert MotorConfig(others=[DRAG]).each(id) == {
+        "controller": None,
+        "clamping": [],
+        "delay": None,
+        "others": [id(DRAG)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("stages", "error", "words"),
+    [
+        ([PD, 3], TypeError, "stages has 3: must be a config or component"),
+        ([PD, PD], ValueError, "stages has 2 controllers, PDControlConfig and PDControlConfig: must be at most one"),
+        ([Driver(), Driver()], ValueError, "stages has 2 electricals"),
+    ],
+)
+def test_what_is_no_list_of_stages_is_refused(stages: list[Any], error: type[Exception], words: str) -> None:
+    """Naming what, and the remedy."""
+    with pytest.raises(error, match=words):
+        parts_of(stages)
+
+
+@pytest.mark.parametrize(
+    ("motor", "words"),
+    [
+        (MotorConfig(others=[LIMIT]), "MotorConfig.others has MaxEffort.* Give it as clamping"),
+        (MotorConfig(others=[3]), "MotorConfig.others = 3"),  # pyright: ignore[reportArgumentType]
+    ],
+)
+def test_a_part_is_where_it_belongs(motor: MotorConfig, words: str) -> None:
+    """A kind with a name of its own is not among the others."""
+    with pytest.raises(TypeError, match=words):
+        motor_of(motor)
