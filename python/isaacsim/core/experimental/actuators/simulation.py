@@ -212,7 +212,7 @@ class Simulation(NotCopied):
             ValueError: `steps` is negative.
             SimulationDivergedError: A robot's state is not finite any more; the message names it.
         """
-        self._host.step(steps if type(steps) is int and steps > 0 else whole_of("steps", steps))
+        self._host.step(whole_of("steps", steps))
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.
