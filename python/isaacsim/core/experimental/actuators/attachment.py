@@ -108,7 +108,7 @@ class Attachment:
         self._subscriptions: list[Subscription] = []
         self._holds_drives = False
         self.beginning: Beginning | None = None
-        """Where joints begin; None leaves them where the simulator has them."""
+        """Initial joint state; None keeps that of the simulator."""
         self.number = next(_numbers)
         """Grows from one to the next that is made."""
         _open.add(self)
