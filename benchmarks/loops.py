@@ -108,7 +108,7 @@ def many_steps(rounds: int) -> Iterator[Row]:
 
 
 class Script:
-    """What somebody writes with MuJoCo and NumPy: a PD with limits, a step, and the state that a policy needs."""
+    """A loop written by hand with MuJoCo and NumPy: a PD with effort limits, a step, and the state for a policy."""
 
     def __init__(self, sim: Simulation) -> None:
         import mujoco

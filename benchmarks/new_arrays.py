@@ -32,7 +32,7 @@ LIBRARIES = ("numpy", "torch", "jax")
 
 
 class Row(NamedTuple):
-    """What was measured; times are of a step without what makes its arrays."""
+    """Times of a step in one case. They exclude the creation of its arrays."""
 
     name: str
     ours: float
@@ -44,7 +44,7 @@ class Row(NamedTuple):
     worst: float
     """Largest of all rounds."""
     whole: float
-    """Median ratio with what makes the arrays, which is the same on both sides."""
+    """Median ratio including the creation of the arrays, which is the same on both sides."""
 
 
 def library(name: str) -> tuple[Callable[[np.ndarray], Any], Callable[..., Any]] | None:

@@ -27,7 +27,7 @@ ROBOTS = {"arm": ("arm_2dof", "/World/Arm"), "Franka": ("franka_panda", "/World/
 
 
 class Row(NamedTuple):
-    """What one case took.
+    """Step times of one case.
 
     Args:
         name: Robot and case.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -907,17 +906,6 @@ def test_huge_drive_gains_are_stable() -> None:
     assert np.isfinite(host._qpos).all()
 
 
-@pytest.fixture
-def heard() -> Iterator[list[str]]:
-    """What a handler for MuJoCo's warnings that somebody else installed heard."""
-    import mujoco
-
-    said: list[str] = []
-    mujoco.set_mju_user_warning(said.append)
-    yield said
-    mujoco.set_mju_user_warning(None)
-
-
 @pytest.mark.parametrize("diverging", [False, True])
 def test_others_hear_their_own_warnings_and_none_of_a_step(heard: list[str], diverging: bool) -> None:
     """Also when the step failed; their handler is back after the stop."""
@@ -932,7 +920,6 @@ def test_others_hear_their_own_warnings_and_none_of_a_step(heard: list[str], div
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
     )
-    data = mujoco.MjData(model)
     for count in (1, 2):
         data = mujoco.MjData(model)
         data.qpos[0] = math.nan

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import mujoco
 import pytest
 from isaacsim.core.experimental.actuators.hosts.mujoco.user_warnings import Mute, ignore, warnings_to
@@ -11,15 +9,6 @@ from isaacsim.core.experimental.actuators.hosts.mujoco.user_warnings import Mute
 SLIDE = """
 <mujoco><worldbody><body><joint name="slide" type="slide"/><geom size="0.1"/></body></worldbody></mujoco>
 """
-
-
-@pytest.fixture
-def heard() -> Iterator[list[str]]:
-    """What the handler of somebody else heard."""
-    said: list[str] = []
-    mujoco.set_mju_user_warning(said.append)
-    yield said
-    mujoco.set_mju_user_warning(None)
 
 
 def diverge() -> None:

@@ -268,7 +268,7 @@ def _at(value: Any, joint: int) -> Any:
 
 
 def _prim_name(joint: str, taken: set[str]) -> str:
-    """What to call the prim of a joint: after it, as nearly as a prim can be; the name is taken from then on."""
+    """Return a free prim name close to the name of a joint, and add it to `taken`."""
     name = joint if joint.isidentifier() else _identifier(joint)
     names = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(2)))
     free = next(one for one in names if one not in taken)
@@ -277,7 +277,7 @@ def _prim_name(joint: str, taken: set[str]) -> str:
 
 
 def _shared_name(pattern: str, joints: Sequence[str], parts: int) -> str:
-    """What to call the motor of several joints: after its pattern, or what the names of the joints have in common."""
+    """Return a name for the motor of several joints: from its pattern, or the common part of the joint names."""
     # a list of all names is no pattern, and long
     if parts == 1 and pattern not in ("|".join(joints), "|".join(map(re.escape, joints))):
         # what stands for any of some characters says nothing

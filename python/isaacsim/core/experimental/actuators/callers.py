@@ -1,4 +1,4 @@
-"""Where in the user's program a warning belongs."""
+"""Stack level at which a warning points to the user's code."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Simulation(NotCopied):
             collides touches.
         keyframe: Name or number of the keyframe of an MJCF file in which physics begins, velocities included; its
             controls are not used.
-        initial_positions: Where joints begin [rad or m], by pattern that the whole name matches; stronger than a
+        initial_positions: Initial joint positions [rad or m], by pattern that matches the whole name; they override a
             keyframe. Position targets of joints that this or a keyframe places begin at the same positions, and
             `reset` returns there. Only with MuJoCo.
 
@@ -212,7 +212,7 @@ class Simulation(NotCopied):
             ValueError: `steps` is negative.
             SimulationDivergedError: A robot's state is not finite any more; the message names it.
         """
-        self._host.step(steps if type(steps) is int and steps > 0 else whole_of("steps", steps))
+        self._host.step(whole_of("steps", steps))
 
     def reset(self, env_ids: Any = None) -> None:
         """Put environments back to the state and targets the stage authors, and their actuators' state with them.

@@ -31,7 +31,7 @@ class Simulated(Arguments):
     keyframe: str | None = None
     """Name or number of the keyframe of an MJCF file to begin in."""
     initial_positions: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PATTERN=VALUE ...")] = ()
-    """Where joints begin [rad or m], by pattern of their whole names; quote patterns for the shell."""
+    """Initial joint positions [rad or m], by pattern of whole joint names; quote patterns for the shell."""
 
 
 @dataclass(kw_only=True)
@@ -94,7 +94,7 @@ class Resolve(Arguments):
     config: Path | None = None
     """Motors by pattern of joint names, .yaml, .yml, .toml or .json; by default the actuators of the file."""
     groups: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
-    """Take the groups of Isaac Lab that the stage keeps, which `to_usd` wrote; only what differs is told."""
+    """Compare with the Isaac Lab groups that `to_usd` wrote into the stage; only differences are listed."""
 
 
 @dataclass(kw_only=True)
@@ -125,7 +125,7 @@ class Stability(Simulated):
     robot: str | None = None
     """Path of the robot, or of a prim above several equal ones; by default all."""
     engine: Literal["mujoco", "physx"] = "mujoco"
-    """What computes physics: each has its limits, for they step positions differently."""
+    """Physics simulator; stability limits depend on it, because simulators integrate positions differently."""
 
 
 @dataclass(kw_only=True)
@@ -154,7 +154,7 @@ class Run(Simulated):
     frequency: float | None = None
     """Of `sine` [Hz]; by default 0.5."""
     engine: Literal["mujoco", "physx"] = "mujoco"
-    """What computes physics."""
+    """Physics simulator."""
     record: Path | None = None
     """Write what happened to a file: .npz, .csv, .parquet, or .rrd for the viewer Rerun."""
     plot: Path | None = None

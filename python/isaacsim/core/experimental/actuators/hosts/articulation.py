@@ -446,9 +446,13 @@ class ArrayArticulation(DofAccess):
 
     def _read(self, read: Callable[[np.ndarray], np.ndarray], indices: Any) -> np.ndarray:
         """What is read of the robots asked for; of none of them, an empty array of the same kind."""
-        self._live()
-        numbers = self._numbers[resolve_indices(indices, len(self._robots), "robot")]
+        numbers = self._picked(indices)
         return read(numbers) if len(numbers) else read(self._numbers[:1])[:0]
+
+    def _picked(self, indices: Any) -> np.ndarray:
+        """Numbers of the robots asked for."""
+        self._live()
+        return self._numbers[resolve_indices(indices, len(self._robots), "robot")]
 
     def _state_was_set(self, name: str, indices: Any, dof_indices: Any) -> None:
         self._backend.write_state(name, self._index(indices, dof_indices))

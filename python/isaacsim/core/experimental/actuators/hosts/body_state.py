@@ -1,4 +1,4 @@
-"""Poses, velocities and masses of the links of robots on embedded physics."""
+"""Poses, velocities, masses and joint forces of the links of robots on embedded physics."""
 
 from __future__ import annotations
 
@@ -153,6 +153,21 @@ class BodyState(ArrayArticulation):
         found = self._collect(self._backend.link_inertias, indices, link_indices)
         return warp_copy(found.reshape(*found.shape[:2], 9))
 
+    def get_link_incoming_joint_force(
+        self, *, indices: Any = None, link_indices: Any = None
+    ) -> tuple[wp.array, wp.array]:
+        """Forces [N] and torques [N·m] that joints exert on the links they carry, shape `(robots, links, 3)` each.
+
+        They are given in the frame that the joint has in the link, about its origin; in that of the link's axes where
+        MuJoCo read the robot from URDF or MJCF. When they act: see `get_dof_projected_joint_forces`. Zero for a root
+        that floats.
+
+        Args:
+            indices: Rows; None means all.
+            link_indices: Links; None means all.
+        """
+        return _split(self._collect(self._backend.incoming_forces, indices, link_indices), 3)
+
     def set_link_masses(self, masses: Any, *, indices: Any = None, link_indices: Any = None) -> None:
         """Set masses [kg], shape `(robots, links)`, until physics stops; inertias stay as they are.
 
@@ -235,11 +250,6 @@ class BodyState(ArrayArticulation):
         """Numbers of robots, and of links, asked for."""
         robots = self._picked(indices)
         return robots, resolve_indices(link_indices, len(self._robots[0].links), "link")
-
-    def _picked(self, indices: Any) -> np.ndarray:
-        """Numbers of the robots asked for."""
-        self._live()
-        return self._numbers[resolve_indices(indices, len(self._robots), "robot")]
 
     def _chosen(self, link_indices: Any) -> Any:
         """What picks links."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from ..values import resolve_indices
 from .articulation import ArrayArticulation, PhysicsBackend
 from .copied import warp_copy
 
@@ -58,23 +57,6 @@ class Dynamics(ArrayArticulation):
         the joint shows. On MuJoCo at the state, efforts and targets now, on PhysX in the last physics step.
         """
         return self._efforts(self._backend.projected_forces, indices, dof_indices)
-
-    def get_link_incoming_joint_force(
-        self, *, indices: Any = None, link_indices: Any = None
-    ) -> tuple[wp.array, wp.array]:
-        """Forces [N] and torques [N·m] that joints exert on the links they carry, shape `(robots, links, 3)` each.
-
-        They are given in the frame that the joint has in the link, about its origin; in that of the link's axes where
-        MuJoCo read the robot from URDF or MJCF. When they act: see `get_dof_projected_joint_forces`. Zero for a root
-        that floats.
-
-        Args:
-            indices: Rows; None means all.
-            link_indices: Links; None means all.
-        """
-        links = resolve_indices(link_indices, len(self._current()[0].links), "link")
-        found = self._read(self._backend.incoming_forces, indices)[:, links]
-        return warp_copy(found[..., :3]), warp_copy(found[..., 3:])
 
     # inside
 

@@ -37,6 +37,9 @@ def whole_of(name: str, value: Any, least: int = 0) -> int:
         TypeError: It is none.
         ValueError: It is too small.
     """
+    # a plain int in half the time, for `Simulation.step`
+    if type(value) is int and value >= least:
+        return value
     try:
         number = operator.index(value)
     except TypeError:

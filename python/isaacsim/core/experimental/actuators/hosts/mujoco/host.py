@@ -187,7 +187,7 @@ class MujocoHost(NotCopied):
         assert batch is not None
         self._commit()
         # of one robot alone there is no question which one diverged
-        before = batch.state.copy() if len(self._owners) > 1 else None
+        before = batch.state.copy() if self._has_several else None
         MUTE.on = True
         try:
             if count == 1:
@@ -547,6 +547,7 @@ class MujocoHost(NotCopied):
         self._kinematics = Kinematics(self.model)
         self._layouts = _layouts(scene, self.model, self._address.velocity)
         self._owners = _joint_owners(scene, self.model)
+        self._has_several = len(self._owners) > 1
 
     def _observed(self) -> set[str]:
         """Paths of the links of the stage whose contacts somebody wants to know."""

@@ -175,10 +175,8 @@ class PhysxHost(NotCopied):
     def mass_matrices(self, robots: np.ndarray) -> np.ndarray:
         """Of the coordinates of some robots, armature included."""
         some, scene = self._some(robots), self._running()[0]
-        matrices, armatures = (
-            np.stack([scene.mass_matrix(robot.path) for robot in some]),
-            self._properties.read("armatures"),
-        )
+        matrices = np.stack([scene.mass_matrix(robot.path) for robot in some])
+        armatures = self._properties.read("armatures")
         dofs = len(some[0].dof_names)
         # PhysX tells it without
         last = np.arange(matrices.shape[1] - dofs, matrices.shape[1])

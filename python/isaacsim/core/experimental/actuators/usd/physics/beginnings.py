@@ -11,7 +11,7 @@ from ...specs.patterns import assigned
 from ..words import listed
 from .scene import Axis
 
-# how far a joint may be outside its limits, in rad or m, before anybody is told
+# tolerance of joint limits for initial positions [rad or m]
 OFF = 1e-3
 # what to do on a stage
 BEGIN_ELSEWHERE = (

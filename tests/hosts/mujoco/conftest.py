@@ -1,0 +1,17 @@
+"""What tests of the MuJoCo host share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import pytest
+
+
+@pytest.fixture
+def heard() -> Iterator[list[str]]:
+    """Messages that a warning handler installed by another program received from MuJoCo."""
+    messages: list[str] = []
+    mujoco.set_mju_user_warning(messages.append)
+    yield messages
+    mujoco.set_mju_user_warning(None)
