@@ -385,6 +385,11 @@ def entries() -> dict[str, Callable[[], Entry]]:
         made = roots()
         return Entry(made.call(*made.arguments).update, [[0, 1]], nothing)
 
+    def effective_inertias() -> Entry:
+        factors, inverses = np.ones((ROBOTS, 3)), np.ones((ROBOTS, 2))
+        arguments = [factors, inverses, [1, 2], [0, 1], [0, 0, 1], [0, 1], np.zeros((ROBOTS, 2), np.float32)]
+        return Entry(core.EffectiveInertias, arguments, lambda made: made.run())
+
     def in_turn() -> Entry:
         first = [one.call(*one.arguments) for one in (velocity_limits(), roots())]
         return Entry(core.InTurn, [first, core.Transfer([])], lambda made: made.run())
@@ -451,6 +456,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "VelocityLimits": velocity_limits,
         "Roots": roots,
         "Roots.update": roots_update,
+        "EffectiveInertias": effective_inertias,
         "InTurn": in_turn,
         "Draws": draws,
         "Draws.draw": draw,
