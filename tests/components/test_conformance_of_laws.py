@@ -446,3 +446,38 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, 
     columns = {"effort": efforts, "position": positions, law.curves[0]: limit}
     rows = np.stack([columns.get(name, np.zeros_like(limit)) for name in inputs_of(law)], axis=1)
     assert_same_bits(out.numpy()[:, None], by_warp(law, rows))
+
+
+# ---- what configs say of their laws
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)
+def test_config_says_the_gains_at_the_joint(law: Law) -> None:
+    """They are the slopes of the published formula; an integral answers to the error of the same step."""
+    dt, small = 0.01, 1e-3
+    given = {name: 0.5 + 0.25 * number for number, name in enumerate(law.parameters)}
+    gains = law.config(**given).gains_at_joint()
+    if gains is None:
+        return
+    table = np.zeros((4, len(inputs_of(law))))
+    table[:, [inputs_of(law).index(name) for name in given]] = list(given.values())
+    table[:, inputs_of(law).index("dt")] = dt
+    for row, (name, value) in enumerate(itertools.product(("position", "velocity"), (-small, small))):
+        table[row, inputs_of(law).index(name)] = value
+    below, above, slower, faster = by_oracle(law, table)[:, 0]
+    kp, kd, ki = gains
+    np.testing.assert_allclose([below - above, slower - faster], [2 * small * (kp + ki * dt), 2 * small * kd])
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.kind != "controller"], ids=lambda law: law.name)
+def test_config_says_what_driving_efforts_do_not_exceed(law: Law) -> None:
+    """The published formula stays within these bounds, whatever is asked for; motors may brake with more."""
+    table = random_table(law, np.random.default_rng(5))
+    columns = dict(zip(inputs_of(law), table.T, strict=True))
+    # a table of limits says its values
+    config = law.config(**{name: columns[name] for name in law.parameters}) if law.parameters else None
+    bounds = columns if config is None else config.bounds("effort")
+    most = np.minimum.reduce([bounds[name] for name in law.curves or bounds], initial=np.inf)
+    efforts = by_oracle(law, table)[:, 0]
+    drives = efforts * columns["velocity"] >= 0
+    assert drives.any() and (np.abs(efforts) <= most)[drives].all()

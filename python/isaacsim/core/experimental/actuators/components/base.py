@@ -141,11 +141,14 @@ class Component(NotCopied):
             )
 
     def __repr__(self) -> str:
-        # one that is optional is None; what the plan holds is not asked for as an array, which would be made
-        held = self if self.parameter_source is not None else None
-        there = [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
-        told = ", ".join(f"{name}={_told(self, name)}" for name in there)
+        told = ", ".join(f"{name}={_told(self, name)}" for name in self._given())
         return f"{type(self).__name__}({told})"
+
+    def _given(self) -> list[str]:
+        """Names of the parameters that have values: one that is optional may be None."""
+        # what the plan holds is not asked for as an array, which would be made
+        held = self if self.parameter_source is not None else None
+        return [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
 
     def read(self, parameter: str) -> np.ndarray:
         """Return a copy of a parameter's values, shape `(N,)`.
@@ -163,6 +166,10 @@ class Component(NotCopied):
             known = ", ".join(type(self).PARAMETERS)
             raise ValueError(f"parameter = {shown(parameter)}: must be an array of the component, {known}. Name one.")
         return held.numpy().copy()
+
+    def read_all(self) -> dict[str, np.ndarray]:
+        """Return copies of the values of all parameters that have some, by name; see `read`."""
+        return {name: self.read(name) for name in self._given()}
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import warp as wp
 
-from ..compat import newton
+from ..components import newton_classes
 from ..cores import missing_core
 from ..memory import warp_view
 from .actuator import Actuator
@@ -353,7 +353,7 @@ class Assembly:
             label=entry.label,
             dof_names=entry.dof_names,
         )
-        return newton.dressed(made).fix()
+        return newton_classes.dressed(made).fix()
 
 
 def _use_native(device: Any) -> bool:

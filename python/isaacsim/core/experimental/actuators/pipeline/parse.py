@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..compat import newton
-from ..components import catalogue
+from ..components import catalogue, newton_classes
 from ..components.base import Component
 from ..errors import ActuatorParseError
 from ..extras import needs
@@ -168,8 +167,8 @@ def register_actuator_component(
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )
-    name = newton.kind_of(kind)
-    catalogue.register(schema_name, newton.component_class(component_class), name)
+    name = newton_classes.kind_of(kind)
+    catalogue.register(schema_name, newton_classes.component_class(component_class), name)
     accept_schema(schema_name, name)
 
 
