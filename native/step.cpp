@@ -133,6 +133,12 @@ void command(const Problem& p, Block& b, float* efforts) {
     for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
         if (static_cast<int>(use) != p.route.law_of_all) p.route.laws[k++](p, b, p.controllers[use], efforts);
     for (const NetworkUse& use : p.networks) network_by_places(b, use, efforts);
+    for (int64_t k = 0; k < b.robots * p.free_slots; ++k) {
+        const int32_t i = p.free_places[k];
+        bool good = true;
+        for (const float* const signal : b.input) good = good & finite(signal[i]);
+        efforts[i] = good ? 0.0f : kNaN;
+    }
     b.efforts = out;
     b.driven = driven;
 }
@@ -366,17 +372,21 @@ template <bool MASKED>
 void choose_limits(Problem& p) {
     int at = 0;
     const int count = static_cast<int>(p.limits.size());
-    const auto remembers = [&](int k) { return p.limits[k].states > 0; };
+    // with neutral parameters a limit does nothing; of other laws the sign of a zero may change
+    const auto by_places = [&](int k) {
+        const Use& use = p.limits[k];
+        return use.states > 0 || (!use.limits && !use.every);
+    };
     while (at < count) {
         Limits next{at, 1, nullptr, nullptr};
-        if (remembers(at)) {
-            next.places = find_limit_places(Clamps{}, p.limits[at].law);
+        if (by_places(at)) {
+            next.places = find_limit_places(EffortStages{}, p.limits[at].law);
         } else {
             int run = 1;
-            while (!p.limited_by && at + run < count && !remembers(at + run)) ++run;
+            while (!p.limited_by && at + run < count && !by_places(at + run)) ++run;
             for (; run > 0 && !next.sweep; --run) {
                 next.count = run;
-                next.sweep = find_limits<false>(Clamps{}, &p.limits[at], run);
+                next.sweep = find_limits<false>(EffortStages{}, &p.limits[at], run);
             }
         }
         p.route.limits.push_back(next);
@@ -385,7 +395,7 @@ void choose_limits(Problem& p) {
     // the last sweep writes efforts where they belong
     if (MASKED && at && !p.route.limits.back().places) {
         Limits& last = p.route.limits.back();
-        last.sweep = find_limits<true>(Clamps{}, &p.limits[last.first], last.count);
+        last.sweep = find_limits<true>(EffortStages{}, &p.limits[last.first], last.count);
     }
 }
 
@@ -407,8 +417,8 @@ void choose(Problem& p) {
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    const bool networks = !p.networks.empty();
-    if (networks || !p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
+    const bool others = !p.networks.empty() || p.free_slots;
+    if (others || !p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
                            : find_whole<false>(Controllers{}, law, p.limits.data(), count);
@@ -417,16 +427,16 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kPrepares,
-             Laws::kPasses}...};
+    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kLimits,
+             Laws::kPrepares, Laws::kPasses}...};
 }
 
 std::vector<LawFacts> laws(bool controllers) {
-    return controllers ? facts(Controllers{}) : facts(Clamps{});
+    return controllers ? facts(Controllers{}) : facts(EffortStages{});
 }
 
 Prepare prepare(bool controller, int law) {
-    return controller ? find_prepare(Controllers{}, law) : find_prepare(Clamps{}, law);
+    return controller ? find_prepare(Controllers{}, law) : find_prepare(EffortStages{}, law);
 }
 
 // ---- what memory allows, for the benchmarks
