@@ -155,17 +155,18 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
     };
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
+        const bool noted = p.limited_by && p.limits[limits.first].limits;
         if (limits.places) {
-            if (p.limited_by) std::copy_n(here, b.size, there);
+            if (noted) std::copy_n(here, b.size, there);
             limits.places(p, b, p.limits[limits.first], here);
-            if (p.limited_by) note(limits, there, here);
+            if (noted) note(limits, there, here);
             continue;
         }
         b.limit = limits.first;
         b.given = here;
         if (k + 1 == p.route.limits.size()) {
             const bool bad = limits.sweep(p, b);
-            if (p.limited_by) note(limits, here, out);
+            if (noted) note(limits, here, out);
             return bad;
         }
         b.efforts = there;
@@ -173,7 +174,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
         limits.sweep(p, b);
         b.efforts = out;
         b.driven = driven;
-        if (p.limited_by) note(limits, here, there);
+        if (noted) note(limits, here, there);
         std::swap(here, there);
     }
     b.given = here;

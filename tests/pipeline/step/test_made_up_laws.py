@@ -258,6 +258,10 @@ def test_stages_around_the_limits(kind: str, monkeypatch: pytest.MonkeyPatch, rn
         given = [dataclasses.replace(entry, shared=True) for entry in given]
     core, warp = (step(compile_plan(given, ROBOTS)) for step in (NativeStep, lambda plan: WarpStep(plan, "cpu")))
     benches = Bench(core), Bench(warp)
+    for one in (core, warp):
+        one.observe(True)
+    limits = [name.startswith("Clamping") for name in ("", *core.stage_names)]
+    seen = set()
     # robots that share all are as the first one
     shared = kind == "gaps"
     twins = [JointTwin(0 if shared else robot) for robot in range(ROBOTS)]
@@ -278,6 +282,12 @@ def test_stages_around_the_limits(kind: str, monkeypatch: pytest.MonkeyPatch, rn
         np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
         expected = [twin.step(inputs[:, robot]) for robot, twin in enumerate(twins)]
         np.testing.assert_allclose(found, expected, atol=2e-4, rtol=2e-5)
+        (computed, numbers), others = core.observed(), warp.observed()
+        np.testing.assert_array_equal(computed, others[0])
+        np.testing.assert_array_equal(numbers, others[1])
+        seen |= {*numbers.ravel().tolist()}
+    # of the laws that changed an effort, limits only are told
+    assert seen == {0, *np.flatnonzero(limits).tolist()}
     assert core.faults() == warp.faults() != []
 
 
@@ -298,6 +308,8 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
 
     steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
     benches = [Bench(step) for step in steps]
+    for step in steps:
+        step.observe(True)
     for number in range(40):
         inputs = draw(rng)
         if number == 20:
@@ -305,6 +317,11 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
                 step.reset([2])
         found, other = (bench.step(inputs) for bench in benches)
         np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        (computed, numbers), others = (step.observed() for step in steps)
+        np.testing.assert_array_equal(computed, others[0])
+        np.testing.assert_array_equal(numbers, others[1])
+        hip = np.array(["", *steps[0].stage_names])[numbers[:, 0]]
+        np.testing.assert_array_equal(hip, np.where(np.abs(computed[:, 0]) > 8, "OwnLimit", ""))
     one, two = (save([(JOINTS, step)]) for step in steps)
     for name, values in one.items():
         np.testing.assert_array_equal(values, two[name])

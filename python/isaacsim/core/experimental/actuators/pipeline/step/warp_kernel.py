@@ -16,6 +16,7 @@ from typing import Any
 import warp as wp
 
 from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, generated_kernel, prepared_of, signals_of
+from ...specs.stages import KINDS
 from ..plan import base_of
 from . import warp_functions as functions
 from .binding import SIGNALS
@@ -331,7 +332,7 @@ def step_kernel(
         if clamp.CURVES:
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
             good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
-        if observed:
+        if observed and KINDS[clamp.KIND].is_limit:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
         limiting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
