@@ -242,9 +242,13 @@ void Plan::hand_over(const Handover& between) {
     changed_ = true;
 }
 
-void Plan::observe(float* computed, uint8_t* limited_by) {
+void Plan::observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages) {
+    if (motor_stages > limits_.size())
+        refuse("motor_stages = " + std::to_string(motor_stages), "at most " + std::to_string(limits_.size()));
     observed_ = computed;
     p_.limited_by = limited_by;
+    p_.motor = motor;
+    p_.motor_stages = static_cast<int>(motor_stages);
     changed_ = true;
 }
 
@@ -272,7 +276,7 @@ void Plan::choose_layout() {
                   last = *std::max_element(columns_.begin(), columns_.end());
     const bool ascending = std::is_sorted(columns_.begin(), columns_.end());
     const bool neighbours = ascending && last - first + 1 == p_.slots;
-    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.handover.bad;
+    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.motor || p_.handover.bad;
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
     // gaps would be delayed along, where whole rows could be

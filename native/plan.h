@@ -84,7 +84,7 @@ class Plan {
     void let_go_arrays();
     void let_go_states();
     void hand_over(const Handover& between);
-    void observe(float* computed, uint8_t* limited_by);
+    void observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages);
     // note whole steps on this tape, until it is taken out
     void record(const std::shared_ptr<Tape>& tape);
     void stop_recording(const std::shared_ptr<Tape>& tape);

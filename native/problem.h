@@ -269,6 +269,9 @@ struct Problem {
     // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
+    // and the effort of the motor, behind so many of the stages: what comes after them acts on the joint
+    float* motor = nullptr;
+    int motor_stages = 0;
 
     Phase phase = Phase::kWhole;
     Handover handover;

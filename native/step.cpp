@@ -155,6 +155,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
     };
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
+        if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
         const bool noted = p.limited_by && p.limits[limits.first].limits;
         if (limits.places) {
             if (noted) std::copy_n(here, b.size, there);
@@ -261,6 +262,7 @@ APART void find_faults(const Problem& p, const Block& b, const float* const* sig
         b.efforts[i] = 0.0f;
         if (p.computed) p.computed[b.first + i] = 0.0f;
         if (p.limited_by) p.limited_by[b.first + i] = 0;
+        if (p.motor) p.motor[b.first + i] = 0.0f;
         p.faults->push_back({b.first_robot + i / p.period, slot, code, p.step});
         // what stands between the phases hears of it
         if (p.phase == Phase::kLimit) p.handover.bad[b.first + i] = code;
@@ -339,6 +341,9 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
         bad |= limit(p, b, here, there);
     }
 
+    if (p.motor && p.motor_stages == static_cast<int>(p.limits.size()))
+        std::copy_n(b.efforts, b.size, p.motor + b.first);
+
     // guard
     if (bad) find_faults(p, b, signals);
 
@@ -384,7 +389,9 @@ void choose_limits(Problem& p) {
             next.places = find_limit_places(EffortStages{}, p.limits[at].law);
         } else {
             int run = 1;
-            while (!p.limited_by && at + run < count && !by_places(at + run)) ++run;
+            while (!p.limited_by && at + run < count && !by_places(at + run) &&
+                   !(p.motor && at + run == p.motor_stages))
+                ++run;
             for (; run > 0 && !next.sweep; --run) {
                 next.count = run;
                 next.sweep = find_limits<false>(EffortStages{}, &p.limits[at], run);
@@ -419,7 +426,7 @@ void choose(Problem& p) {
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
     const bool others = !p.networks.empty() || p.free_slots;
-    if (others || !p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
+    if (others || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
                            : find_whole<false>(Controllers{}, law, p.limits.data(), count);

@@ -211,6 +211,7 @@ class JointTwin:
         self.toe = Leaky(20, 0)
         self.drag, self.stiffness = 1.0 + robot, 2.0 + robot
         self.slips, self.last = {1: 0.0, 2: 0.0}, 0.0
+        self.motor: list[float] = []
 
     def step(self, inputs: np.ndarray) -> list[float]:
         """Efforts of inputs `(5, joints)`."""
@@ -226,9 +227,10 @@ class JointTwin:
         if good[3]:
             toe = self.last = float(np.clip(np.clip(toe, self.last - 100 * DT, self.last + 100 * DT), -4, 4))
         knee = oracle.dc_motor_clamp(knee * 0.75, qd[1], 25, 2, 20) if good[1] else 0.0
-        knee = float(np.clip(knee, -12, 12)) - self.stiffness * self.slips[1] - 0.5 * qd[1]
-        efforts = [hip - self.drag * qd[0], knee, -0.5 * qd[2] - 40 * self.slips[2], toe]
-        return [float(effort) if ok else 0.0 for effort, ok in zip(efforts, good, strict=True)]
+        motor = [hip, float(np.clip(knee, -12, 12)), 0.0, toe]
+        joint = [self.drag * qd[0], self.stiffness * self.slips[1] + 0.5 * qd[1], 0.5 * qd[2] + 40 * self.slips[2], 0.0]
+        self.motor = [float(effort) if ok else 0.0 for effort, ok in zip(motor, good, strict=True)]
+        return [effort - loss if ok else 0.0 for effort, loss, ok in zip(self.motor, joint, good, strict=True)]
 
 
 class Twin:

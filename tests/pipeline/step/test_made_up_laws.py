@@ -27,10 +27,12 @@ from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.memory import numpy_view
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
 from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
+from isaacsim.core.experimental.actuators.recording.recorder import Recorder
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
 from other_laws import replace_laws
 from own_components import OwnController, OwnLimit
@@ -91,6 +93,13 @@ class LagConfig(PassiveConfig):
     """Of `PassiveLag`."""
 
     SCHEMA = "LagAPI"
+
+
+class OwnDrag(PassiveDrag):
+    """A passive law computed by a method."""
+
+    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+        super().modify_forces(*args, **kwargs)
 
 
 def lines() -> tuple[catalogue.Law, ...]:
@@ -285,6 +294,10 @@ def test_stages_around_the_limits(kind: str, monkeypatch: pytest.MonkeyPatch, rn
         (computed, numbers), others = core.observed(), warp.observed()
         np.testing.assert_array_equal(computed, others[0])
         np.testing.assert_array_equal(numbers, others[1])
+        motor = core.motor_efforts()
+        np.testing.assert_array_equal(motor, warp.motor_efforts())
+        expected = [twin.motor for twin in twins]
+        np.testing.assert_allclose(motor, expected, atol=2e-4, rtol=2e-5)
         seen |= {*numbers.ravel().tolist()}
     # of the laws that changed an effort, limits only are told
     assert seen == {0, *np.flatnonzero(limits).tolist()}
@@ -322,6 +335,11 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
         np.testing.assert_array_equal(numbers, others[1])
         hip = np.array(["", *steps[0].stage_names])[numbers[:, 0]]
         np.testing.assert_array_equal(hip, np.where(np.abs(computed[:, 0]) > 8, "OwnLimit", ""))
+        motor, other = (step.motor_efforts() for step in steps)
+        np.testing.assert_array_equal(motor, other)
+        np.testing.assert_allclose(motor[:, 0], np.clip(computed[:, 0], -8, 8))
+        assert not motor[:, 2].any()
+        np.testing.assert_array_equal(motor[:, 3], found[:, 3])
     one, two = (save([(JOINTS, step)]) for step in steps)
     for name, values in one.items():
         np.testing.assert_array_equal(values, two[name])
@@ -329,19 +347,56 @@ def test_stages_around_the_limits_and_components_between(rng: np.random.Generato
 
 
 @pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("engine", [NativeStep, lambda plan: WarpStep(plan, "cpu")])
+def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine: Any, rng: np.random.Generator) -> None:
+    """They come from between the phases then, limits included; a fault has none."""
+    entry = joint_entries()[0]
+    entry.others[:] = [OwnDrag(step_bench.full(2))]
+    plan = compile_plan([entry], ROBOTS)
+    apart = between(entry)
+    assert apart is not None
+    step = with_components(engine(plan), [(entry.label, apart, [0])], "cpu")
+    arrays = [np.zeros((ROBOTS, 1), np.float32) for _ in range(6)]
+    step.bind(Columns([0], arrays[:5], arrays[5]))
+    step.observe(True)
+    for _ in range(10):
+        for array in arrays[:5]:
+            array[:] = 3 * rng.normal(size=array.shape)
+        arrays[0][1] = np.nan
+        step.step(DT)
+        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
+        wanted = np.clip(10 * (target - q) + target_velocity - qd + ff, -9, 9)
+        wanted[1] = 0
+        np.testing.assert_allclose(step.motor_efforts(), wanted, atol=1e-5)
+        np.testing.assert_allclose(arrays[5], np.where(wanted != 0, wanted - 2 * qd, 0), atol=1e-5)
+        numbers = step.observed()[1]
+        np.testing.assert_array_equal(np.array(["", *step.stage_names])[numbers] != "", np.abs(wanted) == 9)
+
+
+@pytest.mark.usefixtures("built_in")
 def test_wrapper_runs_them_natively(rng: np.random.Generator) -> None:
-    """One step of the core for all joints, the passive one among them."""
+    """One step of the core for all joints, the passive one among them, and what it observes and records."""
     assembly = Assembly(joint_entries(), ROBOTS, "cpu")
     assert [type(step) for _, step in assembly.parts] == [NativeStep]
     alone = Bench(NativeStep(compile_plan(joint_entries(), ROBOTS)))
     arrays = [np.zeros((ROBOTS, step_bench.WIDTH), np.float32) for _ in range(6)]
     assembly.bind(step_bench.COLUMNS, arrays[:5], arrays[5])
-    for _ in range(10):
-        inputs = draw(rng)
-        for array, values in zip(arrays, inputs, strict=False):
-            array[:, step_bench.COLUMNS] = values
-        assembly.step(DT)
-        np.testing.assert_array_equal(arrays[5][:, step_bench.COLUMNS], alone.step(inputs))
+    signals = ["motor_efforts", "applied_efforts"]
+    for observer in (assembly, alone.step_of_plan):
+        observer.observe(True)
+    noted = []
+    with Recorder(assembly, ["A", "B", "C"], signals, None, range(ROBOTS), JOINTS) as log:
+        for _ in range(10):
+            inputs = draw(rng)
+            for array, values in zip(arrays, inputs, strict=False):
+                array[:, step_bench.COLUMNS] = values
+            assembly.step(DT)
+            np.testing.assert_array_equal(arrays[5][:, step_bench.COLUMNS], alone.step(inputs))
+            np.testing.assert_array_equal(assembly.motor_efforts(), alone.step_of_plan.motor_efforts())
+            noted.append(assembly.motor_efforts())
+    np.testing.assert_array_equal(log.motor_efforts, noted)
+    changed = log.motor_efforts != log.applied_efforts
+    assert changed[:, :, :3].any(axis=(0, 1)).all() and not changed[:, :, 3].any()
 
 
 @pytest.mark.usefixtures("compiled")

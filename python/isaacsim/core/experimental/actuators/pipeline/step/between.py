@@ -24,7 +24,7 @@ import warp as wp
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ...memory import warp_view
-from ...specs.stages import KINDS
+from ...specs.stages import KINDS, follows_limits
 from ..plan import Between, Plan, Row
 from . import warp_functions
 from .binding import SIGNALS, Columns, Indices, places_of
@@ -263,6 +263,14 @@ class Insert:
             before = behind
         found, changed = (array.numpy().reshape(-1, len(self.slots)) for array in (before, after))
         return np.isfinite(found) & (changed != found)
+
+    def motor_efforts(self) -> np.ndarray | None:
+        """Efforts that came out of its limits, `(robots, slots)`; None where all its stages come before those."""
+        kinds = list(self._behind)
+        if not any(map(follows_limits, kinds)):
+            return None
+        inside = [behind for kind, behind in self._behind.items() if not follows_limits(kind)]
+        return [self.raw, *inside][-1].numpy().reshape(-1, len(self.slots))
 
     def reset(self, state: Any, mask: wp.array | None) -> None:
         """Start over where the mask, bool over the actuators, is true; everywhere without one."""
@@ -503,6 +511,15 @@ class StepBetween:
                 changed = insert.limited() & (numbers[:, insert.slots] == 0)
                 numbers[:, insert.slots] = np.where(changed, number, numbers[:, insert.slots])
         return computed, numbers
+
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        found = np.array(self.around.motor_efforts())
+        bad = self._handed[5].numpy().reshape(found.shape)
+        for insert in self.inserts:
+            if (own := insert.motor_efforts()) is not None:
+                found[:, insert.slots] = np.where(bad[:, insert.slots] == 0, own, 0)
+        return found
 
     @property
     def computed(self) -> wp.array:
