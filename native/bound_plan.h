@@ -266,12 +266,16 @@ class BoundPlan {
         give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
     }
 
-    // Record the effort before the limits and the limit that changed it last, in arrays (robots, slots), or stop.
-    void observe(const py::object& computed, const py::object& limited_by) {
+    // Record the effort before the limits, the limit that changed it last and the effort behind the first stages, in
+    // arrays (robots, slots), or stop.
+    void observe(const py::object& computed, const py::object& limited_by, const py::object& motor,
+                 size_t motor_stages) {
         const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
         float* efforts = computed.is_none() ? nullptr : written<float>("computed", computed, shape);
         uint8_t* by = limited_by.is_none() ? nullptr : written<uint8_t>("limited_by", limited_by, shape);
-        give("observed", py::make_tuple(computed, limited_by), [&] { plan.observe(efforts, by); });
+        float* behind = motor.is_none() ? nullptr : written<float>("motor", motor, shape);
+        give("observed", py::make_tuple(computed, limited_by, motor),
+             [&] { plan.observe(efforts, by, behind, motor_stages); });
     }
 
     // Note steps on a tape from now on, or no longer.

@@ -113,7 +113,8 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 struct ControllerPD {
-    static constexpr const char* kName = "ControllerPD";
+    static constexpr const char *kName = "ControllerPD", *kKind = "controller";
+    static constexpr bool kLimits = false;
     static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -134,7 +135,8 @@ struct ControllerPD {
 };
 
 struct ControllerPID {
-    static constexpr const char* kName = "ControllerPID";
+    static constexpr const char *kName = "ControllerPID", *kKind = "controller";
+    static constexpr bool kLimits = false;
     static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -155,7 +157,8 @@ struct ControllerPID {
 };
 
 struct ControllerGearedPD {
-    static constexpr const char* kName = "ControllerGearedPD";
+    static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
+    static constexpr bool kLimits = false;
     static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -176,7 +179,8 @@ struct ControllerGearedPD {
 };
 
 struct ControllerGearedPID {
-    static constexpr const char* kName = "ControllerGearedPID";
+    static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
+    static constexpr bool kLimits = false;
     static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -197,7 +201,8 @@ struct ControllerGearedPID {
 };
 
 struct ClampingDCMotor {
-    static constexpr const char* kName = "ClampingDCMotor";
+    static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
+    static constexpr bool kLimits = true;
     static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -216,7 +221,8 @@ struct ClampingDCMotor {
 };
 
 struct ClampingDCMotorCutoff {
-    static constexpr const char* kName = "ClampingDCMotorCutoff";
+    static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
+    static constexpr bool kLimits = true;
     static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -235,7 +241,8 @@ struct ClampingDCMotorCutoff {
 };
 
 struct ClampingPositionBased {
-    static constexpr const char* kName = "ClampingPositionBased";
+    static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
+    static constexpr bool kLimits = true;
     static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -254,7 +261,8 @@ struct ClampingPositionBased {
 };
 
 struct ClampingMaxEffort {
-    static constexpr const char* kName = "ClampingMaxEffort";
+    static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
+    static constexpr bool kLimits = true;
     static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
@@ -273,7 +281,7 @@ struct ClampingMaxEffort {
 };
 
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
-using Clamps = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
+using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
 
 }  // namespace ACTUATORS_VARIANT
 // clang-format on

@@ -190,11 +190,11 @@ Run backward_of(List<Laws...>, int law) {
 }  // namespace
 
 void law_forward(bool controller, int law, const LawInBlock& block, int64_t size) {
-    (controller ? forward_of(Controllers{}, law) : forward_of(Clamps{}, law))(block, size);
+    (controller ? forward_of(Controllers{}, law) : forward_of(EffortStages{}, law))(block, size);
 }
 
 void law_backward(bool controller, int law, const LawInBlock& block, int64_t size) {
-    (controller ? backward_of(Controllers{}, law) : backward_of(Clamps{}, law))(block, size);
+    (controller ? backward_of(Controllers{}, law) : backward_of(EffortStages{}, law))(block, size);
 }
 
 }  // namespace ACTUATORS_VARIANT

@@ -49,9 +49,9 @@ void evaluate_prepare(const float* const* in, float* const* out, py::ssize_t cou
 }
 
 template <class Law>
-Entry entry_of(const char* kind) {
+Entry entry_of() {
     return {Law::kName,
-            kind,
+            Law::kKind,
             Law::kParameters,
             Law::kPrepared,
             Law::kStates,
@@ -66,15 +66,15 @@ Entry entry_of(const char* kind) {
 }
 
 template <class... Law>
-void add_entries(std::vector<Entry>& entries, const char* kind, List<Law...>) {
-    (entries.push_back(entry_of<Law>(kind)), ...);
+void add_entries(std::vector<Entry>& entries, List<Law...>) {
+    (entries.push_back(entry_of<Law>()), ...);
 }
 
 inline const std::vector<Entry>& entries() {
     static const std::vector<Entry> all = [] {
         std::vector<Entry> made;
-        add_entries(made, "controller", Controllers());
-        add_entries(made, "clamping", Clamps());
+        add_entries(made, Controllers());
+        add_entries(made, EffortStages());
         return made;
     }();
     return all;

@@ -93,7 +93,8 @@ PYBIND11_MODULE(core, m) {
         .def("use", &BoundPlan::use, py::arg("now"), py::arg("after"))
         .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),
              py::arg("computed"))
-        .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"))
+        .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"), py::arg("motor") = py::none(),
+             py::arg("motor_stages") = 0)
         .def("record", &BoundPlan::record, py::arg("tape").none(false))
         .def("stop_recording", &BoundPlan::stop_recording, py::arg("tape").none(false))
         .def("read", &BoundPlan::read, py::arg("tape"), py::arg("which"))

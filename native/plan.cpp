@@ -1,7 +1,10 @@
 #include "plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <stdexcept>
 
 #include "helper.h"
@@ -239,9 +242,13 @@ void Plan::hand_over(const Handover& between) {
     changed_ = true;
 }
 
-void Plan::observe(float* computed, uint8_t* limited_by) {
+void Plan::observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages) {
+    if (motor_stages > limits_.size())
+        refuse("motor_stages = " + std::to_string(motor_stages), "at most " + std::to_string(limits_.size()));
     observed_ = computed;
     p_.limited_by = limited_by;
+    p_.motor = motor;
+    p_.motor_stages = static_cast<int>(motor_stages);
     changed_ = true;
 }
 
@@ -269,7 +276,7 @@ void Plan::choose_layout() {
                   last = *std::max_element(columns_.begin(), columns_.end());
     const bool ascending = std::is_sorted(columns_.begin(), columns_.end());
     const bool neighbours = ascending && last - first + 1 == p_.slots;
-    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.handover.bad;
+    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.motor || p_.handover.bad;
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
     // gaps would be delayed along, where whole rows could be
@@ -330,6 +337,7 @@ void Plan::prepare() {
         columns = std::max(columns, one.use.network->columns);
         p_.networks.push_back(one.use);
     }
+    find_free();
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
     point_at_state();
     p_.kept = 0;
@@ -356,6 +364,19 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
         }
 }
 
+// Slots that nothing gives an effort of.
+void Plan::find_free() {
+    std::vector<int32_t> taken, all(p_.slots), free;
+    for (const MemberUse& one : controllers_) taken.insert(taken.end(), one.slots.begin(), one.slots.end());
+    for (const NetworkMember& one : networks_) taken.insert(taken.end(), one.slots.begin(), one.slots.end());
+    std::sort(taken.begin(), taken.end());
+    std::iota(all.begin(), all.end(), 0);
+    std::set_difference(all.begin(), all.end(), taken.begin(), taken.end(), std::back_inserter(free));
+    places_of(free, free_places_);
+    p_.free_slots = static_cast<int64_t>(free.size());
+    p_.free_places = free_places_.data();
+}
+
 // The values of all slots, repeated to fill a block; or those of all robots as they are.
 Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
@@ -380,6 +401,7 @@ Row Plan::row_of(size_t number) {
 Use Plan::use_of(MemberUse& member, int number) {
     Use use;
     use.law = member.law;
+    use.limits = member.facts.limits;
     use.states = member.facts.states;
     use.parameters = member.facts.parameters;
     use.prepared = member.facts.prepared;

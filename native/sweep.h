@@ -234,7 +234,7 @@ bool sweep(const Problem& p, const Block& b) {
 template <class Law, bool MASKED, class... Limits>
 bool offer(List<Limits...>, const Use* limits, int count, Sweep& found) {
     if (count != static_cast<int>(sizeof...(Limits))) return false;
-    const int numbers[] = {number_in<Limits>(Clamps{})..., -1};
+    const int numbers[] = {number_in<Limits>(EffortStages{})..., -1};
     for (int k = 0; k < count; ++k)
         if (limits[k].law != numbers[k]) return false;
     found = sweep<Law, MASKED, Limits...>;
@@ -368,6 +368,6 @@ constexpr bool all_fit(List<Laws...>) {
     return ((Laws::kParameters <= kMost && Laws::kPrepared <= kMost && Laws::kStates <= kMost && Laws::kCurves <= 1) &&
             ...);
 }
-static_assert(all_fit(Controllers{}) && all_fit(Clamps{}), "a law is larger than kMost in problem.h");
+static_assert(all_fit(Controllers{}) && all_fit(EffortStages{}), "a law is larger than kMost in problem.h");
 
 }  // namespace ACTUATORS_VARIANT

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.catalogue import Law
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind
 from other_laws import replace_laws
 from places import REPOSITORY
 
@@ -41,7 +42,7 @@ TABLES = [
     ([0.0, 1e-38, 1.0], [0.0, 3e38, 1.0]),
 ]
 
-SIGNALS = {"controller": law_module.CONTROLLER_SIGNALS, "clamping": law_module.CLAMPING_SIGNALS}
+SIGNALS = {kind.name: kind.takes for kind in KINDS.values() if kind.takes}
 
 
 def is_written(law: Law) -> bool:
@@ -50,14 +51,16 @@ def is_written(law: Law) -> bool:
     return path.exists() and f"\nclass {law.name}(" in path.read_text("utf-8")
 
 
-LAWS = [law for kind in ("controller", "clamping") for law in catalogue.laws(kind) if is_written(law)]
+def remembers_behind(law: Law) -> bool:
+    """Whether it is a stage after the controller that remembers something: such a one runs in a plan only."""
+    return KINDS[law.kind].takes_effort and bool(law.state)
+
+
+LAWS = [law for law in catalogue.laws() if SIGNALS.get(law.kind) and is_written(law)]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
-# a limit that remembers something runs in a plan only
 each_by_itself = pytest.mark.parametrize(
-    "law",
-    [law for law in LAWS if not law.curves and not (law.kind == "clamping" and law.state)],
-    ids=lambda law: law.name,
+    "law", [law for law in LAWS if not law.curves and not remembers_behind(law)], ids=lambda law: law.name
 )
 each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
 each_table = pytest.mark.parametrize("table", range(len(TABLES)))
@@ -86,8 +89,8 @@ def missing() -> list[str]:
     found = [f"{config.__name__}: add a line to components/catalogue.py" for config in CONFIGS if config not in lines]
     found += [
         f"components/{path.name}: add a line to components/catalogue.py"
-        for path in sorted((PACKAGE / "components").glob("c*_*.py"))
-        if path.stem.startswith(("controller_", "clamping_")) and path.stem not in files
+        for path in sorted((PACKAGE / "components").glob("*_*.py"))
+        if path.stem.partition("_")[0] in KINDS and path.stem not in files
     ]
     for law in catalogue.laws():
         if not is_written(law):
@@ -144,13 +147,19 @@ def test_config_fits_the_component(law: Law) -> None:
     assert len(law.neutral) == len(law.parameters)
 
 
+def same_list(one: Kind, other: Kind) -> bool:
+    """Whether the core numbers the laws of two kinds together."""
+    return one.name == other.name or (one.takes_effort and other.takes_effort)
+
+
 @needs_core
 @each_law
 def test_twin_has_number_and_sizes_of_the_catalogue(law: Law) -> None:
     """The numbers on the C++ side are the places in the canonical order."""
-    same_kind = [name for name, told in core.laws().items() if told["kind"] == law.kind]
-    assert same_kind[law.number] == law.name
     told = core.laws()[law.name]
+    assert told["kind"] == law.kind
+    beside = [name for name, one in core.laws().items() if same_list(KINDS[one["kind"]], KINDS[law.kind])]
+    assert beside[law.number] == law.name
     sizes = (told["parameters"], told["states"], told["curves"])
     assert sizes == (len(law.parameters), len(law.state), len(law.curves))
 
@@ -214,11 +223,11 @@ def by_component(law: Law, table: np.ndarray) -> np.ndarray:
     component = law.component(**{name: column[name] for name in law.parameters})
     component.finalize("cpu", count)
     efforts = wp.zeros(count, dtype=wp.float32, device="cpu")
-    if law.kind == "clamping":
-        signals = [column[name] for name in law_module.CLAMPING_SIGNALS]
+    if KINDS[law.kind].takes_effort:
+        signals = [column[name] for name in SIGNALS[law.kind]]
         component.modify_forces(signals[0], efforts, *signals[1:], every, every)
         return efforts.numpy()[:, None]
-    signals = [column[name] for name in law_module.CONTROLLER_SIGNALS[:5]]
+    signals = [column[name] for name in SIGNALS[law.kind][:5]]
     now, after = component.state(count, "cpu"), component.state(count, "cpu")
     for name in law.state:
         getattr(now, name).assign(column[name])

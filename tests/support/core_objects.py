@@ -425,7 +425,13 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
         "Plan.hand_over": of_plan("hand_over", Bench.handed),
         "Plan.observe": of_plan(
-            "observe", lambda b: [floats(b.robots, b.slots), np.zeros((b.robots, b.slots), np.uint8)]
+            "observe",
+            lambda b: [
+                floats(b.robots, b.slots),
+                np.zeros((b.robots, b.slots), np.uint8),
+                floats(b.robots, b.slots),
+                1,
+            ],
         ),
         "Plan.record": on_tape("record"),
         "Plan.stop_recording": on_tape("stop_recording"),

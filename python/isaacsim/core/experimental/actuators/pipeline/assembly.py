@@ -303,6 +303,14 @@ class Assembly:
             limited_by[:, joints] = np.array(["", *part.stage_names], object)[numbers]
         return computed, limited_by
 
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts that came out of the limits [N·m or N], float32 `(robots, joints)`, in the order of the entries."""
+        count = sum(len(joints) for joints, _ in self._parts)
+        found = np.zeros((self.num_robots, count), np.float32)
+        for joints, part in self._parts:
+            found[:, joints] = part.motor_efforts()
+        return found
+
     def watch(self, watcher: Watcher, *, steps: bool = True) -> None:
         """Tell about resets, and each step where that is wanted, from now on."""
         self._watchers.append(watcher)

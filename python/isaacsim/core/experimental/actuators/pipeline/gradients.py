@@ -138,7 +138,7 @@ class Notes(Protocol):
 
 
 class Pipeline:
-    """The gradients of an actuator: slots with one controller, the same limits and maybe a delay.
+    """The gradients of an actuator: slots with one controller or none, the same stages after it and maybe a delay.
 
     Args:
         step: What steps their plan.
@@ -149,7 +149,8 @@ class Pipeline:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
         networks = [one for one in plan.networks if one.used[first]]
-        law = None if networks else plan.controllers[plan.controller_kind[first]]
+        kind = int(plan.controller_kind[first])
+        law = plan.controllers[kind] if kind >= 0 else None
         stages = [stage for stage in plan.stages if stage.used[first]]
         self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS] if law else []
         self.rows += [pair for stage in stages for pair in stage.rows.items()]

@@ -26,7 +26,7 @@ from .signals import KINDS, SIGNALS
 from .tape import Tape
 
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
-_OBSERVED = {"computed_efforts", "limited_by"}
+_OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
 
 
 class Recorder(NotCopied):
@@ -268,6 +268,8 @@ class _Part:
                 row["computed_efforts"][self._in] = computed[self._dense]
             if "limited_by" in row:
                 row["limited_by"][self._in] = self.clamps[numbers[self._dense]]
+        if "motor_efforts" in row:
+            row["motor_efforts"][self._in] = self._step.motor_efforts()[self._dense]
         if "faults" in row:
             for robot, slot, code, _ in self._step.faults():
                 if robot in self._row and slot in self._place:

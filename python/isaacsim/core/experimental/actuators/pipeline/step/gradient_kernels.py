@@ -258,10 +258,10 @@ class _Law:
 
 
 @functools.cache
-def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) -> Kernels:
-    """The kernels of a controller with limits behind it and maybe a delay before it, given their classes.
+def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool, network: bool = False) -> Kernels:
+    """The kernels of a controller with stages behind it and maybe a delay before it, given their classes.
 
-    Without a controller the effort is that of a network, `network`.
+    Without a controller the effort is that of a network, `network`, or zero.
     """
     owners = {0: controller} if controller else {}
     owners |= dict(enumerate(limits, 1))
@@ -277,7 +277,7 @@ def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) ->
     parameters = range(first_parameter, parameter)
     texts = {
         "note": _note_text(states, parameters, delayed),
-        "efforts": _efforts_text(laws, states, parameters, network=not controller),
+        "efforts": _efforts_text(laws, states, parameters, network=network, controlled=bool(controller)),
         "take": _take_text(states),
         "leave": _leave_text(states, parameters, delayed),
     }
@@ -333,10 +333,13 @@ def note(
 """
 
 
-def _efforts_text(laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], network: bool) -> str:
+def _efforts_text(
+    laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], *, network: bool, controlled: bool
+) -> str:
     blocks = [law.lines() for law in laws]
-    if network:
-        blocks.insert(0, ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"])
+    if not controlled:
+        given = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"]
+        blocks.insert(0, given if network else [])
     blocks[0] += ["raw = effort"]
     good = " and ".join(f"wp.isfinite({name})" for name in SIGNALS)
     return f"""

@@ -58,6 +58,7 @@ class NativeStep:
         for row in plan.rows():
             self._give(row)
         self._observed: tuple[Any, Any] = (None, None)
+        self._motor: Any = None
         # states as the core takes them
         self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
         self._state = self.new_state()
@@ -163,16 +164,21 @@ class NativeStep:
         """Record from the next step on what `observed` returns, or stop it."""
         size = (self.plan.num_robots, self.plan.num_slots)
         self._observed = (np.zeros(size, np.float32), np.zeros(size, np.uint8)) if on else (None, None)
-        self._core.observe(*self._observed)
+        self._motor = np.zeros(size, np.float32) if on else None
+        self._core.observe(*self._observed, self._motor, self.plan.motor_stages)
 
     def observe_computed(self, computed: np.ndarray) -> None:
         """Record from the next step on the efforts before the limits, 0 for a fault, in an array `(robots, slots)`."""
-        self._observed = (computed, None)
+        self._observed, self._motor = (computed, None), None
         self._core.observe(computed, None)
 
     def observed(self) -> tuple[Any, Any]:
         """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
         return self._observed
+
+    def motor_efforts(self) -> Any:
+        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        return self._motor
 
     @property
     def computed(self) -> Any:

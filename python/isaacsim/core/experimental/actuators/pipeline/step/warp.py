@@ -180,13 +180,19 @@ class WarpStep:
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
         size = (self.plan.num_robots, self.plan.num_slots)
-        self._observed = tuple(wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32) if on)
+        self._observed = tuple(
+            wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32, wp.float32) if on
+        )
         self._forget_kernels()
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
-        computed, limited_by = (array.numpy() for array in self._observed)
+        computed, limited_by = (array.numpy() for array in self._observed[:2])
         return computed, limited_by
+
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        return self._observed[2].numpy()
 
     @property
     def computed(self) -> wp.array:

@@ -16,6 +16,7 @@ from typing import Any
 import warp as wp
 
 from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, generated_kernel, prepared_of, signals_of
+from ...specs.stages import KINDS, follows_limits
 from ..plan import base_of
 from . import warp_functions as functions
 from .binding import SIGNALS
@@ -133,11 +134,13 @@ _LIMIT = """
     # limits, in their order; none sees what is not finite
     limiter = wp.int32(0)
     $limits
+    $joint
 
     # guard: the first fault since the reset is kept
     if not wp.isfinite(effort):
         effort = 0.0
         raw = 0.0
+        motor = 0.0
         if fault == 0:
             fault = EFFORT_FAULT
     if fault != 0 and faults.codes[robot, slot] == 0:
@@ -170,7 +173,8 @@ _PHASES = {
 }
 _HANDED = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
 _HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
-_OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int],"
+_OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int], motor_efforts: wp.array2d[float],"
+_OBSERVE = "computed[robot, slot] = raw; limited_by[robot, slot] = limiter; motor_efforts[robot, slot] = motor"
 _ARRAYS = {
     "columns": ("".join(f"{name}: wp.array2d[float], " for name in SIGNALS), "efforts: wp.array2d[float],"),
     "indices": (
@@ -322,6 +326,8 @@ def step_kernel(
             state_out += [f"if kind == {kind}:", *_indented(law.state_out(found=phase != "limit"))]
 
     limiting: list[str] = []
+    # what the stages that follow the limits do to the effort of the motor
+    joint: list[str] = ["motor = effort"]
     for number, clamp in enumerate(limits):
         names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
         rows += names
@@ -331,10 +337,11 @@ def step_kernel(
         if clamp.CURVES:
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
             good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
-        if observed:
+        if observed and KINDS[clamp.KIND].is_limit:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
-        limiting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
+        acting = joint if follows_limits(clamp.KIND) else limiting
+        acting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
         if clamp.STATE and phase != "command":
             state_out += [f"if slots.used[{number}, slot] != 0:", *_indented(law.state_out(found=True))]
 
@@ -352,7 +359,8 @@ def step_kernel(
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
         limits="\n    ".join(limiting or ["pass"]),
+        joint="\n    ".join(joint),
         state_out="\n    ".join(state_out or ["pass"]),
-        observe="computed[robot, slot] = raw; limited_by[robot, slot] = limiter" if observed else "",
+        observe=_OBSERVE if observed else "",
     )
     return generated_kernel("step_kernel", text, called)
