@@ -30,6 +30,8 @@ _TOKENS = {"ACTUATOR": ACTUATOR_TYPE} | {
     catalogue.snake_case(config.__name__.removesuffix("Config")).upper(): config.SCHEMA for config in CONFIGS
 }
 
+_EARLIER = [config.EARLIER_SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA]
+
 
 class SchemaNames(metaclass=_Tokens):
     """USD schema tokens of actuators and their components: `PD_CONTROL` is that of `PDControlConfig`, and so on."""
@@ -163,7 +165,7 @@ def register_actuator_component(
 
     require_type("schema_name", schema_name, str, "the name of a schema")
     require_type("kind", kind, enum.Enum, "a ComponentKind")
-    if schema_name in _TOKENS.values():
+    if schema_name in (*_TOKENS.values(), *_EARLIER):
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )

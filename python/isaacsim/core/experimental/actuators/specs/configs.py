@@ -97,6 +97,8 @@ class Config:
     """What one applied schema of an actuator prim says."""
 
     SCHEMA: ClassVar[str]
+    EARLIER_SCHEMA: ClassVar[str] = ""
+    """Name of the schema in files of version 0.9 and before, read as well; empty where it is the same."""
     KIND: ClassVar[str]
 
     @classmethod
@@ -196,7 +198,8 @@ class GearedPDControlConfig(ControlConfig):
     `effort = gear·(const + feedforward + kp·e + kd·ė)`, where `e = target − gear·position`. The schema is our own.
     """
 
-    SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
+    SCHEMA: ClassVar[str] = "ActuatorGearedPDControlAPI"
+    EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
 
     kp: float = parameter(**_motor_side(_KP, "kp"))
     """Proportional gain at the motor [N·m/rad or N/m]."""
@@ -220,7 +223,8 @@ class GearedPIDControlConfig(ControlConfig):
     own.
     """
 
-    SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
+    SCHEMA: ClassVar[str] = "ActuatorGearedPIDControlAPI"
+    EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
 
     kp: float = parameter(**_motor_side(_KP, "kp"))
     """Proportional gain at the motor [N·m/rad or N/m]."""
@@ -296,10 +300,11 @@ class DCMotorCutoffClampingConfig(ClampingConfig):
     """Effort limit of a DC motor that is cut off at no-load speed: beyond it the motor gives nothing, and never brakes.
 
     `DCMotorClampingConfig` goes on falling there. This is what newton-actuators and Isaac Lab until 2.1 did; the schema
-    is our own, its attributes are those of the other.
+    is our own, its attributes are those of the other: values at the joint, as all of `newton:*` are.
     """
 
-    SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
+    SCHEMA: ClassVar[str] = "ActuatorDCMotorCutoffClampingAPI"
+    EARLIER_SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
 
     saturation_effort: float = parameter(
         **_STALL,
@@ -390,3 +395,6 @@ CONFIGS: tuple[type[Config], ...] = tuple(
     if isinstance(found, type) and issubclass(found, Config) and "SCHEMA" in vars(found)
 )
 """The class of every built-in schema, as they stand above; usd/ and components/ derive their tables from it."""
+
+OURS: tuple[type[Config], ...] = tuple(config for config in CONFIGS if not config.SCHEMA.startswith("Newton"))
+"""Those whose schema is not newton's but our own, which we ship."""

@@ -26,7 +26,6 @@ from .readable import readable
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
-    applied_schemas,
     foreign_config,
     is_actuator,
     may_be_later,
@@ -35,6 +34,7 @@ from .schema import (
     read_config,
     schema_problem,
     stood_in_for,
+    todays_schemas,
     values_without_effect,
 )
 from .units import from_stage, units_of
@@ -123,7 +123,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     spec = _parse(prim, _driven(prim, targets, owned, "", {}, issues), issues, files, trusted)
     if spec is None and not issues:
         issues.append(
-            f"<{prim.GetPath()}> has schemas {applied_schemas(prim)}: must have a controller schema that this version "
+            f"<{prim.GetPath()}> has schemas {todays_schemas(prim)}: must have a controller schema that this version "
             "knows. Apply one."
         )
     if issues:
@@ -247,7 +247,7 @@ def _parse(
     unknown = []
     of_later_version = False
     for_others = stood_in_for(prim)
-    for schema in applied_schemas(prim):
+    for schema in todays_schemas(prim):
         if schema in for_others:
             continue
         if problem := schema_problem(prim, schema):
