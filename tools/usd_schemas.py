@@ -15,14 +15,11 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from isaacsim.core.experimental.actuators.specs import configs
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ACTUATOR_TYPE
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS, OURS, Config
 from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of
+from isaacsim.core.experimental.actuators.usd.plugin import FOLDER, PLUGIN
 
-PACKAGE = Path(configs.__file__).parents[1]
-FOLDER = PACKAGE / "usd" / "schemas"
-PLUGIN = "articulationActuators"
 # of a TfType, which shares one list of names with all C++ classes of all plugins
 TYPE_PREFIX = "Articulation"
 # of a documentation string, whose further lines are not indented
