@@ -140,6 +140,12 @@ class BoundPlan {
         give_piece(values, [&] { plan.own_lag_piece(array.data(), slots); });
     }
 
+    void give_signal(size_t number, const py::object& values) {
+        const std::string name = "signal " + std::to_string(number);
+        const auto array = checked<float>(name, values, {plan.robots(), plan.slots()});
+        give(name, values, [&] { plan.give_signal(number, array.data()); });
+    }
+
     void add_curve(size_t limit, const py::object& rows, const std::vector<int32_t>& slots) {
         const auto array = typed<float>("curve", rows);
         if (array.ndim() != 2) refuse("curve", "of rows of point, value and slope");

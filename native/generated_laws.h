@@ -115,10 +115,12 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 9;
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -137,10 +139,12 @@ struct ControllerPD {
 struct ControllerPID {
     static constexpr const char *kName = "ControllerPID", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kArguments = 12;
+    static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -159,10 +163,12 @@ struct ControllerPID {
 struct ControllerGearedPD {
     static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kArguments = 10;
+    static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -181,10 +187,12 @@ struct ControllerGearedPD {
 struct ControllerGearedPID {
     static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kArguments = 13;
+    static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -203,10 +211,12 @@ struct ControllerGearedPID {
 struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -223,10 +233,12 @@ struct ClampingDCMotor {
 struct ClampingDCMotorCutoff {
     static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -243,10 +255,12 @@ struct ClampingDCMotorCutoff {
 struct ClampingPositionBased {
     static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kArguments = 5;
+    static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -263,10 +277,12 @@ struct ClampingPositionBased {
 struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kArguments = 5;
+    static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 

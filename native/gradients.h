@@ -165,7 +165,9 @@ inline Gradients::Law Gradients::law(const std::string& name, bool controller, s
         if (name != known[number].name) continue;
         if (curve.size() % 3 || curve.empty() == static_cast<bool>(known[number].curves))
             refuse("curve of " + name, "rows of point, value and slope where it has a curve");
-        return {static_cast<int>(number), known[number].parameters, known[number].states, std::move(curve)};
+        // signals that it asks for are noted as parameters are
+        const int parameters = known[number].asked + known[number].parameters;
+        return {static_cast<int>(number), parameters, known[number].states, std::move(curve)};
     }
     refuse("law = " + name, "one of the core's");
 }

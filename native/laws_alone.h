@@ -28,7 +28,7 @@ using Evaluate = void (*)(const float* const* in, float* const* out, py::ssize_t
 
 struct Entry {
     const char *name, *kind;
-    int parameters, prepared, states, curves, arguments;
+    int parameters, prepared, states, curves, asked, arguments;
     Evaluate law, prepare;
 };
 
@@ -56,6 +56,7 @@ Entry entry_of() {
             Law::kPrepared,
             Law::kStates,
             Law::kCurves,
+            Law::kAsked,
             Law::kArguments,
             [](const float* const* in, float* const* out, py::ssize_t count) {
                 evaluate_law<Law>(in, out, count, std::make_index_sequence<Law::kArguments>());
@@ -166,7 +167,7 @@ inline void register_laws(py::module_& m) {
         for (const Entry& one : entries())
             all[one.name] = py::dict(py::arg("kind") = one.kind, py::arg("parameters") = one.parameters,
                                      py::arg("prepared") = one.prepared, py::arg("states") = one.states,
-                                     py::arg("curves") = one.curves);
+                                     py::arg("curves") = one.curves, py::arg("asked") = one.asked);
         return all;
     });
     m.def(

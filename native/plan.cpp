@@ -155,6 +155,12 @@ void Plan::own_lag_piece(const int32_t* values, std::vector<int32_t> slots) {
     changed_ = true;
 }
 
+void Plan::give_signal(size_t number, const float* values) {
+    if (number >= kMostAsked) refuse("signal = " + std::to_string(number), "below " + std::to_string(kMostAsked));
+    p_.asked[number] = values;
+    changed_ = true;
+}
+
 void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots) {
     if (limit >= limits_.size() || !limits_[limit].facts.curves) refuse("limit of a curve", "one that has a curve");
     if (count < 1) refuse("curve", "of at least one row");
@@ -279,6 +285,7 @@ void Plan::choose_layout() {
     bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.motor || p_.handover.bad;
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
+    for (const float* const signal : p_.asked) own |= signal != nullptr;
     // gaps would be delayed along, where whole rows could be
     const bool delays_all = p_.delayed_slots == p_.slots && uniform_lag();
     if (neighbours && (p_.robots == 1 || (even && p_.efforts.pitch == p_.slots))) {
@@ -338,6 +345,7 @@ void Plan::prepare() {
         p_.networks.push_back(one.use);
     }
     find_free();
+    find_asking();
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
     point_at_state();
     p_.kept = 0;
@@ -362,6 +370,21 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
             const int64_t place = p_.layout == Layout::kGaps ? columns_[slot] - columns_[0] : slot;
             places.push_back(static_cast<int32_t>(robot * p_.period + place));
         }
+}
+
+// Which slots have a law that asks for a signal.
+void Plan::find_asking() {
+    std::vector<uint8_t> asking(p_.slots);
+    bool any = false;
+    const auto look = [&](const std::vector<MemberUse>& members) {
+        for (const MemberUse& one : members)
+            for (int k = 0; k < one.facts.asked; ++k) {
+                any = true;
+                for (const int32_t slot : one.slots) asking[slot] |= static_cast<uint8_t>(1 << one.facts.asks[k]);
+            }
+    };
+    look(controllers_), look(limits_);
+    p_.asking = any ? std::move(asking) : std::vector<uint8_t>{};
 }
 
 // Slots that nothing gives an effort of.
@@ -402,6 +425,11 @@ Use Plan::use_of(MemberUse& member, int number) {
     Use use;
     use.law = member.law;
     use.limits = member.facts.limits;
+    for (int k = 0; k < member.facts.asked; ++k) {
+        use.asked[k] = p_.asked[member.facts.asks[k]];
+        if (!use.asked[k])
+            throw std::runtime_error(std::string(member.facts.name) + " asks for a signal. Call give_signal() first.");
+    }
     use.states = member.facts.states;
     use.parameters = member.facts.parameters;
     use.prepared = member.facts.prepared;

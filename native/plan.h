@@ -71,6 +71,8 @@ class Plan {
     // the values of some slots, (robots, these slots), in place of those in a row that every robot has its own of
     void own_piece(size_t row, const float* values, const std::vector<int32_t>& slots);
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
+    // a signal that laws ask for, by its number: (robots, slots)
+    void give_signal(size_t number, const float* values);
     // (count, 3) numbers of a curve of some slots
     void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
 
@@ -160,6 +162,7 @@ class Plan {
     int64_t block_size() const;
     void find_picks();
     void find_free();
+    void find_asking();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
     Use use_of(MemberUse& member, int number);

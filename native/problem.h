@@ -19,6 +19,10 @@ enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforwa
 constexpr int kCommands = 3;  // the last three are delayed
 constexpr int kEffortFault = 1 << kSignals;
 
+// Most signals that laws may ask for beyond these, of all laws together.
+constexpr int kMostAsked = 8;
+constexpr int kAskedFault = 2 * kEffortFault;
+
 // ---- parameters
 
 // Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
@@ -77,6 +81,8 @@ struct Use {
     Row raw[kMost];
     int raw_scratch[kMost] = {};
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size) = nullptr;
+    // signals that it asks for, (robots, slots)
+    const float* asked[kMostAsked] = {};
     // array of scratch memory with the values of its curve, else -1
     int curve = -1;
     std::vector<Curve> curves;
@@ -253,6 +259,9 @@ struct Problem {
 
     std::vector<Use> controllers, limits;
     std::vector<NetworkUse> networks;
+    // signals that laws ask for, null for others, and which slots have such a law, a bit per signal
+    const float* asked[kMostAsked] = {};
+    std::vector<uint8_t> asking;
     // slots without a controller or network, whose effort is 0 before the limits: how many per robot, and the places of
     // their elements in one block
     int64_t free_slots = 0;

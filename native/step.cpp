@@ -245,10 +245,18 @@ int32_t fault_of(const float* const* signals, int64_t i) {
     return code;
 }
 
+// Whether signals are bad that laws of an element ask for.
+int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
+    const uint8_t asking = p.asking.empty() ? 0 : p.asking[i % p.period];
+    for (int s = 0; s < kMostAsked && asking >> s; ++s)
+        if (asking >> s & 1 && !finite(p.asked[s][b.first + i])) return kAskedFault;
+    return 0;
+}
+
 // Find the faults of a block, set their efforts to zero.
 APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
     const auto code_of = [&](int64_t i) {
-        const int32_t code = fault_of(signals, i);
+        const int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
         return code || finite(b.efforts[i]) ? code : kEffortFault;
     };
     if (b.kept) put_back(p, b, code_of);
@@ -280,7 +288,7 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
         for (int64_t i = 0; i < b.size; ++i) kept[i] = finite(from[i]) ? from[i] : kept[i];
     }
     for (int64_t i = 0; i < b.size; ++i) {
-        const int32_t code = fault_of(signals, i);
+        const int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
         to.bad[b.first + i] = code;
         if (code) to.efforts[b.first + i] = kNaN;
         to.computed[b.first + i] = to.efforts[b.first + i];
@@ -378,10 +386,11 @@ template <bool MASKED>
 void choose_limits(Problem& p) {
     int at = 0;
     const int count = static_cast<int>(p.limits.size());
-    // with neutral parameters a limit does nothing; of other laws the sign of a zero may change
+    // with neutral parameters a limit does nothing; of other laws the sign of a zero may change, and signals that only
+    // some joints need may be bad elsewhere
     const auto by_places = [&](int k) {
         const Use& use = p.limits[k];
-        return use.states > 0 || (!use.limits && !use.every);
+        return use.states > 0 || ((!use.limits || use.asked[0]) && !use.every);
     };
     while (at < count) {
         Limits next{at, 1, nullptr, nullptr};
@@ -435,8 +444,8 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kLimits,
-             Laws::kPrepares, Laws::kPasses}...};
+    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kAsked, Laws::kAsks,
+             Laws::kLimits, Laws::kPrepares, Laws::kPasses}...};
 }
 
 std::vector<LawFacts> laws(bool controllers) {

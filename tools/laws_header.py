@@ -23,6 +23,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components.curve import curve_row, curve_value
 from isaacsim.core.experimental.actuators.components.law import prepared_of, require_law, signals_of
+from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
 TARGET = Path(__file__).resolve().parents[1] / "native" / "generated_laws.h"
@@ -388,7 +389,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     if "dt" not in taken:
         arguments.insert(len(signals), "")
     prepared = prepared_of(component, signals)
-    watched = [name for name in taken if name != "dt"]
+    watched = [name for name in signals if name != "dt"]
     reads = [own in function.reads for own in function.arguments[: len(watched)]]
     if component.CURVES:
         reads[watched.index("position")] = True
@@ -407,8 +408,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kPrepared": len(prepared),
         "kStates": len(component.STATE),
         "kCurves": len(component.CURVES),
+        "kAsked": len(component.ASKS),
         "kArguments": len(arguments),
     }
+    asks = [list(SIGNALS).index(name) for name in component.ASKS]
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
@@ -417,6 +420,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
         "    // the parameter that each prepared number is as it stands, -1 for one that is derived",
         f"    static constexpr int kPasses[] = {{{', '.join(map(str, _passes(component))) or '-1'}}};",
+        "    // numbers of the signals that it asks for",
+        f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",

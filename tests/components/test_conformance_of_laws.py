@@ -60,7 +60,9 @@ LAWS = [law for law in catalogue.laws() if SIGNALS.get(law.kind) and is_written(
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
 each_by_itself = pytest.mark.parametrize(
-    "law", [law for law in LAWS if not law.curves and not remembers_behind(law)], ids=lambda law: law.name
+    "law",
+    [law for law in LAWS if not law.curves and not remembers_behind(law) and not law.component.ASKS],
+    ids=lambda law: law.name,
 )
 each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
 each_table = pytest.mark.parametrize("table", range(len(TABLES)))
@@ -73,7 +75,8 @@ PARAMETER_EDGES = [0.0, -0.0, 1e-30, 1.0, 1e6, math.inf, -1.0, math.nan]
 def inputs_of(law: Law) -> list[str]:
     """What the law's twin takes, before the parameters are prepared; curves give a value."""
     signals = SIGNALS[law.kind]
-    return [*signals, *([] if "dt" in signals else ["dt"]), *law.state, *law.parameters, *law.curves]
+    timed = [] if "dt" in signals else ["dt"]
+    return [*signals, *timed, *law.component.ASKS, *law.state, *law.parameters, *law.curves]
 
 
 # ---- nothing is missing
@@ -160,8 +163,8 @@ def test_twin_has_number_and_sizes_of_the_catalogue(law: Law) -> None:
     assert told["kind"] == law.kind
     beside = [name for name, one in core.laws().items() if same_list(KINDS[one["kind"]], KINDS[law.kind])]
     assert beside[law.number] == law.name
-    sizes = (told["parameters"], told["states"], told["curves"])
-    assert sizes == (len(law.parameters), len(law.state), len(law.curves))
+    sizes = [told[name] for name in ("parameters", "states", "curves", "asked")]
+    assert sizes == [len(one) for one in (law.parameters, law.state, law.curves, law.component.ASKS)]
 
 
 def test_canonical_order() -> None:

@@ -424,6 +424,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.follower": follower,
         "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
         "Plan.hand_over": of_plan("hand_over", Bench.handed),
+        "Plan.give_signal": of_plan("give_signal", lambda b: [1, floats(b.robots, b.slots)]),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [

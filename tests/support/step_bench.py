@@ -118,7 +118,65 @@ class PassiveLag(Passive):
     LAW = lagging
 
 
-MADE_UP = (ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag)
+@wp.func
+def balanced(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, load: float, gain: float):
+    """Return an effort that also holds the load."""
+    return gain * (q_target - q) + ff + 0.0 * (qd + qd_target) - load
+
+
+class ControllerBalanced(Controller):
+    """A controller that asks for the load."""
+
+    PARAMETERS: ClassVar = ("gain",)
+    ASKS: ClassVar = ("load",)
+    LAW = balanced
+
+
+@wp.func
+def loaded_clamp(effort: float, position: float, velocity: float, load: float, most: float):
+    """Return the effort within a bound that grows with the load."""
+    bound = most + wp.abs(load)
+    return within(effort, -bound, bound)
+
+
+class ClampingLoaded(Clamping):
+    """A limit that asks for the load."""
+
+    PARAMETERS: ClassVar = ("most",)
+    ASKS: ClassVar = ("load",)
+    LAW = loaded_clamp
+
+
+@wp.func
+def sticking(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    held: float,
+    share: float,
+):
+    """Return the effort less a share of a load that is whole, else less a momentum, and the momentum."""
+    momentum = 0.5 * held + inertia * velocity
+    return effort - (share * load if load_is_whole > 0.5 else momentum), momentum
+
+
+class PassiveStick(Passive):
+    """A passive law that asks for all there is, and does not look at a load that is not whole."""
+
+    PARAMETERS: ClassVar = ("share",)
+    STATE: ClassVar = ("held",)
+    ASKS: ClassVar = ("inertia", "load", "load_is_whole")
+    LAW = sticking
+
+
+ASKING = (ControllerBalanced, ClampingLoaded, PassiveStick)
+"""Those of them that ask for signals."""
+
+MADE_UP = (*ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag)
 """Laws that a test makes built-in ones."""
 
 
@@ -199,6 +257,28 @@ def joint_entries(device: Any = "cpu") -> list[ActuatorEntry]:
         ActuatorEntry("/A/knee", ("knee",), ControllerPD(of(30), of(2)), knee, Delay(lags, 3), others=behind),
         ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveDrag(of(0.5)), PassiveLag(of(5), of(40))]),
         ActuatorEntry("/A/toe", ("toe",), ControllerLeaky(of(20)), [ClampingSlew(of(100), of(4))], None),
+    ]
+
+
+def asking_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+    """The same joints with laws that ask for signals; the ankle is a passive joint, the toe asks for nothing."""
+
+    def of(value: float) -> wp.array:
+        return full(value, device=device)
+
+    delay = Delay(full(2, wp.int32, device), 2)
+    return [
+        ActuatorEntry(
+            "/A/hip",
+            ("hip",),
+            ControllerPD(of(10), of(1)),
+            [ClampingLoaded(of(3)), ClampingMaxEffort(of(9))],
+            None,
+            others=[PassiveStick(of(0.5))],
+        ),
+        ActuatorEntry("/A/knee", ("knee",), ControllerBalanced(of(20)), [ClampingMaxEffort(of(12))], delay),
+        ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveStick(of(0.25))]),
+        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(0)), [ClampingMaxEffort(of(4))], None),
     ]
 
 

@@ -26,9 +26,11 @@ from isaacsim.core.experimental.actuators import Actuator, ControllerPD, native
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.memory import numpy_view
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
 from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
+from isaacsim.core.experimental.actuators.pipeline.step.fault import SIGNAL_FAULT
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
@@ -42,12 +44,17 @@ from step_bench import (
     NAMES,
     ROBOTS,
     Bench,
+    ClampingLoaded,
+    ControllerBalanced,
     JointTwin,
     PassiveDrag,
     PassiveLag,
+    PassiveStick,
     Twin,
+    asking_entries,
     draw,
     entries,
+    floats,
     joint_entries,
     mixed_plan,
 )
@@ -95,6 +102,27 @@ class LagConfig(PassiveConfig):
     SCHEMA = "LagAPI"
 
 
+@dataclasses.dataclass
+class BalancedConfig(ControlConfig):
+    """Of `ControllerBalanced`."""
+
+    SCHEMA = "BalancedAPI"
+
+
+@dataclasses.dataclass
+class LoadedConfig(ClampingConfig):
+    """Of `ClampingLoaded`."""
+
+    SCHEMA = "LoadedAPI"
+
+
+@dataclasses.dataclass
+class StickConfig(PassiveConfig):
+    """Of `PassiveStick`."""
+
+    SCHEMA = "StickAPI"
+
+
 class OwnDrag(PassiveDrag):
     """A passive law computed by a method."""
 
@@ -107,8 +135,17 @@ def lines() -> tuple[catalogue.Law, ...]:
     laws = list(catalogue.LAWS)
     plain = next(at for at, law in enumerate(laws) if law.name == "ClampingMaxEffort")
     laws.insert(plain, catalogue.Law(SlewConfig, "ClampingSlew"))
-    others = [(DragConfig, "PassiveDrag"), (LagConfig, "PassiveLag"), (DroopConfig, "ElectricalDroop")]
-    laws += [catalogue.Law(config, name) for config, name in others]
+    laws.insert(plain, catalogue.Law(LoadedConfig, "ClampingLoaded"))
+    laws += [
+        catalogue.Law(config, name)
+        for config, name in (
+            (DragConfig, "PassiveDrag"),
+            (LagConfig, "PassiveLag"),
+            (StickConfig, "PassiveStick"),
+            (DroopConfig, "ElectricalDroop"),
+            (BalancedConfig, "ControllerBalanced"),
+        )
+    ]
     return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws)
 
 
@@ -176,7 +213,8 @@ def test_core_knows_them(built_in: Any) -> None:
     assert {name: told["kind"] for name, told in known.items()} == {
         law.__name__: law.KIND for law in step_bench.MADE_UP
     }
-    assert [told["states"] for told in known.values()] == [2, 0, 1, 0, 1]
+    assert [told["states"] for told in known.values()] == [0, 0, 1, 2, 0, 1, 0, 1]
+    assert [told["asked"] for told in known.values()] == [1, 1, 3, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -429,3 +467,153 @@ def test_public_actuator_with_passive_laws(
     np.testing.assert_allclose(qd.grad.numpy(), -(kd + 0.5 + 40 * 0.01), rtol=1e-5)
     np.testing.assert_allclose(drag.drag.grad.numpy(), -velocities, rtol=1e-5)
     np.testing.assert_allclose(ff.grad.numpy(), 1.0 if controlled else 0.0)
+
+
+# ---- signals that laws ask for
+
+
+def draw_signals(rng: np.random.Generator, faults: bool = True) -> dict[str, np.ndarray]:
+    """Values of all signals `(robots, joints)`, some of them not finite."""
+    found = {name: rng.normal(size=(ROBOTS, len(NAMES))).astype(np.float32) for name in ("inertia", "load")}
+    found["load_is_whole"] = rng.integers(0, 2, size=(ROBOTS, len(NAMES))).astype(np.float32)
+    for values in found.values() if faults else ():
+        bad = rng.random(values.shape) < 0.05
+        values[bad] = rng.choice([np.nan, np.inf, -np.inf], size=bad.sum())
+    return found
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("kind", ["columns", "gaps"])
+def test_signals_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """With faults of signals, inputs and both; a signal that no law of a joint asks for is no fault of it."""
+    given = asking_entries()
+    if kind == "gaps":
+        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
+        given = [dataclasses.replace(entry, shared=True) for entry in given]
+    steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
+    benches = [Bench(step) for step in steps]
+    assert [list(step.signals) for step in steps] == [["inertia", "load", "load_is_whole"]] * 2
+    for number in range(60):
+        inputs, signals = draw(rng), draw_signals(rng)
+        if number == 30:
+            for step in steps:
+                step.observe(True)
+        for step in steps:
+            for name, values in signals.items():
+                step.signals[name].assign(values)
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        # toe: no signal stops it
+        good = np.isfinite(inputs[:, :, 3]).all(axis=0)
+        q, _, target, _, ff = inputs[:, :, 3].astype(np.float64)
+        expected = np.where(good, np.clip(5 * (target - q) + ff, -4, 4), 0)
+        np.testing.assert_allclose(found[:, 3], expected, atol=1e-5)
+        # the knee asks for the load only, the others for all
+        asked = [[*signals], ["load"], [*signals], []]
+        for joint, names in enumerate(asked):
+            bad = [~np.isfinite(signals[name][:, joint]) for name in names]
+            assert not found[np.any([*bad, np.zeros(ROBOTS, bool)], axis=0), joint].any()
+    one, two = (save([(JOINTS, step)]) for step in steps)
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, two[name])
+    faults = steps[0].faults()
+    assert faults == steps[1].faults()
+    assert any(code & SIGNAL_FAULT for _, _, code, _ in faults)
+
+
+@pytest.mark.usefixtures("built_in")
+def test_signals_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
+    """Neutral ones at first, those that a host writes from then on."""
+    assembly = Assembly(asking_entries(), ROBOTS, "cpu")
+    arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
+    assembly.bind(JOINTS, arrays[:5], arrays[5])
+    momentum = np.zeros((ROBOTS, len(NAMES)))
+    targets = []
+    for number in range(20):
+        for array in arrays[:5]:
+            array[:] = rng.normal(size=array.shape)
+        signals = {name: np.zeros((ROBOTS, len(NAMES))) for name in assembly.signals}
+        if number > 5:
+            signals = {name: values.astype(np.float64) for name, values in draw_signals(rng, faults=False).items()}
+            for name, places in assembly.signals.items():
+                for joints, array in places:
+                    array.assign(signals[name][:, joints].astype(np.float32))
+        assembly.step(DT)
+        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
+        targets.append((target, ff))
+        acting, forward = targets[max(number - 2, 0)]
+        load = signals["load"]
+        momentum = 0.5 * momentum + signals["inertia"] * qd
+        hip = 10 * (target - q) + target_velocity - qd + ff
+        hip = np.clip(np.clip(hip, -3 - np.abs(load), 3 + np.abs(load)), -9, 9)
+        knee = np.clip(20 * (acting - q) + forward - load, -12, 12)
+        whole = signals["load_is_whole"] > 0.5
+        expected = [
+            hip - np.where(whole, 0.5 * load, momentum),
+            knee,
+            -np.where(whole, 0.25 * load, momentum),
+            np.clip(5 * (target - q) + ff, -4, 4),
+        ]
+        np.testing.assert_allclose(arrays[5], np.stack([one[:, n] for n, one in enumerate(expected)], 1), atol=1e-4)
+
+
+@pytest.mark.parametrize("on_core", [True, False])
+def test_public_actuator_asks_for_signals(
+    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Neutral without a host; a program writes them, and gradients flow into them."""
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(2))
+    qd = floats(1.0, 2.0, 3.0)
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    stages = [ClampingLoaded(step_bench.full(100))], [PassiveStick(step_bench.full(0.5))]
+    actuator = Actuator(
+        at, ControllerBalanced(step_bench.full(1)), None, stages[0], others=stages[1], requires_grad=True
+    )
+    assert isinstance(actuator.compiled(), NativeStep) == on_core
+    states = [actuator.state(), actuator.state()]
+    arrays = {"joint_q": zero, "joint_qd": qd}, {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}
+    actuator.step(*arrays, *states, dt=0.01)
+    assert not out.numpy().any()
+    load, inertia = rng.normal(size=(2, ROBOTS)).astype(np.float32)
+    whole = np.array([1, 0, 0], np.float32)
+    for name, values in (("load", load), ("inertia", inertia), ("load_is_whole", whole)):
+        actuator.signals[name].assign(values)
+    with wp.Tape() as tape:
+        actuator.step(*arrays, *states, dt=0.01)
+    expected = -load - np.where(whole, 0.5 * load, inertia * qd.numpy())
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+    out.grad.fill_(1.0)
+    tape.backward()
+    np.testing.assert_allclose(actuator.signals["load"].grad.numpy(), -1 - 0.5 * whole, rtol=1e-5)
+    np.testing.assert_allclose(actuator.signals["inertia"].grad.numpy(), np.where(whole, 0, -qd.numpy()), rtol=1e-5)
+    assert not actuator.signals["load_is_whole"].grad.numpy().any()
+    # a part is exchanged: what the host wrote stays, and one that is not finite is a fault
+    actuator.clamping[0] = ClampingLoaded(step_bench.full(50))
+    np.testing.assert_array_equal(actuator.signals["load"].numpy(), load)
+    actuator.signals["load"].fill_(np.nan)
+    out.zero_()
+    actuator.step(*arrays, *states, dt=0.01)
+    assert not out.numpy().any()
+    assert [fault.inputs for fault in actuator.faults] == [("signal",)] * ROBOTS
+
+
+def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
+    """It would get neutral signals, and nobody would know; one by itself does."""
+    entry = asking_entries()[0]
+    entry.clamping.append(OwnLimit(step_bench.full(8)))
+    apart = between(entry)
+    assert apart is not None
+    with pytest.raises(TypeError, match=r"ClampingLoaded asks for \('load',\)"):
+        with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    efforts = floats(5.0, -5.0, 0.5)
+    ClampingLoaded(step_bench.full(3)).modify_forces(efforts, efforts, efforts, efforts, at, at)
+    assert efforts.numpy().tolist() == [3.0, -3.0, 0.5]
+
+
+def test_unknown_signal_is_named() -> None:
+    """With those that there are."""
+    odd = type("PassiveOdd", (PassiveDrag,), {"ASKS": ("weather",)})
+    with pytest.raises(TypeError, match=r"PassiveOdd.ASKS: \['weather'\]: must be some of \['inertia', 'load'"):
+        compile_plan([ActuatorEntry("/A/hip", ("hip",), None, [], None, others=[odd(step_bench.full(1))])], ROBOTS)

@@ -67,6 +67,8 @@ class Component(NotCopied):
     """Names of what `LAW` remembers, one number each; zero when fresh."""
     STATE_AXIS: ClassVar[int] = -1
     """Axis of each state array that runs over the actuators, where the state class does not say otherwise."""
+    ASKS: ClassVar[tuple[str, ...]] = ()
+    """Signals that `LAW` takes beyond those of its kind, of `specs/signals.py`; by itself it gets neutral ones."""
     CURVES: ClassVar[tuple[str, ...]] = ()
     """Names of curves over the joint position that `LAW` takes the value of, at most one; clamps only. See `curve`."""
     PREPARE: ClassVar[Any] = None

@@ -292,6 +292,25 @@ class Actuator(Staged, NotCopied):
         return warp_view(compiled.step.computed).flatten()
 
     @property
+    def signals(self) -> dict[str, wp.array]:
+        """Signals that its laws ask for, by name, float32 `(N,)`: inertia and load of the joints, say.
+
+        Write into them before a step, in place; until then they are neutral, which says that nothing is known. See
+        `specs/signals.py`.
+
+        Raises:
+            RuntimeError: A wrapper steps the actuator; who hosts the robot writes them.
+        """
+        if self._fixed:
+            raise RuntimeError(
+                f"actuator {self.label!r}: signals belong to the wrapper that steps it: must be written by whoever "
+                "hosts the robot."
+            )
+        if not self.num_actuators:
+            return {}
+        return {name: array.flatten() for name, array in self.compiled().signals.items()}
+
+    @property
     def faults(self) -> list[Fault]:
         """The first fault of each joint since the last `clear_faults`, by joint and robot; reads the device.
 

@@ -171,6 +171,19 @@ class Assembly:
         asked = (getattr(actuator.controller, "custom_inputs", ()) for actuator in self.actuators)
         return list(dict.fromkeys(name for names in asked for name in names))
 
+    @property
+    def signals(self) -> dict[str, list[tuple[list[int], wp.array]]]:
+        """Signals that laws ask for, by name: joints and array of each part, float32 `(robots, these joints)`.
+
+        Whoever hosts the robot writes them before a step, in place; until then they are neutral, see
+        `specs/signals.py`.
+        """
+        found: dict[str, list[tuple[list[int], wp.array]]] = {}
+        for joints, part in self._parts:
+            for name, array in part.signals.items():
+                found.setdefault(name, []).append((joints, array))
+        return found
+
     def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
         """Read this array of `num_dofs` columns from now on, or none.
 

@@ -22,6 +22,7 @@ from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import require_law
 from ..specs.fields import Parameter, parameters_of
+from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS, follows_limits, kind_of, parts_of
 from .entry import ActuatorEntry
 
@@ -233,6 +234,18 @@ class Plan:
             Remembering(stage.law, stage.used, number) for number, stage in enumerate(self.stages) if stage.law.STATE
         ]
         return controllers + self.networks + stages
+
+    @property
+    def asked(self) -> dict[str, np.ndarray]:
+        """Signals that laws ask for, in the order of their table, and which slots have such a law, bool."""
+        laws = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
+        laws += [(stage.law, stage.used) for stage in self.stages]
+        found: dict[str, np.ndarray] = {}
+        for name in SIGNALS:
+            asking = [used for law, used in laws if name in law.ASKS]
+            if asking:
+                found[name] = np.logical_or.reduce(asking)
+        return found
 
     @property
     def motor_stages(self) -> int:

@@ -167,7 +167,8 @@ class Recording:
     def faults(self) -> np.ndarray:
         """Faults, which hold until a reset: 0 for none, else a bit for each input that was not finite.
 
-        Lowest first: position, velocity, position target, velocity target, feedforward, effort.
+        Lowest first: position, velocity, position target, velocity target, feedforward, effort, and a signal that a law
+        asks for.
         """
         return self._get("faults")
 

@@ -147,6 +147,12 @@ class Insert:
         self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
         self.one_by_one = self._indices(np.arange(self.count))
         self.raw = wp.zeros(self.count, dtype=wp.float32, device=device)
+        for stage in (between.controller, *between.stages):
+            if asked := getattr(stage, "ASKS", ()):
+                raise TypeError(
+                    f"actuator {label!r}: {type(stage).__name__} asks for {asked} and stands beside a delay or before "
+                    "a stage that computes arrays: must run in the plan. Change their order, or give those a LAW."
+                )
         # efforts after the stages of each kind
         self._behind: dict[str, wp.array] = {}
         for stage in between.stages:
@@ -423,6 +429,11 @@ class StepBetween:
     def plan(self) -> Plan:
         """The plan around the components."""
         return self.around.plan
+
+    @property
+    def signals(self) -> dict[str, wp.array]:
+        """Signals that laws of the plan ask for, by name, float32 `(robots, slots)`."""
+        return self.around.signals
 
     @property
     def handed(self) -> Sequence[wp.array]:

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ...memory import warp_view
-from .gradient_kernels import COMMANDS, SIGNALS, gradient_kernels
+from .gradient_kernels import COMMANDS, SIGNALS, given_to, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
 
@@ -64,7 +64,7 @@ class WarpGradients:
         owners = [*([controller] if controller else []), *limits]
         load_kernel(self._kernels.efforts, owners, device)
         self._curves = [wp.array(rows, dtype=wp.float32, device=device) for rows in curves if rows is not None]
-        states, parameters = (sum(len(getattr(one, name)) for one in owners) for name in ("STATE", "PARAMETERS"))
+        states, parameters = sum(len(one.STATE) for one in owners), sum(map(given_to, owners))
         self._rows = len(SIGNALS) + states + parameters
         shapes = (self._rows, elements), (2 + states, elements)
         self._by_numbers, self._by_outputs = (wp.zeros(shape, dtype=wp.float32, device=device) for shape in shapes)
