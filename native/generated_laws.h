@@ -67,39 +67,44 @@ inline V product(V first, V second) {
 }
 
 template <class V>
-inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
+inline V dc_motor_limited(V effort, V velocity, V stall, V speed_factor, V peak, V cut_off) {
     const V share = velocity * speed_factor;
-    const V lower = within(product(stall, splat<V>(-1.0f) - share), negative(peak), peak);
-    const V upper = within(product(stall, splat<V>(1.0f) - share), negative(peak), peak);
+    const V lower = pick((cut_off > splat<V>(0.0f)) & (share <= splat<V>(-1.0f)), splat<V>(0.0f), within(product(stall,
+            splat<V>(-1.0f) - share), negative(peak), peak));
+    const V upper = pick((cut_off > splat<V>(0.0f)) & (share >= splat<V>(1.0f)), splat<V>(0.0f), within(product(stall,
+            splat<V>(1.0f) - share), negative(peak), peak));
     return bounded(effort, lower, upper);
+}
+
+template <class V>
+inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
+    return dc_motor_limited(effort, velocity, stall, speed_factor, peak, splat<V>(0.0f));
+}
+
+template <class V>
+inline V dc_motor_speed_factor(V stall, V no_load_velocity, V peak, V cut_off) {
+    const V inverse = splat<V>(1.0f) / no_load_velocity;
+    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
+    const auto counts = (cut_off > splat<V>(0.0f)) | ((stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f)));
+    const V factor = pick(counts, finite_inverse, splat<V>(0.0f));
+    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & ((stall >= splat<V>(0.0f)) |
+            (cut_off <= splat<V>(0.0f)));
+    return nan_unless(valid, factor);
 }
 
 template <class V>
 inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
-    const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
-    const auto sloped = (stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f));
-    const V factor = pick(sloped, finite_inverse, splat<V>(0.0f));
-    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f));
-    return {{stall, nan_unless(valid, factor), peak}};
+    return {{stall, dc_motor_speed_factor(stall, no_load_velocity, peak, splat<V>(0.0f)), peak}};
 }
 
 template <class V>
 inline V dc_motor_cutoff_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
-    const V share = velocity * speed_factor;
-    const V upper = pick(share >= splat<V>(1.0f), splat<V>(0.0f), within(product(stall, splat<V>(1.0f) - share),
-            splat<V>(0.0f), peak));
-    const V lower = pick(share <= splat<V>(-1.0f), splat<V>(0.0f), within(product(stall, splat<V>(-1.0f) - share),
-            negative(peak), splat<V>(0.0f)));
-    return bounded(effort, lower, upper);
+    return dc_motor_limited(effort, velocity, stall, speed_factor, peak, splat<V>(1.0f));
 }
 
 template <class V>
 inline Values<V, 3> dc_motor_cutoff_prepare(V stall, V no_load_velocity, V peak) {
-    const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
-    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & (stall >= splat<V>(0.0f));
-    return {{stall, nan_unless(valid, finite_inverse), peak}};
+    return {{stall, dc_motor_speed_factor(stall, no_load_velocity, peak, splat<V>(1.0f)), peak}};
 }
 
 template <class V>
