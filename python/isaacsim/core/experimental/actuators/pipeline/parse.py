@@ -56,7 +56,7 @@ class ActuatorParsed:
         controller_class: The control law.
         controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` is a path that holds what was
             read from the file.
-        component_specs: Class and scalar arguments of clamps, in authored order, and of the delay, last.
+        component_specs: Class and scalar arguments of all other stages, kind by kind, and of the delay, last.
         target_path: Path of the first joint it drives; `/Robot/hip.rotX` where it is one axis of several.
         target_paths: Paths of all joints it drives.
 
@@ -122,6 +122,9 @@ def parse_actuator_prim(
     spec = parse_prim(prim, files=True, trusted=trusted or allow_unsafe_torch_checkpoints)
     if spec is None:
         return None
+    if spec.controller is None:
+        why = "has no control law, as passive joints do: must have one here. Read it with ArticulationActuators."
+        raise ActuatorParseError([f"<{spec.path}> {why}"])
     read = None
     if spec.checkpoint is not None:
         from ..networks.checkpoint import CheckpointPath
