@@ -34,6 +34,7 @@ from isaacsim.core.experimental.actuators import (
     motors_of,
     native,
     parse_actuator_prim,
+    register_actuator_component,
     save_motors,
     to_newton,
 )
@@ -51,13 +52,14 @@ from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind, parts_of
 from isaacsim.core.experimental.actuators.trials.envelope import envelope
 from isaacsim.core.experimental.actuators.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.usd import schema
 from isaacsim.core.experimental.actuators.usd.discover import discover
 from isaacsim.core.experimental.actuators.usd.edits import ParameterEdit, StandInEdit
 from isaacsim.core.experimental.actuators.usd.overlay import write_overlay
 from isaacsim.core.experimental.actuators.viewing.live import Live
 from made_up_kinds import MADE_UP, add_to_table, made_up_law
 from places import ROBOTS
-from pxr import Usd, UsdGeom, UsdPhysics
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
 from robot_files import ARM, EXTENSION, OF_SHOULDER, SHOULDER, edited, without
 
 JOINTS = ("shoulder", "extension")
@@ -178,6 +180,35 @@ def units(bench: Bench) -> None:
     assert (written == pytest.approx(bench.value)) == (described.dimension[0] == 0)
     (robot,) = inspect_robots(file)
     assert robot.actuators[0].values[bench.word, bench.name].value == pytest.approx(bench.value)
+
+
+def foreign_schema(bench: Bench) -> None:
+    """A schema of the host program, which is of that kind."""
+    name = "StrangeAPI"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "_registered", {})
+        patch.setattr(schema, "_foreign", {})
+        register_actuator_component(name, bench.law.component, bench.kind.name)
+
+        def strange(stage: Any) -> None:
+            prim = stage.GetPrimAtPath(OF_SHOULDER)
+            for applied in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+                if bench.kind.name == "controller" or applied != PD.SCHEMA:
+                    prim.RemoveAppliedSchema(applied)
+            prim.AddAppliedSchema(name)
+            for parameter, value in vars(bench.config).items():
+                first, *rest = parameter.split("_")
+                kind = Sdf.ValueTypeNames.Int if isinstance(value, int) else Sdf.ValueTypeNames.Float
+                prim.CreateAttribute(f"newton:{first}{''.join(map(str.title, rest))}", kind).Set(value)
+
+        file = edited(bench.folder, strange)
+        (robot,) = inspect_robots(file)
+        shoulder = next(one for one in robot.actuators if one.path == OF_SHOULDER)
+        assert name in shoulder.pipeline and shoulder.values[name, bench.name].value == bench.value
+        assert bench.kind.name in {stage.KIND for stage in motors_of(str(file))["shoulder"].stages}
+        with Simulation(file), ArticulationActuators(ARM) as actuators:
+            component = bench.component(next(one for one in actuators.actuators if "shoulder" in one.dof_names))
+            assert component.read(bench.name)[0] == pytest.approx(bench.value)
 
 
 def newton_form(bench: Bench) -> None:
@@ -496,6 +527,7 @@ def public(bench: Bench) -> Any:
 TOOLS: dict[str, Callable[[Bench], None]] = {
     **{"reading of USD": usd_reading, "authoring": authoring, "conversion of units": units},
     "parse_actuator_prim": newton_form,
+    "register_actuator_component": foreign_schema,
     **{"files of motors": motor_files, "save_usd": saved_usd, "overlays": overlays, "split": split},
     **{"inspect_robots": inspection, "inspect": command_inspect, "lint": linting, "diff": comparing},
     **{"resolve": resolving, "step": engine, "randomize": randomizing, "recorder": recording},

@@ -26,6 +26,9 @@ from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.pipeline.parse import parse_actuator_prim
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 from isaacsim.core.experimental.actuators.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.trials.targets import hold
+from isaacsim.core.experimental.actuators.trials.trial import follow, room_of
+from isaacsim.core.experimental.actuators.viewing.live import Live
 from made_up_kinds import add_to_table, made_up_law
 from places import ROBOTS
 from pxr import Usd
@@ -103,6 +106,7 @@ def test_tools_that_need_a_control_law_say_so(file: Path) -> None:
     with Simulation(file, DT) as sim, ArticulationActuators(ARM) as actuators:
         sim.play()
         table = actuators.stability()
+        assert (actuators.actuated_dof_indices, actuators.commanded_dof_indices) == ([0, 1], [1])
         actuators.randomize({"strength": {"extension": Uniform(0.5, 0.6)}}, seed=0)
         assert actuators.actuators[0].stages[0].read("resistance").tolist() == [RESISTANCE]
     assert [joint.joint for joint in table.joints] == ["extension"]
@@ -112,6 +116,21 @@ def test_tools_that_need_a_control_law_say_so(file: Path) -> None:
     stage = Usd.Stage.Open(str(file))
     with pytest.raises(ActuatorParseError, match="shoulder> has no control law"):
         parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
+
+
+def test_it_swings_and_does_not_buzz(motors: Motors) -> None:
+    """A trial looks for tones at joints that follow commands; a view shows no target of the others."""
+    motors["shoulder"][0].resistance = 0.0
+    with Simulation(ROBOTS / "arm_2dof.usda", DT) as sim:
+        with ArticulationActuators.from_configs(ARM, motors) as actuators:
+            sim.play()
+            robots = actuators.articulation
+            trial = follow(sim, robots, actuators, hold(room_of(robots)), range(800))
+            assert trial.buzzing == {} and np.ptp(trial.recording.positions[:, 0, 0]) > 1.0
+            live = Live(sim, sim._host)
+            ghost, moved = live.target_poses(), live.poses()
+            np.testing.assert_allclose(ghost[2], moved[2], atol=1e-6)
+            live.close()
 
 
 def test_strength_leaves_what_is_of_the_joint(motors: Motors) -> None:

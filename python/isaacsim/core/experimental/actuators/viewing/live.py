@@ -144,7 +144,7 @@ class Live:
             paths = list(wrapper.articulation.paths)
             for path, start in zip(self.robots, starts, strict=False):
                 if path in paths:
-                    self._driven[start + np.array(wrapper.actuated_dof_indices, int)] = True
+                    self._driven[start + np.array(wrapper.commanded_dof_indices, int)] = True
             if wrapper.actuated_dof_indices and self.robots[self.robot] in paths:
                 self._watched.append(self._watch(wrapper, paths.index(self.robots[self.robot])))
         self.articulation = self._sim.articulation(self.robots[self.robot])
