@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from isaacsim.core.experimental.actuators import (
     DCMotorClampingConfig,
+    DelayConfig,
     MaxEffortClampingConfig,
     MotorConfig,
     PDControlConfig,
+    inspect_robots,
 )
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.inspection.resolve import Resolved, resolve
@@ -36,9 +38,16 @@ def test_of_a_file_alone_its_values_hold(file: Path) -> None:
             assert row.applied == pytest.approx(row.file, rel=1e-5), row
         elif row.applied is not None:
             assert row.rule in ("default", "nothing drives it")
-    assert {row.property for row in rows} == {
-        *("kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature", "friction")
-    }
+    plain = {"kp", "kd", "actuator_limit", "effort_limit", "velocity_limit", "armature", "friction"}
+    assert {row.property for row in rows} - {"delay.delay_steps"} == plain
+    delayed = {joint for robot in inspect_robots(file) for one in robot.actuators if one.delay for joint in one.joints}
+    assert {row.joint for row in rows if row.property == "delay.delay_steps"} == delayed
+
+
+def test_stages_without_a_row_of_their_own_have_their_parameters() -> None:
+    """A configuration's take the place of the file's, which has none here."""
+    found = table(resolve(ARM, {".*": [PDControlConfig(80.0, 4.0), DelayConfig(3)]}))["shoulder", "delay.delay_steps"]
+    assert (found.file, found.config, found.applied, found.unit) == (None, 3.0, 3.0, "physics steps")
 
 
 def test_a_configuration_takes_the_place_of_actuators() -> None:

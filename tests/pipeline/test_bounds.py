@@ -12,7 +12,7 @@ from isaacsim.core.experimental.actuators import (
     ClampingMaxEffort,
     ClampingPositionBased,
 )
-from isaacsim.core.experimental.actuators.pipeline.bounds import ClampBounds
+from isaacsim.core.experimental.actuators.pipeline.bounds import StageBounds
 from step_bench import ClampingSlew
 
 
@@ -38,14 +38,14 @@ MOTOR = ClampingDCMotor(numbers(9.0, 20.0), numbers(9.0, 10.0), numbers(9.0, 15.
 )
 def test_ends_are_those_of_all_clamps_together(clamps: list, velocity: float, expected: tuple[float, float]) -> None:
     """At the velocity there is, for the joint asked for."""
-    found = ClampBounds(clamps, [1])([0.25], [velocity])
+    found = StageBounds(clamps, [1])([0.25], [velocity])
     assert np.where(np.isnan(found[:, 0]), [-math.inf, math.inf], found[:, 0]) == pytest.approx(expected, rel=1e-6)
 
 
 def test_bounds_follow_what_is_written_into_parameters() -> None:
     """Those of each joint asked for, as often as asked for; what all robots share is there once."""
     limit = ClampingMaxEffort(numbers(1.0, 3.0))
-    found = ClampBounds([limit], [1, 2, 1])
+    found = StageBounds([limit], [1, 2, 1])
     places, speeds = np.zeros(3), np.zeros(3)
     assert found(places, speeds).tolist() == [[-3.0, -1.0, -3.0], [3.0, 1.0, 3.0]]
     limit.max_effort.assign(np.float32([1.0, 5.0]))
@@ -56,7 +56,7 @@ def test_bounds_follow_what_is_written_into_parameters() -> None:
 def test_clamp_that_remembers_begins_at_its_start() -> None:
     """For either bound, and in each call."""
 
-    found = ClampBounds([ClampingSlew(numbers(200.0), numbers(50.0))], [0])
+    found = StageBounds([ClampingSlew(numbers(200.0), numbers(50.0))], [0])
     # 200 a second in a step of 0.01 s
     for _ in range(2):
         assert found([0.0], [0.0]).tolist() == [[-2.0], [2.0]]

@@ -10,4 +10,5 @@ def replace_laws(patch: pytest.MonkeyPatch, lines: tuple[catalogue.Law, ...]) ->
     """Put these lines in the place of the catalogue's, and look them up anew each time."""
     patch.setattr(catalogue, "LAWS", lines)
     for name in ("laws", "effort_laws", "_by_class"):
-        patch.setattr(catalogue, name, getattr(catalogue, name).__wrapped__)
+        found = getattr(catalogue, name)
+        patch.setattr(catalogue, name, getattr(found, "__wrapped__", found))

@@ -47,6 +47,13 @@ class ActuatorSet(NotCopied):
         return sorted(self._columns)
 
     @property
+    def commanded_dof_indices(self) -> list[int]:
+        """Columns of those of them that follow commands, ascending; passive joints have no control law."""
+        columns = iter(self._columns)
+        places = [(next(columns), one) for one in self.actuators for _ in one.dof_names]
+        return sorted(column for column, one in places if one.controller is not None)
+
+    @property
     def engine(self) -> str:
         """What computes the efforts: `native` with its instruction set, `warp`, `custom`, or several of them."""
         return self._assembly.name

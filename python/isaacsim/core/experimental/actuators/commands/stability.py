@@ -53,7 +53,11 @@ def answer(arguments: Stability) -> Answer:
         f"<{robot.robot}> would be stable with {cures}." for robot in found.robots if (cures := cures_of(found, robot))
     ]
     if found.unknown:
-        notes.append(f"Nothing is known of {', '.join(found.unknown)}: a network or a law of one's own drives them.")
+        notes.append(
+            f"Nothing is known of {', '.join(found.unknown)}: a network, a law of one's own or none drives them."
+        )
+    if found.left_out:
+        notes.append(f"Left out: {', '.join(found.left_out)}, which act on efforts and have no place in the equations.")
     return Answer(
         [
             Table("robots", _ROBOT, robots, title=f"{arguments.file}, dt = {found.dt:.6g} s"),

@@ -297,6 +297,10 @@ def from_arguments(component_type: Any, values: Mapping[str, Any], num_actuators
     from .base import repeated
 
     resolved = component_type.resolve_arguments(dict(values))
+    line = law_of(component_type)
+    if line is not None and line.config is DelayConfig:
+        # integers, and a largest one that newton's arguments do not have
+        return component_type.from_config(DelayConfig(resolved["delay_steps"]), num_actuators, device)
     shared = getattr(component_type, "SHARED_PARAMS", set())
     arguments = {
         name: value if name in shared else repeated(value, num_actuators, device) for name, value in resolved.items()

@@ -7,7 +7,7 @@ import functools
 import math
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,21 @@ import numpy as np
 
 from ..articulation_actuators import ArticulationActuators
 from ..authoring import motors_of
+from ..components import catalogue
 from ..motor_properties import effort_limits, read_property
 from ..pipeline.feedback import feedback_gains, largest_efforts
 from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
 from ..specs.arguments import path_of
+from ..specs.configs import Config, ForeignConfig
+from ..specs.fields import parameters_of
 from ..specs.motors import Motors
+from ..specs.stages import KINDS
 from ..values import as_numpy
 from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
 from .figures import gains, largest_effort
 from .inspect import inspect_robots
+from .words import law_of, unit_of
 
 # of the simulator, as `motor_properties` calls them
 _APPLIED = {
@@ -43,7 +48,8 @@ class Resolved:
     Args:
         robot: Path of the robot.
         joint: Name of the joint.
-        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature or friction.
+        property: kp, kd, actuator_limit, effort_limit (of the joint), velocity_limit, armature, friction, or a
+            parameter of another stage than control laws and limits, `delay.delay_steps`.
         unit: Of the values.
         file: What the robot's file says; None where it says nothing.
         config: What the configuration says; None where it says nothing.
@@ -112,6 +118,7 @@ class _Rows:
             for name, values in found.items()
             if values is not None
         }
+        self._running = {name: (one, at) for one in wrapper.actuators for at, name in enumerate(one.dof_names)}
         self._actuated = {name: limits for actuator in wrapper.actuators for name, limits in _applied_to(actuator)}
 
     def all(self) -> Iterator[Resolved]:
@@ -121,6 +128,7 @@ class _Rows:
             yield self._limit(joint)
             for name in _APPLIED:
                 yield self._property(joint, name)
+            yield from self._stages(joint)
 
     def _gains(self, joint: InspectedJoint) -> Iterator[Resolved]:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
@@ -149,6 +157,17 @@ class _Rows:
         if applied is not None and of_joint < applied * (1 - _SAME):
             rule += f"; the joint's {of_joint:g} bounds its drive only"
         return Resolved(self._robot.path, joint.name, "actuator_limit", unit, said[0], said[1], applied, rule)
+
+    def _stages(self, joint: InspectedJoint) -> Iterator[Resolved]:
+        """Parameters of stages that have no row of their own: of all but control laws and limits."""
+        actuator, motor = self._actuator(joint), self._motor(joint.name)
+        said = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
+        applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
+        for name, config in dict.fromkeys([*said[0], *said[1], *applied]):
+            unit = unit_of(parameters_of(config)[name].unit, joint.linear)
+            of_file, of_config, now = (found.get((name, config)) for found in (*said, applied))
+            path, shown = self._robot.path, f"{law_of(config)}.{name}"
+            yield Resolved(path, joint.name, shown, unit, of_file, of_config, now, self._whose(joint))
 
     def _property(self, joint: InspectedJoint, name: str) -> Resolved:
         value = joint.values[name]
@@ -183,6 +202,32 @@ class _Rows:
         if motor is None or motor.spec is None:
             return None
         return InspectedActuator(motor.pattern, (name,), "", **motor.spec.each(lambda config: _config_of(config, at)))
+
+
+def _has_no_row(kind: str) -> bool:
+    return kind in KINDS and kind != "controller" and not KINDS[kind].is_limit
+
+
+def _numbers_of(stages: Iterable[tuple[str, Any]]) -> dict[tuple[str, type[Config]], float]:
+    """Numbers of configs by name and class."""
+    return {
+        (name, type(config)): float(getattr(config, name))
+        for kind, config in stages
+        if _has_no_row(kind) and not isinstance(config, ForeignConfig)
+        for name, described in parameters_of(config).items()
+        if described.type in ("float", "int")
+    }
+
+
+def _running(actuator: Any, at: int) -> dict[tuple[str, type[Config]], float]:
+    """The same of the components that run, for one joint of the first robot."""
+    found: dict[tuple[str, type[Config]], float] = {}
+    for kind, component in actuator.by_kind:
+        line = catalogue.law_of(type(component)) if _has_no_row(kind) else None
+        if line is not None:
+            for name in [one for one in parameters_of(line.config) if one in component.PARAMETERS]:
+                found[name, line.config] = float(component.read(name).reshape(-1, len(actuator.dof_names))[0, at])
+    return found
 
 
 def _applied_to(actuator: Any) -> Iterator[tuple[str, tuple[float, float, float]]]:

@@ -13,7 +13,7 @@ from ..specs.fields import Parameter, parameters_of
 from .described import DEFAULT, InspectedValue
 
 
-def law_of(config: Config) -> str:
+def law_of(config: Config | type[Config]) -> str:
     """The word for a law: that of its class; a schema of the host program stands for itself."""
     if isinstance(config, ForeignConfig):
         return config.SCHEMA

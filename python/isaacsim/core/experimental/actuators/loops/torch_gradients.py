@@ -247,7 +247,7 @@ class TorchGradients:
     def _set_parameter(self, name: str, values: np.ndarray) -> None:
         """Give all components that have a parameter these values, `(robots, DOFs)`."""
         for actuator, columns in self._actuators():
-            for component in (actuator.controller, *actuator.clamping):
+            for component in actuator.stages:
                 if name in component.PARAMETERS:
                     setattr(component, name, warp_view(np.ascontiguousarray(values[:, columns]).ravel()))
 

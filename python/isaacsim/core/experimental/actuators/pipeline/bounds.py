@@ -1,4 +1,4 @@
-"""Between which efforts clamps let one through: copies of them run with commands that no motor can follow."""
+"""Between which efforts stages let one through: copies of them run with commands that no motor can follow."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ import numpy as np
 import warp as wp
 
 from ..components.controller_pd import ControllerPD
+from ..specs.stages import parts_of
 from .actuator import Actuator
 from .given import set_free, twin
+from .plan import has_law
 
 # a command beyond any motor; what comes back larger than the other is not bounded
 _COMMAND, _UNBOUNDED = 1e9, 0.9e9
 
 
-class ClampBounds:
+class StageBounds:
     """The bounds of some joints of an actuator, or of one joint at several points.
 
-    Each call starts anew: a clamp that remembers something begins at its start.
+    Each call starts anew: a stage that remembers something begins at its start.
 
     Args:
-        clamps: Of the actuator, in their order; they are only read, in each call.
+        stages: After the controller, in their order; they are only read, in each call.
         rows: Numbers of the joints among those of the actuator, robot by robot, shape `(points,)`.
     """
 
-    def __init__(self, clamps: Sequence[Any], rows: Sequence[int] | np.ndarray) -> None:
-        self._clamps, self._rows = list(clamps), np.asarray(rows, int)
-        self._copies = [copied(clamp, self._rows) for clamp in clamps]
+    def __init__(self, stages: Sequence[Any], rows: Sequence[int] | np.ndarray) -> None:
+        self._stages, self._rows = list(stages), np.asarray(rows, int)
+        self._copies = [copied(stage, self._rows) for stage in stages]
 
         def zeros() -> wp.array:
             return wp.zeros(len(self._rows), dtype=wp.float32, device="cpu")
@@ -38,7 +40,7 @@ class ClampBounds:
         self._control = SimpleNamespace(joint_target_q=zeros(), joint_target_qd=zeros(), joint_act=zeros())
         self._control.joint_f = zeros()
         indices = wp.array(np.arange(len(self._rows)), dtype=wp.uint32, device="cpu")
-        self._actuator = Actuator(indices, ControllerPD(zeros(), zeros()), None, self._copies)
+        self._actuator = Actuator(indices, **parts_of([ControllerPD(zeros(), zeros()), *self._copies]))
 
     def __call__(self, positions: Any, velocities: Any) -> np.ndarray:
         """Return the lowest and highest effort [N·m or N], shape `(2, points)`; NaN where nothing bounds it.
@@ -47,9 +49,9 @@ class ClampBounds:
             positions: [rad or m], shape `(points,)`.
             velocities: [rad/s or m/s], likewise.
         """
-        for clamp, mine in zip(self._clamps, self._copies, strict=True):
-            for name in clamp.PARAMETERS:
-                vars(mine)[name].numpy()[:] = _values(clamp, name, self._rows)
+        for stage, mine in zip(self._stages, self._copies, strict=True):
+            for name in stage.PARAMETERS:
+                vars(mine)[name].numpy()[:] = _values(stage, name, self._rows)
         self._state.joint_q.numpy()[:], self._state.joint_qd.numpy()[:] = positions, velocities
         found = np.empty((2, len(self._rows)))
         for row, command in zip(found, (-_COMMAND, _COMMAND), strict=True):
@@ -58,6 +60,11 @@ class ClampBounds:
             self._actuator.step(self._state, self._control, self._actuator.state(), self._actuator.state(), 0.001)
             row[:] = self._control.joint_f.numpy()
         return np.where(np.abs(found) > _UNBOUNDED, np.nan, found)
+
+
+def known_at_once(actuator: Actuator) -> list[Any]:
+    """The stages of which it is known what they let through; not what computes arrays, or remembers something."""
+    return [stage for stage in actuator.after_controller if has_law(stage) and not stage.STATE]
 
 
 def _values(component: Any, name: str, rows: np.ndarray) -> np.ndarray:

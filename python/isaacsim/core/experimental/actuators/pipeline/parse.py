@@ -14,6 +14,7 @@ from ..extras import needs
 from ..specs.actuator_spec import ACTUATOR_TYPE
 from ..specs.arguments import require_one, require_type
 from ..specs.configs import CONFIGS, ForeignConfig
+from ..specs.stages import KINDS
 
 if TYPE_CHECKING:
     from ..networks.checkpoint import CheckpointPath
@@ -57,7 +58,7 @@ class ActuatorParsed:
         controller_class: The control law.
         controller_kwargs: Its scalar arguments, schema fallbacks filled in; `model_path` is a path that holds what was
             read from the file.
-        component_specs: Class and scalar arguments of clamps, in authored order, and of the delay, last.
+        component_specs: Class and scalar arguments of all other stages, kind by kind, and of the delay, last.
         target_path: Path of the first joint it drives; `/Robot/hip.rotX` where it is one axis of several.
         target_paths: Paths of all joints it drives.
 
@@ -123,6 +124,9 @@ def parse_actuator_prim(
     spec = parse_prim(prim, files=True, trusted=trusted or allow_unsafe_torch_checkpoints)
     if spec is None:
         return None
+    if spec.controller is None:
+        why = "has no control law, as passive joints do: must have one here. Read it with ArticulationActuators."
+        raise ActuatorParseError([f"<{spec.path}> {why}"])
     read = None
     if spec.checkpoint is not None:
         from ..networks.checkpoint import CheckpointPath
@@ -143,7 +147,7 @@ def parse_actuator_prim(
 def register_actuator_component(
     schema_name: str,
     component_class: type[Component] | Callable[[dict[str, Any]], type[Component]],
-    kind: ComponentKind,
+    kind: ComponentKind | str,
 ) -> None:
     """Let prims with a schema of your own be carried out by a component of your own.
 
@@ -152,9 +156,9 @@ def register_actuator_component(
 
     Args:
         schema_name: Applied API schema.
-        component_class: Subclass of `Controller`, `Clamping` or `Delay`, ours or newton's, or a function that returns
-            one for the values of a prim; it may refuse them by a `ValueError`.
-        kind: Stage of the pipeline; newton's enumeration is taken too.
+        component_class: Subclass of the base class of that kind, ours or newton's, or a function that returns one for
+            the values of a prim; it may refuse them by a `ValueError`.
+        kind: Kind of stage, by name or of the enumeration; newton's enumeration is taken too.
 
     Raises:
         ValueError: The schema is one of the built-in ones, or the component is neither class nor function.
@@ -164,12 +168,13 @@ def register_actuator_component(
         from ..usd.schema import accept_schema
 
     require_type("schema_name", schema_name, str, "the name of a schema")
-    require_type("kind", kind, enum.Enum, "a ComponentKind")
+    if not (isinstance(kind, str) and kind in KINDS):
+        require_type("kind", kind, enum.Enum, f"a ComponentKind, or one of {', '.join(KINDS)}")
     if schema_name in (*_TOKENS.values(), *_EARLIER):
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )
-    name = newton_classes.kind_of(kind)
+    name = kind if isinstance(kind, str) else newton_classes.kind_of(kind)
     catalogue.register(schema_name, newton_classes.component_class(component_class), name)
     accept_schema(schema_name, name)
 

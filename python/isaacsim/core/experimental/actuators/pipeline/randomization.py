@@ -19,6 +19,7 @@ from ..specs.distributions import Distribution, Uniform
 from ..specs.fields import Parameter, complaint, parameters_of
 from ..specs.motors import MotorConfig
 from ..specs.patterns import assigned
+from ..specs.stages import KINDS
 from .parameters import Parameters
 from .plan import Plan, Shown, description_of
 from .random_numbers import Draw, Draws, key_of
@@ -76,8 +77,13 @@ class _Place:
 
     @property
     def is_effort(self) -> bool:
-        """Whether a motor of twice the effort has twice the value: limits, and gains, which are efforts per error."""
-        return (self.described is not None) and self.described.unit.startswith("N·m")
+        """Whether a motor of twice the effort has twice the value: limits, and gains, which are efforts per error.
+
+        What a joint has without a motor is not of the motor.
+        """
+        if self.described is None or KINDS[self.shown.component.KIND].alone:
+            return False
+        return self.described.unit.startswith("N·m")
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,16 +19,16 @@ Bounds = np.ndarray
 
 @dataclass(frozen=True)
 class Envelope:
-    """What clamps leave of efforts.
+    """What the stages after a control law leave of efforts.
 
     Args:
         joint: Name of the joint.
         velocities: Ascending [rad/s or m/s], shape `(points,)`.
-        whole: Bounds of all clamps one after the other, at `position`.
-        clamps: Bounds of each clamp alone, by its name.
+        whole: Bounds of all stages one after the other, at `position`.
+        clamps: Bounds of each stage alone, by its name.
         position: Where the joint stands [rad or m].
         positions: Ascending [rad or m]; empty where bounds do not depend on them.
-        over_position: Bounds of all clamps at these positions, at standstill.
+        over_position: Bounds of all stages at these positions, at standstill.
         delay_steps: Delay of commands [physics steps].
         delay: The same [s], NaN where the step is not known.
         drive_limit: Largest effort of the joint's own drive, which the actuator replaces; inf for none.

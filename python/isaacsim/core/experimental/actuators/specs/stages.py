@@ -42,6 +42,11 @@ class Kind:
         """Whether it makes another effort of the one it gets, as all kinds after the controller do."""
         return self.takes[:1] == ("effort",)
 
+    @property
+    def shapes_effort(self) -> bool:
+        """Whether it acts on the effort otherwise than by a limit."""
+        return self.takes_effort and not self.is_limit
+
 
 _COMMANDED = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 _EFFORT = ("effort", "position", "velocity")

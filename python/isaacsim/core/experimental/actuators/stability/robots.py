@@ -13,6 +13,7 @@ from ..hosts.binding import Binding
 from ..motor_properties import read_property
 from ..pipeline.assembly import Assembly
 from ..pipeline.feedback import feedback_gains
+from ..specs.stages import KINDS
 from ..values import as_numpy
 from .loop import Loop
 from .table import JointStability, Stability, stability_of
@@ -72,7 +73,8 @@ class ClosedLoops:
             tables.append(_named(found[key], paths[row]))
         joints = tuple(joint for table in tables for joint in table.joints)
         unknown = tuple(name for name, is_known in zip(self._names, known, strict=True) if not is_known)
-        return Stability(step, joints, tuple(robot for table in tables for robot in table.robots), unknown)
+        whole = tuple(robot for table in tables for robot in table.robots)
+        return Stability(step, joints, whole, unknown, self._left_out)
 
     def warning(self) -> str | None:
         """What to say of the first robot, if it will vibrate; the simulator has to be known.
@@ -113,6 +115,12 @@ class ClosedLoops:
         )
 
     # inside
+
+    @property
+    def _left_out(self) -> tuple[str, ...]:
+        """Class names of stages that act on efforts, are no limits and have no place in the equations."""
+        found = [part for actuator in self._assembly.actuators for part in actuator.by_kind]
+        return tuple(dict.fromkeys(type(one).__name__ for kind, one in found if KINDS[kind].shapes_effort))
 
     @property
     def _has_matrices(self) -> bool:

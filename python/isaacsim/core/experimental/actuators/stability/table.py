@@ -81,13 +81,16 @@ class Stability:
         dt: Physics step [s].
         joints: Joints driven by PD or PID laws, robot by robot.
         robots: Each robot as a whole.
-        unknown: Joints whose law is a network or one's own, of which nothing can be said.
+        unknown: Joints whose law is a network, one's own or none, of which nothing can be said.
+        left_out: Class names of stages that act on efforts at these joints and are no limits, and take no part here:
+            friction, for instance.
     """
 
     dt: float
     joints: tuple[JointStability, ...]
     robots: tuple[RobotStability, ...]
     unknown: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def stable(self) -> bool:
@@ -99,7 +102,8 @@ class Stability:
         return json.dumps(_plain({**dataclasses.asdict(self), "stable": self.stable}))
 
     def __str__(self) -> str:
-        return "\n".join([line for robot in self.robots for line in self._lines(robot)])
+        lines = [line for robot in self.robots for line in self._lines(robot)]
+        return "\n".join([*lines, f"left out: {', '.join(self.left_out)}"] if self.left_out else lines)
 
     def _lines(self, robot: RobotStability) -> list[str]:
         verdict = "stable" if robot.stable else "vibrates"

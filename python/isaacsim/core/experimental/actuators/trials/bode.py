@@ -59,8 +59,8 @@ def loop_response(actuators: ArticulationActuators, joint: str, *, robot: int = 
     table = actuators.stability(indices=[robot])
     if joint in table.unknown:
         raise ValueError(
-            f"{joint}: a network or a law of one's own drives it: must be a PD or PID law for this. Look at its step "
-            "response instead."
+            f"{joint}: a network, a law of one's own or none drives it: must be a PD or PID law for this. Look at its "
+            "step response instead."
         )
     (row,) = [row for row in table.joints if row.joint == joint]
     weight = table.robots[0].velocity_weight

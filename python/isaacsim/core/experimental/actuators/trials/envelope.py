@@ -1,4 +1,4 @@
-"""What the clamps of an actuator leave: its own plan runs with commands that no motor can follow."""
+"""What the stages after a control law leave: the plan runs with commands that no motor can follow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..actuator_set import ActuatorSet
 from ..pipeline.actuator import Actuator
-from ..pipeline.bounds import ClampBounds, copied
+from ..pipeline.bounds import StageBounds, copied
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
 from ..specs.fields import shown
@@ -29,10 +29,11 @@ _BEYOND = 1.15
 def plot_envelope(
     actuators: ActuatorSet, joint: str, *, robot: int = 0, path: str | os.PathLike[str] | None = None
 ) -> Figure:
-    """Draw what the motor of a joint can give: effort over speed, each clamp and all of them.
+    """Draw what the motor of a joint can give: effort over speed, each stage and all of them.
 
-    Nothing is moved: copies of the clamps run with commands that saturate them, over a grid of speeds, and of positions
-    where a table of limits depends on them.
+    Nothing is moved: copies of the stages after the control law run with commands that saturate them, over a grid of
+    speeds, and of positions where a table of limits depends on them. A stage that remembers something begins anew at
+    each point.
 
     Args:
         actuators: The joint's, and others.
@@ -82,25 +83,25 @@ def envelope(
         ValueError: No actuator drives such a joint, or there is no such robot.
     """
     actuator, column = find_actuator(actuators, joint)
-    clamps = [one_joint(clamp, actuator, robot, column) for clamp in actuator.clamping]
+    stages = [one_joint(stage, actuator, robot, column) for stage in actuator.after_controller]
     middle = float(np.mean(limits)) if np.isfinite(limits).all() else 0.0
-    speeds = _shown(lambda at: bounds(clamps, np.full_like(at, middle), at), _FASTEST)
+    speeds = _shown(lambda at: bounds(stages, np.full_like(at, middle), at), _FASTEST)
     fastest = _SHOWN if speeds is None else _BEYOND * speeds
     velocities = np.linspace(-fastest, fastest, _POINTS)
     there = np.full_like(velocities, middle)
     positions, over_position = np.zeros(0), np.zeros((2, 0))
     low, high = limits if np.isfinite(limits).all() else (-np.pi, np.pi)
     places = np.linspace(low, high, _POINTS)
-    found = bounds(clamps, places, np.zeros_like(places))
+    found = bounds(stages, places, np.zeros_like(places))
     if _changes(found).any():
         positions, over_position = places, found
     steps = delay_of(actuator, robot, column)
-    names = _told_apart([type(clamp).__name__ for clamp in clamps])
+    names = _told_apart([type(stage).__name__ for stage in stages])
     return Envelope(
         joint,
         velocities,
-        bounds(clamps, there, velocities),
-        {name: bounds([clamp], there, velocities) for name, clamp in zip(names, clamps, strict=True)},
+        bounds(stages, there, velocities),
+        {name: bounds([stage], there, velocities) for name, stage in zip(names, stages, strict=True)},
         middle,
         positions,
         over_position,
@@ -144,15 +145,15 @@ def one_joint(component: Any, actuator: Actuator, robot: int, column: int) -> An
     return copied(component, np.array([robot * len(actuator.dof_names) + column]))
 
 
-def bounds(clamps: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
-    """Return the lowest and highest effort that clamps of one joint let pass, by running them.
+def bounds(stages: Sequence[Any], positions: np.ndarray, velocities: np.ndarray) -> Bounds:
+    """Return the lowest and highest effort that stages of one joint let pass, by running them.
 
     Args:
-        clamps: Of `one_joint`.
+        stages: Of `one_joint`.
         positions: [rad or m], shape `(points,)`.
         velocities: [rad/s or m/s], likewise.
     """
-    return ClampBounds(clamps, np.zeros(len(positions), int))(positions, velocities)
+    return StageBounds(stages, np.zeros(len(positions), int))(positions, velocities)
 
 
 def _shown(read: Any, far: float) -> float | None:

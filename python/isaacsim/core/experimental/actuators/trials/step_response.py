@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..articulation_actuators import ArticulationActuators
+from ..pipeline.bounds import known_at_once
 from ..pipeline.entry import ActuatorConfig
 from ..plots.step_response import Response, StepResponse
 from ..recording.recording import Recording
@@ -44,7 +46,7 @@ def step_response(
         open_actuators: Returns the actuators of the robot at a path; by default those of its file.
 
     Raises:
-        ValueError: No actuator drives the joint.
+        ValueError: No actuator drives the joint, or it is passive.
         RuntimeError: The robot diverged, or the motor had a fault.
     """
     if not callable(open_simulation):
@@ -54,11 +56,13 @@ def step_response(
             raise ValueError(f"{name} = {number}: must be finite. Correct it.")
     with open_simulation() as simulation, open_actuators(path) as actuators:
         actuator, column = find_actuator(actuators, joint)
-        clamps = [one_joint(clamp, actuator, 0, column) for clamp in actuator.clamping]
+        if actuator.controller is None:
+            raise ValueError(f"joint = {joint!r} is passive: must have a control law to follow a target. Name another.")
+        stages = [one_joint(stage, actuator, 0, column) for stage in known_at_once(actuator)]
         actual, log = _respond(simulation, actuators, joint, amplitude, seconds)
     at = log.joints.index(joint)
     seen = slice(len(log) - len(actual.time), None)
-    limits = bounds(clamps, log.positions[seen, 0, at], log.velocities[seen, 0, at])
+    limits = bounds(stages, log.positions[seen, 0, at], log.velocities[seen, 0, at])
     with open_simulation() as simulation, _ideal(path, joint, open_actuators) as actuators:
         ideal, _ = _respond(simulation, actuators, joint, amplitude, seconds)
     return StepResponse(joint, actual, ideal, limits)
@@ -66,7 +70,7 @@ def step_response(
 
 @contextlib.contextmanager
 def _ideal(path: str, joint: str, open_actuators: Callable[[str], ArticulationActuators]) -> Any:
-    """The robot's actuators, that of one joint without delay and clamps."""
+    """The robot's actuators, that of one joint with its control law alone."""
     with open_actuators(path) as actuators:
         count = len(actuators.articulation.paths)
         if count != 1:
@@ -75,10 +79,9 @@ def _ideal(path: str, joint: str, open_actuators: Callable[[str], ArticulationAc
         pairs = []
         for name in names:
             actuator, column = find_actuator(actuators, name)
-            law = one_joint(actuator.controller, actuator, 0, column)
-            rest = [one_joint(clamp, actuator, 0, column) for clamp in actuator.clamping]
-            delay = None if actuator.delay is None else one_joint(actuator.delay, actuator, 0, column)
-            pairs.append((ActuatorConfig(law) if name == joint else ActuatorConfig(law, rest, delay), name))
+            own = functools.partial(one_joint, actuator=actuator, robot=0, column=column)
+            parts = {"controller": own(actuator.controller)} if name == joint else actuator.each(own)
+            pairs.append((ActuatorConfig(**parts), name))
     with ArticulationActuators.from_actuators(path, pairs) as ideal:
         yield ideal
 

@@ -128,10 +128,10 @@ def follow(
 
 
 def _driven(robots: Any, actuators: ArticulationActuators | None) -> np.ndarray:
-    """Which joints of each robot an actuator or a drive moves: one that swings freely does not buzz."""
+    """Which joints of each robot a control law or a drive moves: one that swings freely does not buzz."""
     driven = np.any([gains.numpy() for gains in robots.get_dof_gains()], axis=0)
     if actuators is not None:
-        driven[:, actuators.actuated_dof_indices] = True
+        driven[:, actuators.commanded_dof_indices] = True
     return driven
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..attachment import attached_to
-from ..pipeline.bounds import ClampBounds
-from ..pipeline.plan import description_of, has_law
+from ..pipeline.bounds import StageBounds, known_at_once
+from ..pipeline.plan import description_of
 from ..recording.recording import Recording
 from ..specs.arguments import whole_of
 from ..specs.fields import Parameter, complaint
@@ -38,7 +38,8 @@ class Joint:
         lower: Lower end of the targets one may choose [rad or m].
         upper: Upper end [rad or m].
         gains: Names of gains that can be set, `kp` and `kd`, or none.
-        driven: Whether an actuator drives it.
+        driven: Whether an actuator has it.
+        stages: Class names of the stages of that actuator, in the order in which they act.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Joint:
     upper: float
     gains: tuple[str, ...] = ()
     driven: bool = False
+    stages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class Effort:
 
     Args:
         column: Of the joint.
-        computed: Effort before the clamps [N·m or N].
-        applied: Effort after them [N·m or N].
-        lower: Least effort that the clamps let through at the velocity of that step [N·m or N].
+        computed: Effort of the control law [N·m or N].
+        applied: Effort after all stages [N·m or N].
+        lower: Least effort that the stages let through at the velocity of that step [N·m or N]; those aside that
+            compute arrays, or remember something.
         upper: Largest effort [N·m or N].
         limited_by: Class name of the clamp that changed the effort last, empty for none.
     """
@@ -77,8 +80,8 @@ class _Watched:
     columns: list[int]
     # actuator, and number of the joint among those of it, by column
     places: dict[int, tuple[Any, int]] = field(default_factory=dict)
-    # what clamps let through, and for which columns
-    bounds: list[tuple[list[int], ClampBounds]] = field(default_factory=list)
+    # what stages let through, and for which columns
+    bounds: list[tuple[list[int], StageBounds]] = field(default_factory=list)
 
 
 class Live:
@@ -141,7 +144,7 @@ class Live:
             paths = list(wrapper.articulation.paths)
             for path, start in zip(self.robots, starts, strict=False):
                 if path in paths:
-                    self._driven[start + np.array(wrapper.actuated_dof_indices, int)] = True
+                    self._driven[start + np.array(wrapper.commanded_dof_indices, int)] = True
             if wrapper.actuated_dof_indices and self.robots[self.robot] in paths:
                 self._watched.append(self._watch(wrapper, paths.index(self.robots[self.robot])))
         self.articulation = self._sim.articulation(self.robots[self.robot])
@@ -150,7 +153,8 @@ class Live:
         bounds = [end.numpy()[0] for end in self.articulation.get_dof_limits()]
         for column, (name, *ends) in enumerate(zip(self.articulation.dof_names, *bounds, strict=True)):
             lower, upper = (float(end) if math.isfinite(end) else sign * _OPEN for sign, end in zip((-1, 1), ends))  # noqa: B905
-            self.joints.append(Joint(name, lower, upper, _gains(places.get(column)), column in places))
+            place = places.get(column)
+            self.joints.append(Joint(name, lower, upper, _gains(place), place is not None, _stages(place)))
 
     def close(self) -> None:
         """Record no more."""
@@ -258,9 +262,7 @@ class Live:
             columns = actuator.indices.numpy()[row * count : (row + 1) * count] - row * wrapper.articulation.num_dofs
             rows = range(row * count, (row + 1) * count)
             found.places |= {column: (actuator, at) for column, at in zip(columns.tolist(), rows, strict=True)}
-            # what clamps that compute arrays, or remember something, let through is not known in advance
-            known = [clamp for clamp in actuator.clamping if has_law(clamp) and not clamp.STATE]
-            found.bounds.append((columns.tolist(), ClampBounds(known, rows)))
+            found.bounds.append((columns.tolist(), StageBounds(known_at_once(actuator), rows)))
         return found
 
     def _joint(self, column: int) -> Joint:
@@ -279,3 +281,8 @@ def _gains(place: tuple[Any, int] | None) -> tuple[str, ...]:
         return ()
     known = getattr(type(place[0].controller), "PARAMETERS", ())
     return tuple(name for name in ("kp", "kd") if name in known)
+
+
+def _stages(place: tuple[Any, int] | None) -> tuple[str, ...]:
+    """Class names of the stages of an actuator."""
+    return () if place is None else tuple(type(stage).__name__ for stage in place[0].stages)

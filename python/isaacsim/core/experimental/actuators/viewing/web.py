@@ -238,6 +238,7 @@ class Page:
                     self._choice = gui.add_dropdown("joint", driven, initial_value=name)
                     self._listen(self._choice, lambda name: self._choose(live, name))
                     self._chart = self._add_chart()
+                    self._pipeline = gui.add_html("")
                     self._gain_folder = gui.add_folder(None)
                     self._add_gains(live)
         self._panel_shown = -math.inf
@@ -281,6 +282,8 @@ class Page:
             slider.remove()
         column = self._gains_of = self._chosen
         self._gains = {}
+        stages = " → ".join(live.joints[column].stages)
+        self._pipeline.content = f"<div style='font-size:.8em;padding:0 .6em'>{stages}</div>"
         with self._gain_folder:
             for name in live.joints[column].gains:
                 now = live.gain(column, name)

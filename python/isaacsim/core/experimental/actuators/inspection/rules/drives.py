@@ -95,8 +95,8 @@ def limit_above_joint(checked: Checked) -> Iterator[Finding]:
 def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoint, str, tuple[Edit, ...]]]:
     """Actuators that may give more than the limit of a joint: with the joint, its limit, and what lowers theirs."""
     for actuator, joints in checked.usable:
-        # of clamps of the host program nothing is known
-        if any(isinstance(clamp, ForeignConfig) for clamp in actuator.clamping):
+        # a passive joint has no motor, and of stages of the host program nothing is known
+        if actuator.controller is None or any(isinstance(one, ForeignConfig) for one in actuator.after_controller):
             continue
         limits = {joint.value("effort_limit") for joint in joints}
         for joint in joints:

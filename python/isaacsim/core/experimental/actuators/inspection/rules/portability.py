@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from ...specs.configs import Config, DCMotorClampingConfig, NeuralControlConfig
+from ...specs.configs import Config, DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
 from ...specs.fields import parameters_of
 from ...specs.stand_ins import stand_in_for, stand_ins
 from ...usd.edits import SplitEdit, StandInEdit
@@ -93,6 +93,8 @@ def _refused(actuator: InspectedActuator) -> Iterator[tuple[str, str]]:
     if actuator.delay is not None and actuator.delay.delay_steps == 0:
         yield "has a delay of 0", "Remove NewtonActuatorDelayAPI, which means the same."
     law = actuator.controller
+    if law is None:
+        yield "has no control law, as passive joints do", "Leave the prim out of files for newton."
     if isinstance(law, NeuralControlConfig) and PurePath(law.model_path).suffix != ".onnx":
         yield (
             f"has the network {PurePath(law.model_path).name}, not an ONNX file",
@@ -116,7 +118,9 @@ def _laws_of_ours(actuator: InspectedActuator) -> Iterator[tuple[Config, Config 
     nearest = stand_ins(configs)
     authored = {config.SCHEMA: config for config in actuator.stand_ins}
     for at, law in enumerate(configs):
-        if stand_in_for(law) is not None:
+        # newton's own have names of newton's; of those of the host program nothing is known
+        ours = not (law.SCHEMA.startswith("Newton") or isinstance(law, ForeignConfig))
+        if ours or stand_in_for(law) is not None:
             yield law, nearest.get(at), authored.get(nearest[at].SCHEMA) if at in nearest else None
 
 

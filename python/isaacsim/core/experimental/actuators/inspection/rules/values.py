@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ...specs.arguments import DEFAULT_DT
 from ...specs.fields import parameters_of
+from ...specs.stages import KINDS
 from ...usd.edits import ParameterEdit
 from ..figures import gains, largest_effort
 from ..findings import Finding
@@ -22,6 +23,9 @@ def undamped(checked: Checked) -> Iterator[Finding]:
     """Stiffness without any damping: the joint swings about its target for ever."""
     for joint, actuator in checked.actuated:
         law = gains(actuator)
+        # friction of a stage may damp it
+        if any(KINDS[kind].alone for kind, _ in actuator.by_kind):
+            continue
         if law is not None and law[0] > 0.0 == law[1] == joint.value("viscous_friction"):
             yield Finding(
                 "undamped",

@@ -1,0 +1,564 @@
+"""Every tool carries every kind of stages, and says by name which one it does not: none is dropped in silence.
+
+The kinds are those of the table, and one that only this test knows: a line of the table, a law and its config, and
+nothing else. A kind without a law that ships has a made-up one too. A new tool gets a function below.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import warp as wp
+from graph_stages import ACTUATORS, TICK, graph, node, pulse, stage_with
+from isaacsim.core.experimental.actuators import (
+    ActuatedArrays,
+    Actuator,
+    ArticulationActuators,
+    PDControlConfig,
+    Simulation,
+    Uniform,
+    add_actuator,
+    add_motors,
+    inspect_robots,
+    lint,
+    load_motors,
+    motors_of,
+    native,
+    parse_actuator_prim,
+    register_actuator_component,
+    save_motors,
+    to_newton,
+)
+from isaacsim.core.experimental.actuators.attachment import attached_to
+from isaacsim.core.experimental.actuators.commands.main import main
+from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.graphs import GraphRunner
+from isaacsim.core.experimental.actuators.inspection.compare import differences
+from isaacsim.core.experimental.actuators.inspection.fix import fix
+from isaacsim.core.experimental.actuators.inspection.resolve import resolve
+from isaacsim.core.experimental.actuators.inspection.words import law_of
+from isaacsim.core.experimental.actuators.recording.recording import Recording
+from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of
+from isaacsim.core.experimental.actuators.specs.motors import motor_of
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind, parts_of
+from isaacsim.core.experimental.actuators.trials.envelope import envelope
+from isaacsim.core.experimental.actuators.trials.step_response import step_response
+from isaacsim.core.experimental.actuators.usd import schema
+from isaacsim.core.experimental.actuators.usd.discover import discover
+from isaacsim.core.experimental.actuators.usd.edits import ParameterEdit, StandInEdit
+from isaacsim.core.experimental.actuators.usd.overlay import write_overlay
+from isaacsim.core.experimental.actuators.viewing.live import Live
+from made_up_kinds import MADE_UP, add_to_table, made_up_law
+from places import ROBOTS
+from pxr import Sdf, Usd, UsdGeom, UsdPhysics
+from robot_files import ARM, EXTENSION, OF_SHOULDER, SHOULDER, edited, without
+
+JOINTS = ("shoulder", "extension")
+PD = PDControlConfig(30.0, 2.0)
+DT = 0.005
+
+
+class Bench:
+    """A kind, a law of it, and a robot that has one.
+
+    Args:
+        kind: Of the table.
+        law: One of it.
+        folder: For files.
+    """
+
+    def __init__(self, kind: Kind, law: catalogue.Law, folder: Path) -> None:
+        self.kind, self.law, self.folder = kind, law, folder
+        self.described: dict[str, Parameter] = parameters_of(law.config)
+        self.name = next(iter(self.described))
+        self.config = self.other(1.0)
+        self.word = law_of(self.config)
+
+    def other(self, factor: float) -> Any:
+        """Its config, the first parameter times a factor; the values are such that it acts."""
+        values: dict[str, Any] = {
+            name: 3 if one.type == "int" else 10.0 - at for at, (name, one) in enumerate(self.described.items())
+        }
+        values[self.name] = type(values[self.name])(values[self.name] * factor)
+        return self.law.config(**values)
+
+    @property
+    def value(self) -> float:
+        """Of its first parameter."""
+        return getattr(self.config, self.name)
+
+    def motor(self, config: Any = None) -> list[Any]:
+        """A motor with it, or with another config in its place."""
+        config = config or self.config
+        return [config] if self.kind.name == "controller" else [PD, config]
+
+    def file(self, config: Any = None, name: str = "robot.usda") -> Path:
+        """A robot whose joints have it."""
+        motors = {joint: self.motor(config) for joint in JOINTS}
+        return edited(
+            self.folder, lambda stage: add_motors(ARM, motors, stage=stage, overwrite_existing=True), name=name
+        )
+
+    def require(self, stages: Sequence[Any], config: Any = None) -> None:
+        """It is among the configs."""
+        config = config or self.config
+        found = [stage for stage in stages if isinstance(stage, self.law.config)]
+        assert found, f"{[type(stage).__name__ for stage in stages]} lacks {self.law.config.__name__}"
+        assert plain(found[0]) == pytest.approx(plain(config), rel=1e-6)
+
+    def component(self, actuator: Any) -> Any:
+        """Its component of an actuator."""
+        found = [stage for stage in actuator.stages if isinstance(stage, self.law.component)]
+        assert found, f"{actuator!r} lacks {self.law.name}"
+        return found[0]
+
+    def arrays(self, robots: int = 2, config: Any = None, **options: Any) -> ActuatedArrays:
+        """Joints that have it, without a simulator."""
+        return ActuatedArrays(list(JOINTS), {".*": self.motor(config)}, num_robots=robots, **options)
+
+
+def plain(config: Any) -> dict[str, float]:
+    return {name: float(getattr(config, name)) for name in parameters_of(config)}
+
+
+def walk(arrays: ActuatedArrays, steps: int = 6, first: int = 0) -> np.ndarray:
+    """Efforts under random signals, the same in every run."""
+    rng, found = np.random.default_rng(3), []
+    for number_of_step in range(first + steps):
+        q, qd, target = rng.normal(size=(3, arrays._assembly.num_robots, len(JOINTS))).astype(np.float32)
+        if number_of_step >= first:
+            found.append(np.array(arrays.step(q, qd, target, DT)))
+    return np.array(found)
+
+
+# ---- files
+
+
+def usd_reading(bench: Bench) -> None:
+    """`add_actuator`, and what a wrapper reads."""
+    stage = Usd.Stage.Open(str(edited(bench.folder, without(f"{ARM}/Actuators"))))
+    for joint in JOINTS:
+        add_actuator(ARM, joint, joint, **parts_of(bench.motor()), stage=stage)
+    for spec in discover(stage, ARM, [SHOULDER, EXTENSION]):
+        bench.require(spec.stages)
+    stage.Save()
+    with Simulation(stage.GetRootLayer().realPath), ArticulationActuators(ARM) as actuators:
+        assert bench.component(actuators.actuators[0]).read(bench.name)[0] == pytest.approx(bench.value)
+
+
+def authoring(bench: Bench) -> None:
+    """`add_motors` and `motors_of`."""
+    found = motors_of(str(bench.file()))
+    assert len(found) == len(JOINTS)
+    for motor in found.values():
+        bench.require(motor.stages)
+
+
+def units(bench: Bench) -> None:
+    """A stage in centimetres and grams has other numbers, and gives the same back."""
+
+    def small(stage: Any) -> None:
+        UsdGeom.SetStageMetersPerUnit(stage, 0.01)
+        UsdPhysics.SetStageKilogramsPerUnit(stage, 0.001)
+        add_motors(ARM, {joint: bench.motor() for joint in JOINTS}, stage=stage, overwrite_existing=True)
+
+    file = edited(bench.folder, small)
+    for motor in motors_of(str(file)).values():
+        bench.require(motor.stages)
+    described = bench.described[bench.name]
+    stage = Usd.Stage.Open(str(file))
+    written = stage.GetPrimAtPath(OF_SHOULDER).GetAttribute(described.attribute).Get()
+    assert (written == pytest.approx(bench.value)) == (described.dimension[0] == 0)
+    (robot,) = inspect_robots(file)
+    assert robot.actuators[0].values[bench.word, bench.name].value == pytest.approx(bench.value)
+
+
+def foreign_schema(bench: Bench) -> None:
+    """A schema of the host program, which is of that kind."""
+    name = "StrangeAPI"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalogue, "_registered", {})
+        patch.setattr(schema, "_foreign", {})
+        register_actuator_component(name, bench.law.component, bench.kind.name)
+
+        def strange(stage: Any) -> None:
+            prim = stage.GetPrimAtPath(OF_SHOULDER)
+            for applied in prim.GetPrimTypeInfo().GetAppliedAPISchemas():
+                if bench.kind.name == "controller" or applied != PD.SCHEMA:
+                    prim.RemoveAppliedSchema(applied)
+            prim.AddAppliedSchema(name)
+            for parameter, value in vars(bench.config).items():
+                first, *rest = parameter.split("_")
+                kind = Sdf.ValueTypeNames.Int if isinstance(value, int) else Sdf.ValueTypeNames.Float
+                prim.CreateAttribute(f"newton:{first}{''.join(map(str.title, rest))}", kind).Set(value)
+
+        file = edited(bench.folder, strange)
+        (robot,) = inspect_robots(file)
+        shoulder = next(one for one in robot.actuators if one.path == OF_SHOULDER)
+        assert name in shoulder.pipeline and shoulder.values[name, bench.name].value == bench.value
+        assert bench.kind.name in {stage.KIND for stage in motors_of(str(file))["shoulder"].stages}
+        with Simulation(file), ArticulationActuators(ARM) as actuators:
+            component = bench.component(next(one for one in actuators.actuators if "shoulder" in one.dof_names))
+            assert component.read(bench.name)[0] == pytest.approx(bench.value)
+
+
+def newton_form(bench: Bench) -> None:
+    """`parse_actuator_prim`."""
+    file = bench.file()
+    stage = Usd.Stage.Open(str(file))
+    found = parse_actuator_prim(stage.GetPrimAtPath(OF_SHOULDER))
+    assert found is not None
+    parts = [(found.controller_class, found.controller_kwargs), *found.component_specs]
+    assert plain(bench.config) == dict(parts)[bench.law.component]
+
+
+def motor_files(bench: Bench) -> None:
+    """YAML, TOML and JSON."""
+    for ending in ("yaml", "toml", "json"):
+        file = bench.folder / f"motors.{ending}"
+        save_motors(file, {".*": bench.motor()})
+        bench.require(load_motors(file)[".*"].stages)
+
+
+def saved_usd(bench: Bench) -> None:
+    """A model of MuJoCo's own becomes a USD file, and gets motors there."""
+    file = bench.folder / "saved.usda"
+    with Simulation(ROBOTS / "arm_2dof.xml") as sim, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sim.save_usd(file)
+    stage = Usd.Stage.Open(str(file))
+    (robot,) = inspect_robots(file)
+    add_motors(robot.path, {".*": bench.motor()}, stage=stage, overwrite_existing=True)
+    stage.Save()
+    for motor in motors_of(str(file)).values():
+        bench.require(motor.stages)
+
+
+def overlays(bench: Bench) -> None:
+    """A layer changes its value, and one that says other things keeps it."""
+    file, config = bench.file(), bench.other(0.5)
+    for name, edit, expected in (
+        ("changed.usda", ParameterEdit(OF_SHOULDER, config, bench.name), config),
+        ("kept.usda", StandInEdit(OF_SHOULDER, motor_of(bench.motor()).as_listed), bench.config),
+    ):
+        write_overlay(file, bench.folder / name, [edit])
+        bench.require(motors_of(str(bench.folder / name))["shoulder"].stages, expected)
+
+
+def split(bench: Bench) -> None:
+    """One prim for two joints becomes two prims."""
+
+    def both(stage: Any) -> None:
+        stage.RemovePrim(f"{ARM}/Actuators")
+        add_actuator(ARM, JOINTS, "both", **parts_of(bench.motor()), stage=stage)
+
+    fix(edited(bench.folder, both), bench.folder / "split.usda")
+    (robot,) = inspect_robots(bench.folder / "split.usda")
+    assert sorted(one.joints for one in robot.actuators) == [("extension",), ("shoulder",)]
+    for one in robot.actuators:
+        bench.require(one.stages)
+
+
+# ---- what files say
+
+
+def inspection(bench: Bench) -> None:
+    """The stage, its values with sources and units, and its word."""
+    (robot,) = inspect_robots(bench.file())
+    for actuator in robot.actuators:
+        assert actuator.usable and bench.word in actuator.pipeline
+        bench.require(actuator.stages)
+        value = actuator.values[bench.word, bench.name]
+        linear = actuator.joints == ("extension",)
+        unit = bench.described[bench.name].unit.split(" or ")
+        assert (value.value, value.source, value.unit) == (bench.value, "robot.usda", unit[-1 if linear else 0])
+    assert {joint.driven_by for joint in robot.joints} == {"actuator"}
+
+
+def command_inspect(bench: Bench) -> None:
+    """`actuators inspect`."""
+    values = told("inspect", str(bench.file()))["values"]
+    assert [bench.value] * 2 == [
+        row["value"] for row in values if (row["law"], row["parameter"]) == (bench.word, bench.name)
+    ]
+
+
+def told(*arguments: str) -> Any:
+    """What a command says as JSON."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", out)
+        main([*arguments, "--json"])
+    return json.loads(out.getvalue())
+
+
+def linting(bench: Bench) -> None:
+    """A value out of range is told, and a correction of something else keeps it."""
+    described = bench.described[bench.name]
+    wrong = Usd.Stage.Open(str(bench.file(name="wrong.usda")))
+    wrong.GetPrimAtPath(OF_SHOULDER).GetAttribute(described.attribute).Set(-1)
+    wrong.Save()
+    said = [str(finding) for finding in lint(bench.folder / "wrong.usda")]
+    assert any(OF_SHOULDER in line and f"{described.attribute} = -1" in line for line in said), said
+    if not bench.law.schema.startswith("Newton"):
+        said = [str(finding) for finding in lint(bench.file())]
+        assert any("newton" in line and bench.law.schema in line for line in said), f"not said to be ours: {said}"
+    stiff = Usd.Stage.Open(str(bench.file(name="stiff.usda")))
+    drive = UsdPhysics.DriveAPI.Apply(stiff.GetPrimAtPath(SHOULDER), "angular")
+    drive.CreateStiffnessAttr(1e6)
+    stiff.Save()
+    fixed, _ = fix(bench.folder / "stiff.usda", bench.folder / "fixed.usda")
+    assert "drive-and-actuator" in {one.rule for one in fixed}
+    bench.require(motors_of(str(bench.folder / "fixed.usda"))["shoulder"].stages)
+
+
+def comparing(bench: Bench) -> None:
+    """A changed value is seen, and a stage that is in one file only."""
+    robots = [inspect_robots(bench.file(config, f"{at}.usda")) for at, config in enumerate([None, bench.other(2.0)])]
+    found = {(one.joint, one.property) for one in differences(*robots)}
+    assert {(joint, f"{bench.word}.{bench.name}") for joint in JOINTS} <= found
+
+
+def resolving(bench: Bench) -> None:
+    """What the file says of it, and what is applied."""
+    rows = [
+        row for row in resolve(bench.file()) if row.joint == "shoulder" and row.file in plain(bench.config).values()
+    ]
+    assert rows, "no row has its values"
+    assert all(row.applied == pytest.approx(row.file) for row in rows)
+
+
+# ---- what runs
+
+
+def engine(bench: Bench) -> None:
+    """It acts, in every robot."""
+    without_it = ActuatedArrays(list(JOINTS), {".*": [PDControlConfig(1.0, 0.0)]}, num_robots=2)
+    if bench.kind.name != "controller":
+        without_it = ActuatedArrays(list(JOINTS), {".*": [PD]}, num_robots=2)
+    assert (walk(bench.arrays()) != walk(without_it)).any(axis=(0, 2)).all()
+
+
+def randomizing(bench: Bench) -> None:
+    """Its parameters can be drawn."""
+    arrays = bench.arrays(robots=8)
+    is_int = bench.described[bench.name].type == "int"
+    drawn = Uniform(0, bench.value) if is_int else Uniform(0.5, 1.5, operation="scale")
+    arrays.randomize({bench.name: drawn}, seed=1)
+    assert len(set(bench.component(arrays.actuators[0]).read(bench.name).tolist())) > 2
+
+
+def recording(bench: Bench) -> None:
+    """Its effort is recorded, and said of a limit; files of recordings too."""
+    arrays = bench.arrays()
+    with arrays.record() as log:
+        efforts = walk(arrays)
+    np.testing.assert_array_equal(log.applied_efforts, efforts)
+    if bench.kind.takes_effort:
+        assert (log.applied_efforts != log.computed_efforts).any()
+    if bench.kind.is_limit:
+        assert bench.law.name in log.limited_by
+    log.save(bench.folder / "log.npz")
+    np.testing.assert_array_equal(Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
+
+
+def saved_states(bench: Bench) -> None:
+    """What it remembers goes on to the bit."""
+    arrays, other = bench.arrays(), bench.arrays()
+    walk(arrays)
+    saved = arrays.save_state()
+    for name in bench.law.state:
+        assert any(bench.kind.name in key and key.endswith(f".{name}") for key in saved), [*saved]
+    other.restore_state(saved)
+    for name, values in other.save_state().items():
+        np.testing.assert_array_equal(values, saved[name], err_msg=name)
+    np.testing.assert_array_equal(walk(other, first=6), walk(arrays, first=6))
+
+
+def live_view(bench: Bench) -> None:
+    """What a view shows of the motor, its limits included."""
+    with Simulation(bench.file(), DT) as sim, ArticulationActuators(ARM):
+        sim.play()
+        live = Live(sim, sim._host)
+        sim.step(5)
+        shown = live.joints[0]
+        assert bench.law.name in shown.stages, f"{shown} does not name it"
+        effort = live.efforts()[0]
+        has_state = bench.kind.takes_effort and bench.law.state
+        assert has_state or effort.lower - 1e-4 <= effort.applied <= effort.upper + 1e-4
+        live.close()
+
+
+def trial_envelope(bench: Bench) -> None:
+    """What is left of a command is what its copy leaves."""
+    found = envelope(bench.arrays(), "shoulder")
+    if bench.kind.takes_effort:
+        assert bench.law.name in found.clamps, [*found.clamps]
+    if bench.kind.name == "delay":
+        assert found.delay_steps == bench.value
+    assert np.shape(found.whole)[0] == 2
+
+
+def trial_step_response(bench: Bench) -> None:
+    """The other joints keep it while one has an ideal drive."""
+    seen: list[Any] = []
+    file = bench.file()
+
+    def made(*given: Any, **options: Any) -> ArticulationActuators:
+        wrapper = original(*given, **options)
+        seen.append(wrapper)
+        return wrapper
+
+    original = ArticulationActuators.from_actuators
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ArticulationActuators, "from_actuators", made)
+        try:
+            step_response(lambda: Simulation(file, DT), ARM, "shoulder", amplitude=0.02, seconds=0.02)
+        except RuntimeError as error:
+            # what diverges has been stepped all the same
+            assert "diverged" in str(error)
+    others = [one for wrapper in seen for one in wrapper.actuators if "extension" in one.dof_names]
+    assert others
+    for actuator in others:
+        bench.component(actuator)
+
+
+def stability(bench: Bench) -> None:
+    """It takes part, or the table names it."""
+    with Simulation(bench.file(), DT) as sim, ArticulationActuators(ARM) as actuators:
+        sim.play()
+        table = actuators.stability()
+    if bench.kind.name == "controller":
+        assert table.joints[0].kp == pytest.approx(bench.value)
+    # how delays and limits take no part stands in the equations
+    if bench.kind.shapes_effort:
+        assert bench.law.name in table.left_out, f"left_out = {table.left_out}"
+        assert bench.law.name in str(table)
+
+
+def gradients(bench: Bench) -> None:
+    """Right, or refused by name."""
+    names = [name for name, one in bench.described.items() if one.type == "float"]
+    try:
+        found = [gradient(bench, name) for name in names]
+    except NotImplementedError as error:
+        assert bench.law.name in str(error), f"refused without its name: {error}"
+        return
+    for name, value in zip(names, found, strict=True):
+        step = 1e-2 * getattr(bench.config, name)
+        ends = [stepped(bench, name, sign * step)[0] for sign in (1, -1)]
+        assert value == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-2, abs=1e-4), name
+    assert not names or any(found), "all gradients are 0"
+
+
+def gradient(bench: Bench, name: str) -> float:
+    """Of the effort by a parameter, on a tape."""
+    effort, array, tape = stepped(bench, name, 0.0, tape=wp.Tape())
+    tape.backward(grads={effort: wp.ones(1, dtype=wp.float32, device="cpu")})
+    return array.grad.numpy()[0]
+
+
+def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any, Any, Any]:
+    """The effort of one step with a parameter that is so much more, the array of the parameter, and the tape."""
+
+    def full(number: float, needs: bool = False) -> wp.array:
+        return wp.array([number], dtype=wp.float32, device="cpu", requires_grad=needs)
+
+    array = full(getattr(bench.config, name) + more, tape is not None)
+
+    def built(config: Any) -> Any:
+        made = catalogue.build(config, 1, "cpu")
+        if isinstance(made, bench.law.component):
+            setattr(made, name, array)
+        return made
+
+    at = wp.array([0], dtype=wp.uint32, device="cpu")
+    actuator = Actuator(at, **motor_of(bench.motor()).each(built), requires_grad=tape is not None)
+    state = SimpleNamespace(joint_q=full(0.3), joint_qd=full(0.7))
+    targets = {"joint_target_q": full(2.0), "joint_target_qd": full(0.0), "joint_act": full(0.0)}
+    control = SimpleNamespace(**targets, joint_f=full(0.0, tape is not None))
+    with tape or contextlib.nullcontext():
+        actuator.step(state, control, actuator.state(), actuator.state(), DT)
+    return control.joint_f if tape else control.joint_f.numpy()[0], array, tape
+
+
+def node_of_graphs(bench: Bench) -> None:
+    """The node reads it from the stage and steps it."""
+    ports = ["custom string inputs:robotPath = '/World/Arm'", pulse("T.outputs:tick")]
+    stage = stage_with(graph(node("T", TICK) + node("M", ACTUATORS, *ports)))
+    stage.GetRootLayer().subLayerPaths.append(str(bench.file()))
+    with Simulation(stage, DT) as sim, GraphRunner(sim) as runner:
+        sim.play()
+        runner.run(3)
+        assert not any(graph.errors for graph in runner.graphs)
+        (wrapper,) = attached_to(sim.bus)
+        bench.component(wrapper.actuators[0])
+
+
+def newton_counterpart(bench: Bench) -> None:
+    """newton has it too, or the error names it."""
+    pytest.importorskip("newton.actuators", reason="newton is not installed")
+    arrays = bench.arrays(robots=1)
+    known = bench.kind.name in ("delay", "controller", "clamping")
+    for given in (bench.config, bench.component(arrays.actuators[0]), public(bench)):
+        try:
+            to_newton(given)
+        except ValueError as error:
+            assert not known and bench.law.name in str(error), str(error)
+        else:
+            assert known, f"{given!r} was converted without it"
+
+
+def public(bench: Bench) -> Any:
+    """An actuator by itself."""
+    parts = motor_of(bench.motor()).each(lambda config: catalogue.build(config, 1, "cpu"))
+    return Actuator(wp.array([0], dtype=wp.uint32, device="cpu"), **parts)
+
+
+TOOLS: dict[str, Callable[[Bench], None]] = {
+    **{"reading of USD": usd_reading, "authoring": authoring, "conversion of units": units},
+    "parse_actuator_prim": newton_form,
+    "register_actuator_component": foreign_schema,
+    **{"files of motors": motor_files, "save_usd": saved_usd, "overlays": overlays, "split": split},
+    **{"inspect_robots": inspection, "inspect": command_inspect, "lint": linting, "diff": comparing},
+    **{"resolve": resolving, "step": engine, "randomize": randomizing, "recorder": recording},
+    **{"saved states": saved_states, "live view": live_view, "envelope": trial_envelope},
+    **{"step response": trial_step_response, "stability": stability, "gradients": gradients},
+    **{"action graph": node_of_graphs, "to_newton": newton_counterpart},
+}
+
+
+@pytest.fixture(params=[*KINDS.values(), MADE_UP], ids=lambda kind: kind.name)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """Each kind with the first law of the table, or a made-up one."""
+    kind: Kind = request.param
+    law = next((one for one in catalogue.laws() if one.kind == kind.name), None)
+    with pytest.MonkeyPatch.context() as patch:
+        if law is None:
+            law = made_up_law(kind)
+            add_to_table(patch, kind, law)
+            # the core that was built does not know it
+            patch.setattr(native, "core", None)
+        yield Bench(kind, law, tmp_path)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_no_tool_drops_a_kind(tool: str, bench: Bench) -> None:
+    """It carries it, or says by name that it cannot."""
+    try:
+        with warnings.catch_warnings():
+            # what has no limit is no matter here
+            warnings.filterwarnings("ignore", category=UserWarning)
+            TOOLS[tool](bench)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}" if not isinstance(error, AssertionError) else str(error)
+        pytest.fail(f"{tool} does not carry kind {bench.kind.name}: {why}")

@@ -1,0 +1,72 @@
+"""A kind of stages that nobody knows, with one law; and a law for kinds that none that ships has."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Any
+
+import pytest
+import warp as wp
+from isaacsim.core.experimental.actuators.components import base, catalogue
+from isaacsim.core.experimental.actuators.motor_files import layout
+from isaacsim.core.experimental.actuators.specs import configs, stages
+from isaacsim.core.experimental.actuators.specs.configs import Config
+from isaacsim.core.experimental.actuators.specs.fields import parameter
+from isaacsim.core.experimental.actuators.usd import author, schema
+from other_laws import replace_laws
+
+MADE_UP = stages.Kind("windage", "Windage", "a made-up law", ("effort", "position", "velocity"), many=True, alone=True)
+"""Nothing but this line says what kind it is."""
+
+
+@wp.func
+def resisted(effort: float, position: float, velocity: float, dt: float, felt: float, resistance: float):
+    """Return the effort less a part of a velocity that is felt late, and that velocity."""
+    now = 0.5 * felt + 0.5 * velocity
+    return effort - resistance * now + 0.0 * (position + dt), now
+
+
+def made_up_law(kind: stages.Kind) -> catalogue.Law:
+    """A law of a kind after the controller: a parameter with a unit, and a state."""
+    name = f"{kind.family}Resistance"
+    described: dict[str, Any] = {
+        **{"attribute": f"actuator:{kind.name}Resistance:resistance", "type": "float", "lower": 0.0, "fallback": 0.0},
+        "unit": "N·m·s/rad or N·s/m",
+    }
+    config = dataclasses.make_dataclass(
+        f"Resistance{kind.family}Config",
+        [("resistance", float, parameter(0.0, **described))],
+        bases=(Config,),
+        namespace={"SCHEMA": f"Actuator{kind.family}ResistanceAPI", "KIND": kind.name},
+    )
+    family = getattr(base, kind.family, base.EffortStage)
+    own: dict[str, Any] = {
+        **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "LAW": resisted, "NEUTRAL": (0.0,)},
+        **{"__module__": f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}", "__doc__": "A made-up law."},
+    }
+    component = type(name, (family,), own)
+    module: Any = type(sys)(own["__module__"])
+    setattr(module, name, component)
+    sys.modules[module.__name__] = module
+    return catalogue.Law(config, name)
+
+
+def add_to_table(patch: pytest.MonkeyPatch, kind: stages.Kind, law: catalogue.Law) -> None:
+    """Add a kind, where it is new, and a law of it; what was derived from the tables is derived again."""
+    if kind.name not in stages.KINDS:
+        patch.setitem(stages.KINDS, kind.name, kind)
+        patch.setitem(stages._PLACES, kind.name, len(stages._PLACES))
+        listed = (*(name for name in stages.KINDS if name != "delay"), "delay")
+        for module in (stages, layout):
+            patch.setattr(module, "LISTED", listed)
+    config = law.config
+    for module in (configs, author, schema, layout):
+        patch.setattr(module, "CONFIGS", (*configs.CONFIGS, config) if module is configs else configs.CONFIGS)
+    patch.setitem(schema.CONFIG_BY_SCHEMA, config.SCHEMA, config)
+    for attribute in schema.attributes_of(config).values():
+        patch.setitem(schema._SCHEMAS_OF, attribute, [config.SCHEMA])
+        patch.setattr(schema, "_NAMESPACES", {*schema._NAMESPACES, attribute.rpartition(":")[0]})
+    laws = layout.LAWS | {kind.name: {**layout.LAWS.get(kind.name, {}), layout.law_name(config): config}}
+    patch.setattr(layout, "LAWS", {name: laws[name] for name in stages.LISTED if name in laws})
+    replace_laws(patch, (*catalogue.LAWS, law))
