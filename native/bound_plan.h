@@ -67,8 +67,9 @@ class BoundPlan {
 
     BoundPlan(const std::string& label, int64_t robots, int64_t slots, const std::vector<float>& neutral,
               const Members& controllers, const Members& limits, const std::vector<int32_t>& delayed, int64_t depth,
-              const Networks& networks)
-        : plan(label, robots, slots, neutral, members(controllers), members(limits), delayed, depth, members(networks)),
+              const Networks& networks, const Members& feedback)
+        : plan(label, robots, slots, neutral, members(controllers), members(limits), delayed, depth, members(networks),
+               members(feedback)),
           label_(label) {
         py::list kept;
         for (const auto& one : networks) kept.append(std::get<0>(one));

@@ -120,7 +120,7 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
+    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2};
@@ -130,7 +130,7 @@ struct ControllerPD {
     static constexpr bool kReads[] = {true, true, true, true, true};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
             V feedforward, V dt, V kp, V kd, V const_effort) {
         return {{pd_effort(position, velocity, position_target, velocity_target, feedforward, dt, kp, kd,
                 const_effort)}};
@@ -144,7 +144,7 @@ struct ControllerPD {
 struct ControllerPID {
     static constexpr const char *kName = "ControllerPID", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
+    static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4};
@@ -154,7 +154,7 @@ struct ControllerPID {
     static constexpr bool kReads[] = {true, true, true, true, true};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
             V feedforward, V dt, V integral, V kp, V ki, V kd, V integral_max, V const_effort) {
         return pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral, kp, ki, kd,
                 integral_max, const_effort);
@@ -168,7 +168,7 @@ struct ControllerPID {
 struct ControllerGearedPD {
     static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
+    static constexpr int kResults = 1, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3};
@@ -178,7 +178,7 @@ struct ControllerGearedPD {
     static constexpr bool kReads[] = {true, true, true, true, true};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
             V feedforward, V dt, V kp, V kd, V gear, V const_effort) {
         return {{geared_pd_effort(position, velocity, position_target, velocity_target, feedforward, dt, kp, kd, gear,
                 const_effort)}};
@@ -192,7 +192,7 @@ struct ControllerGearedPD {
 struct ControllerGearedPID {
     static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
     static constexpr bool kLimits = false;
-    static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
+    static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
@@ -202,7 +202,7 @@ struct ControllerGearedPID {
     static constexpr bool kReads[] = {true, true, true, true, true};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V position, V velocity, V position_target, V velocity_target,
+    static inline Values<V, kResults + kStates> law(V position, V velocity, V position_target, V velocity_target,
             V feedforward, V dt, V integral, V kp, V ki, V kd, V integral_max, V gear, V const_effort) {
         return geared_pid_effort(position, velocity, position_target, velocity_target, feedforward, dt, integral, kp,
                 ki, kd, integral_max, gear, const_effort);
@@ -216,7 +216,7 @@ struct ControllerGearedPID {
 struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
@@ -226,7 +226,8 @@ struct ClampingDCMotor {
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V stall, V speed_factor, V peak) {
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V stall, V speed_factor,
+            V peak) {
         return {{dc_motor_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
     template <class V>
@@ -238,7 +239,7 @@ struct ClampingDCMotor {
 struct ClampingDCMotorCutoff {
     static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
+    static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
@@ -248,7 +249,8 @@ struct ClampingDCMotorCutoff {
     static constexpr bool kReads[] = {true, false, true};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V stall, V speed_factor, V peak) {
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V stall, V speed_factor,
+            V peak) {
         return {{dc_motor_cutoff_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
     template <class V>
@@ -260,7 +262,7 @@ struct ClampingDCMotorCutoff {
 struct ClampingPositionBased {
     static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {-1};
@@ -270,7 +272,7 @@ struct ClampingPositionBased {
     static constexpr bool kReads[] = {true, true, false};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V limit) {
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V limit) {
         return {{position_based_clamp(effort, position, velocity, limit)}};
     }
     template <class V = float>
@@ -282,7 +284,7 @@ struct ClampingPositionBased {
 struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
     static constexpr bool kLimits = true;
-    static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
+    static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0};
@@ -292,7 +294,7 @@ struct ClampingMaxEffort {
     static constexpr bool kReads[] = {true, false, false};
 
     template <class V>
-    static inline Values<V, 1 + kStates> law(V effort, V position, V velocity, V, V max_effort) {
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V max_effort) {
         return {{max_effort_clamp(effort, position, velocity, max_effort)}};
     }
     template <class V>
@@ -303,6 +305,7 @@ struct ClampingMaxEffort {
 
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
 using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
+using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT
 // clang-format on

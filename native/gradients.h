@@ -160,7 +160,7 @@ class Gradients {
 };
 
 inline Gradients::Law Gradients::law(const std::string& name, bool controller, std::vector<float> curve) const {
-    const std::vector<LawFacts> known = variant_.laws(controller);
+    const std::vector<LawFacts> known = variant_.laws(controller ? LawList::kControllers : LawList::kStages);
     for (size_t number = 0; number < known.size(); ++number) {
         if (name != known[number].name) continue;
         if (curve.size() % 3 || curve.empty() == static_cast<bool>(known[number].curves))

@@ -28,7 +28,7 @@ using Evaluate = void (*)(const float* const* in, float* const* out, py::ssize_t
 
 struct Entry {
     const char *name, *kind;
-    int parameters, prepared, states, curves, asked, arguments;
+    int results, parameters, prepared, states, curves, asked, arguments;
     Evaluate law, prepare;
 };
 
@@ -36,7 +36,7 @@ template <class Law, size_t... K>
 void evaluate_law(const float* const* in, float* const* out, py::ssize_t count, std::index_sequence<K...>) {
     for (py::ssize_t i = 0; i < count; ++i) {
         const auto results = Law::law(in[K][i]...);
-        for (int k = 0; k < 1 + Law::kStates; ++k) out[k][i] = results.at[k];
+        for (int k = 0; k < Law::kResults + Law::kStates; ++k) out[k][i] = results.at[k];
     }
 }
 
@@ -52,6 +52,7 @@ template <class Law>
 Entry entry_of() {
     return {Law::kName,
             Law::kKind,
+            Law::kResults,
             Law::kParameters,
             Law::kPrepared,
             Law::kStates,
@@ -76,6 +77,7 @@ inline const std::vector<Entry>& entries() {
         std::vector<Entry> made;
         add_entries(made, Controllers());
         add_entries(made, EffortStages());
+        add_entries(made, Feedbacks());
         return made;
     }();
     return all;
@@ -174,7 +176,7 @@ inline void register_laws(py::module_& m) {
         "law",
         [](const std::string& name, const py::list& columns) {
             const Entry& one = entry_named(name);
-            return evaluate(one.law, columns, one.arguments, 1 + one.states);
+            return evaluate(one.law, columns, one.arguments, one.results + one.states);
         },
         py::arg("name"), py::arg("columns"));
     m.def(

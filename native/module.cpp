@@ -76,9 +76,11 @@ PYBIND11_MODULE(core, m) {
         .def("__len__", &Tape::count);
     py::class_<BoundPlan>(m, "Plan")
         .def(py::init<const std::string&, int64_t, int64_t, const std::vector<float>&, const BoundPlan::Members&,
-                      const BoundPlan::Members&, const std::vector<int32_t>&, int64_t, const BoundPlan::Networks&>(),
+                      const BoundPlan::Members&, const std::vector<int32_t>&, int64_t, const BoundPlan::Networks&,
+                      const BoundPlan::Members&>(),
              py::arg("label"), py::arg("robots"), py::arg("slots"), py::arg("neutral"), py::arg("controllers"),
-             py::arg("limits"), py::arg("delayed"), py::arg("depth"), py::arg("networks") = BoundPlan::Networks{})
+             py::arg("limits"), py::arg("delayed"), py::arg("depth"), py::arg("networks") = BoundPlan::Networks{},
+             py::arg("feedback") = BoundPlan::Members{})
         .def("share", &BoundPlan::share, py::arg("row"), py::arg("values"))
         .def("own", &BoundPlan::own, py::arg("row"), py::arg("values"))
         .def("share_lag", &BoundPlan::share_lag, py::arg("values"))

@@ -50,7 +50,7 @@ void refuse(const std::string& subject, const std::string& rule) {
 
 Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
            const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
-           int64_t depth, std::vector<NetworkMember> networks)
+           int64_t depth, std::vector<NetworkMember> networks, const std::vector<Member>& feedback)
     : label_(std::move(label)),
       depth_(depth),
       networks_(std::move(networks)),
@@ -65,8 +65,9 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     require_slots(delayed_slots_, slots, "delayed slots");
     p_.delayed_slots = static_cast<int64_t>(delayed_slots_.size());
     for (const float value : neutral) rows_.push_back({std::vector<float>(slots, value), nullptr, value, {}});
-    for (const Member& one : controllers) controllers_.push_back(member(one, true));
-    for (const Member& one : limits) limits_.push_back(member(one, false));
+    for (const Member& one : controllers) controllers_.push_back(member(one, LawList::kControllers));
+    for (const Member& one : limits) limits_.push_back(member(one, LawList::kStages));
+    for (const Member& one : feedback) feedback_.push_back(member(one, LawList::kFeedback));
     for (NetworkMember& one : networks_) {
         require_slots(one.slots, slots, "slots of a network");
         one.use.slots = static_cast<int64_t>(one.slots.size());
@@ -83,8 +84,8 @@ Plan::~Plan() {
     for (const auto& tape : tapes_) tape->plan = nullptr;
 }
 
-Plan::MemberUse Plan::member(const Member& given, bool controller) const {
-    const std::vector<LawFacts> known = variant_.laws(controller);
+Plan::MemberUse Plan::member(const Member& given, LawList list) const {
+    const std::vector<LawFacts> known = variant_.laws(list);
     for (size_t law = 0; law < known.size(); ++law) {
         if (given.law != known[law].name) continue;
         if (static_cast<int>(given.rows.size()) != known[law].parameters)
@@ -94,9 +95,10 @@ Plan::MemberUse Plan::member(const Member& given, bool controller) const {
                 refuse("row = " + std::to_string(row), "below " + std::to_string(rows_.size()));
         require_slots(given.slots, p_.slots, "slots of " + given.law);
         const int number = static_cast<int>(law);
-        return {number, known[law], given.rows, given.slots, {}, variant_.prepare(controller, number)};
+        return {number, known[law], given.rows, given.slots, {}, variant_.prepare(list, number)};
     }
-    refuse("law = " + given.law, controller ? "one of the core's controllers" : "one of the core's limits");
+    static const char* const kinds[] = {"controllers", "stages after a controller", "feedback laws"};
+    refuse("law = " + given.law, std::string("one of the core's ") + kinds[static_cast<int>(list)]);
 }
 
 std::vector<Plan::Kept> Plan::remembered() const {
@@ -109,6 +111,7 @@ std::vector<Plan::Kept> Plan::remembered() const {
     for (const NetworkMember& one : networks_)
         all.insert(all.end(), one.use.arrays, {one.use.pieces, one.use.rows * one.use.each});
     add(limits_);
+    add(feedback_);
     return all;
 }
 
@@ -238,6 +241,7 @@ void Plan::point_at_state() {
     for (Use& use : p_.controllers) point(use, use.states);
     for (NetworkUse& use : p_.networks) point(use, use.arrays);
     for (Use& use : p_.limits) point(use, use.states);
+    for (Use& use : p_.feedback) point(use, use.states);
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
     p_.ring.pushes = after_.pushes;
@@ -335,6 +339,7 @@ void Plan::prepare() {
     for (size_t row = 0; row < rows_.size(); ++row) patterns_of_.push_back(row_of(row));
     p_.controllers.clear();
     p_.limits.clear();
+    p_.feedback.clear();
     for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, -1));
     p_.networks.clear();
     int64_t columns = 0;
@@ -347,9 +352,10 @@ void Plan::prepare() {
     find_free();
     find_asking();
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
+    for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, -1));
     point_at_state();
     p_.kept = 0;
-    if (!limits_.empty() || p_.handover.bad)
+    if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
         for (const Kept& one : remembered()) p_.kept += one.pieces * one.size / p_.robots;
     prepare_lag();
     variant_.choose(p_);
@@ -383,7 +389,7 @@ void Plan::find_asking() {
                 for (const int32_t slot : one.slots) asking[slot] |= static_cast<uint8_t>(1 << one.facts.asks[k]);
             }
     };
-    look(controllers_), look(limits_);
+    look(controllers_), look(limits_), look(feedback_);
     p_.asking = any ? std::move(asking) : std::vector<uint8_t>{};
 }
 

@@ -22,7 +22,7 @@ struct State {
     int64_t depth = 0, pitch = 0;
     int32_t* pushes = nullptr;     // rows that hold a command, per element
     int32_t* write_idx = nullptr;  // the row written last
-    // numbers of the laws that remember: of controllers, then of limits
+    // numbers of the laws that remember: of controllers, then of limits, then of feedback
     std::vector<float*> laws;
     bool operator==(const State& other) const {
         return pushes == other.pushes && laws == other.laws && rows[0] == other.rows[0];
@@ -58,7 +58,7 @@ class Plan {
     // `neutral` has a value per row of parameters: what slots without the law and gaps get.
     Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> neutral,
          const std::vector<Member>& controllers, const std::vector<Member>& limits, std::vector<int32_t> delayed,
-         int64_t depth, std::vector<NetworkMember> networks = {});
+         int64_t depth, std::vector<NetworkMember> networks = {}, const std::vector<Member>& feedback = {});
     ~Plan();
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
@@ -156,7 +156,7 @@ class Plan {
         Prepare prepare;
     };
 
-    MemberUse member(const Member& given, bool controller) const;
+    MemberUse member(const Member& given, LawList list) const;
     void prepare();
     void choose_layout();
     int64_t block_size() const;
@@ -184,7 +184,7 @@ class Plan {
     int64_t depth_, blocks_ = 0;
     size_t remembered_ = 0;  // numbers that are
     std::vector<RowValues> rows_;
-    std::vector<MemberUse> controllers_, limits_;
+    std::vector<MemberUse> controllers_, limits_, feedback_;
     std::vector<NetworkMember> networks_;
     std::vector<CurveValues> curves_;
     std::vector<int32_t> lag_, delayed_slots_, columns_;

@@ -23,6 +23,9 @@ constexpr int kEffortFault = 1 << kSignals;
 constexpr int kMostAsked = 8;
 constexpr int kAskedFault = 2 * kEffortFault;
 
+// The lists of laws that the core has, each with numbers of its own.
+enum class LawList { kControllers, kStages, kFeedback };
+
 // ---- parameters
 
 // Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
@@ -216,7 +219,8 @@ struct Block;
 
 // Law and limits over a block; returns whether any effort is not finite.
 using Sweep = bool (*)(const Problem&, const Block&);
-// A law over the elements of a block that have it.
+// A law over the elements of a block that have it; of feedback it writes positions, and velocities `Block::pitch`
+// behind.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
 // Prepare the parameters of a law, `size` elements of each.
 using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size);
@@ -234,6 +238,8 @@ struct Route {
     Sweep law = nullptr;
     int law_of_all = -1;
     std::vector<Places> laws;
+    // what the controllers see
+    std::vector<Places> feedback;
     std::vector<Limits> limits;
     // whether all limits go in one sweep
     bool one_sweep = false;
@@ -257,7 +263,7 @@ struct Problem {
     const int32_t* slot_of = nullptr;
     const int32_t* driven = nullptr;
 
-    std::vector<Use> controllers, limits;
+    std::vector<Use> controllers, limits, feedback;
     std::vector<NetworkUse> networks;
     // signals that laws ask for, null for others, and which slots have such a law, a bit per signal
     const float* asked[kMostAsked] = {};

@@ -37,6 +37,8 @@ struct Scratch {
         kFound,      // by places
         kPositions,  // of the elements with one curve, and its values
         kValues,
+        kSensed,  // positions and velocities that controllers see
+        kSensedVelocities,
         kArrays
     };
     Scratch(const Problem& p, float* memory) : pitch((p.robots_per_block * p.period + 15) / 16 * 16), start(memory) {}
@@ -116,9 +118,20 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     for (const Gathered& row : p.gathered) gather(p, b, row);
     for (const Use& use : p.controllers) derive(b, use, scratch);
     for (const Use& use : p.limits) derive(b, use, scratch);
+    for (const Use& use : p.feedback) derive(b, use, scratch);
 }
 
 // ---- law and limits apart
+
+// Let controllers see positions and velocities as feedback laws give them; NaN where one fails.
+void sense(const Problem& p, Block& b, const Scratch& scratch) {
+    if (p.feedback.empty()) return;
+    float* const sensed = scratch.at(Scratch::kSensed);
+    const int signals[] = {kPosition, kVelocity};
+    for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
+    for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
+    for (const int s : signals) b.input[s] = sensed + s * b.pitch;
+}
 
 // Efforts before the limits. The block is lent: it is as before afterwards.
 void command(const Problem& p, Block& b, float* efforts) {
@@ -212,6 +225,7 @@ void for_kept(const Problem& p, const Block& b, const Each& each) {
     for (const NetworkUse& use : p.networks)
         for (int s = 0; s < use.arrays; ++s) one(use.state[s], use.before[s], use, use.pieces, use.each);
     laws(p.limits);
+    laws(p.feedback);
 }
 
 // Keep a block's state before laws write it.
@@ -288,7 +302,9 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
         for (int64_t i = 0; i < b.size; ++i) kept[i] = finite(from[i]) ? from[i] : kept[i];
     }
     for (int64_t i = 0; i < b.size; ++i) {
-        const int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
+        int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
+        // what a sensor gives
+        if (!code && fault_of(b.input, i) & (1 << kPosition | 1 << kVelocity)) code = kEffortFault;
         to.bad[b.first + i] = code;
         if (code) to.efforts[b.first + i] = kNaN;
         to.computed[b.first + i] = to.efforts[b.first + i];
@@ -327,6 +343,8 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     derive_all(p, b, scratch);
     if (b.kept && p.phase != Phase::kLimit) keep_state(p, b);
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
+    const float* const truth[] = {b.input[kPosition], b.input[kVelocity]};
+    if (p.phase != Phase::kLimit) sense(p, b, scratch);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
         return hand_over(p, b, signals);
@@ -345,6 +363,9 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
             if (p.computed && !directly) std::copy_n(here, b.size, told);
             if (directly) here = told;
         }
+        // what follows acts on the joint as it is
+        b.input[kPosition] = truth[0];
+        b.input[kVelocity] = truth[1];
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
         bad |= limit(p, b, here, there);
     }
@@ -429,12 +450,13 @@ void choose(Problem& p) {
     for (size_t k = 0; k < p.controllers.size(); ++k)
         if (static_cast<int>(k) != p.route.law_of_all)
             p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
+    for (const Use& use : p.feedback) p.route.feedback.push_back(find_feedback(Feedbacks{}, use.law));
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
     p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    const bool others = !p.networks.empty() || p.free_slots;
+    const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty();
     if (others || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
@@ -448,12 +470,19 @@ std::vector<LawFacts> facts(List<Laws...>) {
              Laws::kLimits, Laws::kPrepares, Laws::kPasses}...};
 }
 
-std::vector<LawFacts> laws(bool controllers) {
-    return controllers ? facts(Controllers{}) : facts(EffortStages{});
+// Call with one of the lists.
+template <class Call>
+auto with_list(LawList list, const Call& call) {
+    if (list == LawList::kFeedback) return call(Feedbacks{});
+    return list == LawList::kControllers ? call(Controllers{}) : call(EffortStages{});
 }
 
-Prepare prepare(bool controller, int law) {
-    return controller ? find_prepare(Controllers{}, law) : find_prepare(EffortStages{}, law);
+std::vector<LawFacts> laws(LawList list) {
+    return with_list(list, [](auto all) { return facts(all); });
+}
+
+Prepare prepare(LawList list, int law) {
+    return with_list(list, [&](auto all) { return find_prepare(all, law); });
 }
 
 // ---- what memory allows, for the benchmarks

@@ -109,6 +109,12 @@ inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, i
     return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
 }
 
+template <class Law, size_t... A, size_t... S, size_t... T>
+inline auto feedback_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<A...>,
+                        std::index_sequence<S...>, std::index_sequence<T...>) {
+    return Law::law(in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
+}
+
 template <class Law>
 using Asked = std::make_index_sequence<Law::kAsked>;
 template <class Law>
@@ -329,6 +335,33 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }
 
+// What controllers see of the elements that have a feedback law; NaN where it fails, which leaves its memory as it was.
+template <class Law>
+void feedback_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT positions) {
+    const int64_t count = b.robots * use.slots;
+    const int32_t* RESTRICT places = use.places;
+    const Inputs in(p, b);
+    const Arrays<Law> own(use, b);
+    float* RESTRICT velocities = positions + b.pitch;
+    for (int64_t k = 0; k < count; ++k) {
+        const int32_t i = places[k];
+        const auto found = feedback_at<Law>(in, own, i, k, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+        bool good = finite(in.q[i]) & finite(in.qd[i]) & asked_is_good(own, i);
+        for (int r = 0; r < Law::kResults + Law::kStates; ++r) good = good & finite(found.at[r]);
+        for (int s = 0; s < Law::kStates; ++s)
+            own.state[s][k] = chosen(good, found.at[Law::kResults + s], own.state[s][k]);
+        positions[i] = nan_unless(good, found.at[0]);
+        velocities[i] = nan_unless(good, found.at[1]);
+    }
+}
+
+template <class... Laws>
+Places find_feedback(List<Laws...>, int law) {
+    // there may be none
+    static constexpr Places all[] = {feedback_by_places<Laws>..., nullptr};
+    return all[law];
+}
+
 template <class... Laws>
 Places find_law_places(List<Laws...>, int law) {
     static constexpr Places all[] = {law_by_places<Laws>...};
@@ -382,6 +415,7 @@ constexpr bool all_fit(List<Laws...>) {
              Laws::kStates <= kMost && Laws::kCurves <= 1) &&
             ...);
 }
-static_assert(all_fit(Controllers{}) && all_fit(EffortStages{}), "a law is larger than kMost in problem.h");
+static_assert(all_fit(Controllers{}) && all_fit(EffortStages{}) && all_fit(Feedbacks{}),
+              "a law is larger than kMost in problem.h");
 
 }  // namespace ACTUATORS_VARIANT

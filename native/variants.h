@@ -32,14 +32,14 @@ struct LawFacts {
 struct Variant {
     const char* name;
     bool (*available)();
-    // all controllers, or all limits, in the order of their numbers
-    std::vector<LawFacts> (*laws)(bool controllers);
+    // those of a list, in the order of their numbers
+    std::vector<LawFacts> (*laws)(LawList list);
     // arrays of a block that a thread works in, besides those of `Problem::derived`
     int scratch_arrays;
     // choose how to go about a problem whose laws and layout are known
     void (*choose)(Problem&);
-    // prepare the parameters of a controller or a limit by its number, null when it takes them as they are
-    Prepare (*prepare)(bool controller, int law);
+    // prepare the parameters of a law by its number, null when it takes them as they are
+    Prepare (*prepare)(LawList list, int law);
     // steps the blocks [first, last)
     void (*step_blocks)(const Problem&, int64_t first, int64_t last, float* scratch);
     // bytes moved at the machine's own speed: reads `count` arrays and writes one, for the benchmarks

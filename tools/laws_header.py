@@ -337,6 +337,7 @@ def header() -> str:
     translator.function(curve_row)
     translator.function(curve_value)
     laws = {"Controllers": catalogue.laws("controller"), "EffortStages": catalogue.effort_laws()}
+    laws["Feedbacks"] = catalogue.laws("feedback")
     structs = [_struct(translator, law) for lines in laws.values() for law in lines]
     lists = [f"using {title} = List<{', '.join(law.name or '' for law in lines)}>;" for title, lines in laws.items()]
     parts = [
@@ -378,11 +379,11 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     require_law(component, signals)
     function = translator.function(component.LAW)
     taken = signals_of(component, signals)
-    results = 1 + len(component.STATE)
+    results = kind.gives + len(component.STATE)
     if function.results != results:
         raise UnsupportedError(
             f"{_place(component.LAW.func)}: {function.name} returns {function.results} values: must return {results}, "
-            f"the effort and {component.STATE}. Correct the law or STATE."
+            f"those of its kind and {component.STATE}. Correct the law or STATE."
         )
     # all take the time step, whether or not their law does
     arguments = list(function.arguments)
@@ -404,6 +405,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
             )
         prepare = _values(f"{preparing.name}({', '.join(component.PARAMETERS)})", preparing.results)
     counts = {
+        "kResults": kind.gives,
         "kParameters": len(component.PARAMETERS),
         "kPrepared": len(prepared),
         "kStates": len(component.STATE),
@@ -426,7 +428,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",
         "    template <class V>",
-        *wrapped(f"    static inline Values<V, 1 + kStates> law({_numbers(arguments)}) {{"),
+        *wrapped(f"    static inline Values<V, kResults + kStates> law({_numbers(arguments)}) {{"),
         *wrapped(f"        return {_values(call, results)};"),
         "    }",
         f"    template <class V{'' if component.PARAMETERS else ' = float'}>",

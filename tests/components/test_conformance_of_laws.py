@@ -61,7 +61,7 @@ each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
 each_by_itself = pytest.mark.parametrize(
     "law",
-    [law for law in LAWS if not law.curves and not remembers_behind(law) and not law.component.ASKS],
+    [law for law in LAWS if not (law.curves or remembers_behind(law) or law.component.ASKS or KINDS[law.kind].senses)],
     ids=lambda law: law.name,
 )
 each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
@@ -77,6 +77,11 @@ def inputs_of(law: Law) -> list[str]:
     signals = SIGNALS[law.kind]
     timed = [] if "dt" in signals else ["dt"]
     return [*signals, *timed, *law.component.ASKS, *law.state, *law.parameters, *law.curves]
+
+
+def results_of(law: Law) -> int:
+    """How many numbers it returns, its state among them."""
+    return KINDS[law.kind].gives + len(law.state)
 
 
 # ---- nothing is missing
@@ -187,7 +192,7 @@ def kernel_of(law: Law) -> wp.Kernel:
     line, prepared = law_module.prepare_lines(component, signals, [at[name] for name in law.parameters])
     taken = [at[name] for name in (*law_module.signals_of(component, signals), *law.state)]
     taken += [*prepared, *(at[name] for name in law.curves)]
-    results = [f"result_{n}" for n in range(1 + len(law.state))]
+    results = [f"result_{n}" for n in range(results_of(law))]
     stores = "; ".join(f"out[i, {n}] = {name}" for n, name in enumerate(results))
     text = f"""
 def call(table: wp.array2d[float], out: wp.array2d[float]):
@@ -201,7 +206,7 @@ def call(table: wp.array2d[float], out: wp.array2d[float]):
 
 def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
     """What the `wp.func` gives for every row of a table."""
-    out = wp.zeros((len(table), 1 + len(law.state)), dtype=wp.float32, device="cpu")
+    out = wp.zeros((len(table), results_of(law)), dtype=wp.float32, device="cpu")
     wp.launch(kernel_of(law), len(table), [wp.array(table, dtype=wp.float32, device="cpu")], [out], device="cpu")
     return out.numpy()
 

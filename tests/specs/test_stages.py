@@ -9,7 +9,15 @@ import pytest
 from isaacsim.core.experimental.actuators import DelayConfig, MaxEffortClampingConfig, PDControlConfig
 from isaacsim.core.experimental.actuators.specs.configs import PassiveConfig
 from isaacsim.core.experimental.actuators.specs.motors import MotorConfig, motor_of
-from isaacsim.core.experimental.actuators.specs.stages import KINDS, LISTED, kind_of, parts_of, place_of, places_of
+from isaacsim.core.experimental.actuators.specs.stages import (
+    KINDS,
+    LISTED,
+    follows_limits,
+    kind_of,
+    parts_of,
+    place_of,
+    places_of,
+)
 
 
 @dataclass
@@ -38,6 +46,22 @@ def test_stages_act_in_the_order_of_their_kinds() -> None:
     assert motor.after_controller == (LIMIT, DRAG)
     assert (motor.controller, motor.clamping, motor.delay, motor.others) == (PD, [LIMIT], DELAY, [DRAG])
     assert [place for place, _ in places_of(motor)] == ["controller", "clamping[0]", "passive[0]", "delay"]
+
+
+@dataclass
+class Sensor:
+    """What the controller sees."""
+
+    KIND: ClassVar[str] = "feedback"
+
+
+def test_kinds_say_what_their_stages_do() -> None:
+    """What makes an effort, a measurement, or follows the limits."""
+    sensor, driver = Sensor(), Driver()
+    motor = MotorConfig(**parts_of([DRAG, LIMIT, driver, PD, sensor]))
+    assert motor.stages == (sensor, PD, driver, LIMIT, DRAG)
+    assert (motor.sensing, motor.after_controller) == ((sensor,), (driver, LIMIT, DRAG))
+    assert [kind for kind in KINDS if follows_limits(kind)] == ["passive"]
 
 
 def test_the_table_names_each_kind_once() -> None:

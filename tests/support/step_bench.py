@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
-from isaacsim.core.experimental.actuators.components.base import Electrical, Passive
+from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive
 from isaacsim.core.experimental.actuators.components.law import within
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
@@ -173,10 +173,41 @@ class PassiveStick(Passive):
     LAW = sticking
 
 
+@wp.func
+def skewed(position: float, velocity: float, bias: float, gain: float):
+    """Return a position that is off, and a velocity that is too large."""
+    return position + bias, gain * velocity
+
+
+class FeedbackSkewed(Feedback):
+    """A sensor without a state."""
+
+    PARAMETERS: ClassVar = ("bias", "gain")
+    LAW = skewed
+
+
+@wp.func
+def filtered(position: float, velocity: float, dt: float, seen: float, share: float, furthest: float):
+    """Return a position of the step before, lost far out, and a filtered velocity."""
+    velocity_seen = seen + share * (velocity - seen)
+    return position - dt * velocity if position < furthest else wp.nan, velocity_seen, velocity_seen
+
+
+class FeedbackFiltered(Feedback):
+    """A sensor with a state, which fails."""
+
+    PARAMETERS: ClassVar = ("share", "furthest")
+    STATE: ClassVar = ("seen",)
+    LAW = filtered
+
+
+SENSORS = (FeedbackSkewed, FeedbackFiltered)
+"""Those of them that say what a controller sees."""
+
 ASKING = (ControllerBalanced, ClampingLoaded, PassiveStick)
 """Those of them that ask for signals."""
 
-MADE_UP = (*ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag)
+MADE_UP = (*SENSORS, *ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag)
 """Laws that a test makes built-in ones."""
 
 
@@ -279,6 +310,41 @@ def asking_entries(device: Any = "cpu") -> list[ActuatorEntry]:
         ActuatorEntry("/A/knee", ("knee",), ControllerBalanced(of(20)), [ClampingMaxEffort(of(12))], delay),
         ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveStick(of(0.25))]),
         ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(0)), [ClampingMaxEffort(of(4))], None),
+    ]
+
+
+def sensing_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+    """The same joints with sensors; the toe has none."""
+
+    def of(value: float) -> wp.array:
+        return full(value, device=device)
+
+    return [
+        ActuatorEntry(
+            "/A/hip",
+            ("hip",),
+            ControllerPD(of(10), of(1)),
+            [ClampingMaxEffort(of(9))],
+            None,
+            others=[FeedbackFiltered(of(0.5), of(1.5)), PassiveDrag(of(0.5))],
+        ),
+        ActuatorEntry(
+            "/A/knee",
+            ("knee",),
+            ControllerPD(of(30), of(2)),
+            [ClampingDCMotor(of(25), of(2), of(20))],
+            Delay(full(2, wp.int32, device), 2),
+            others=[FeedbackSkewed(floats(0.1, 0.2, 0.3, device=device), of(1.5))],
+        ),
+        ActuatorEntry(
+            "/A/ankle",
+            ("ankle",),
+            ControllerLeaky(of(20)),
+            [ClampingSlew(of(300), of(8))],
+            None,
+            others=[FeedbackFiltered(of(0.25), of(2))],
+        ),
+        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(1)), [ClampingMaxEffort(of(4))], None),
     ]
 
 

@@ -25,7 +25,7 @@ from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step import warp_functions
 from isaacsim.core.experimental.actuators.pipeline.step.warp_kernel import step_kernel
-from step_bench import ClampingSlew
+from step_bench import ROBOTS, ClampingSlew, asking_entries, joint_entries, sensing_entries
 
 # a law that keeps its state until the limits are done costs a few; 896 threads of a multiprocessor still run at once
 MOST_REGISTERS = 72
@@ -69,13 +69,24 @@ def test_what_stands_between_the_phases_compiles_for_cuda(tmp_path: Path) -> Non
         assert ".visible .entry" in Path(file).read_text().replace("\0", "")
 
 
+@pytest.mark.parametrize("phase", ["step", "command", "limit"])
+def test_stages_of_all_kinds_compile_for_cuda(phase: str, tmp_path: Path) -> None:
+    """Sensors, electrical and passive laws, and laws that ask for signals, with what is observed."""
+    plan = compile_plan([*joint_entries(), *asking_entries(), *sensing_entries()], ROBOTS)
+    stages, feedback = (tuple(stage.law for stage in some) for some in (plan.stages, plan.feedback))
+    assert plan.asked and feedback
+    module = step_kernel(plan.controllers, stages, feedback, "columns", phase, True).module
+    (file, *_) = wp.compile_aot_module(module, arch=90, module_dir=tmp_path, use_ptx=True)
+    assert ".visible .entry" in Path(file).read_text().replace("\0", "")
+
+
 @pytest.mark.parametrize(("binding", "phase"), [("columns", "step"), ("columns", "limit"), ("indices", "step")])
 @pytest.mark.parametrize("arch", [80, 90])
 def test_mixed_plan_compiles_for_cuda(arch: int, binding: str, phase: str, tmp_path: Path) -> None:
     """For the processors of the A100 and of the H100 and H200, in one go and in two phases, with both bindings."""
     plan = mixed_plan()
     stages = tuple(stage.law for stage in plan.stages)
-    module = step_kernel(plan.controllers, stages, binding, phase, False).module
+    module = step_kernel(plan.controllers, stages, (), binding, phase, False).module
     (file, *_) = wp.compile_aot_module(module, arch=arch, module_dir=tmp_path, use_ptx=True)
     text = Path(file).read_text().replace("\0", "")
     assert "step_kernel" in text

@@ -19,6 +19,7 @@ from typing import Any
 
 import laws_header
 import numpy as np
+import oracle
 import pytest
 import step_bench
 import warp as wp
@@ -46,6 +47,7 @@ from step_bench import (
     Bench,
     ClampingLoaded,
     ControllerBalanced,
+    FeedbackFiltered,
     JointTwin,
     PassiveDrag,
     PassiveLag,
@@ -57,6 +59,7 @@ from step_bench import (
     floats,
     joint_entries,
     mixed_plan,
+    sensing_entries,
 )
 
 if native.core is None:
@@ -123,6 +126,22 @@ class StickConfig(PassiveConfig):
     SCHEMA = "StickAPI"
 
 
+@dataclasses.dataclass
+class SkewedConfig(Config):
+    """Of `FeedbackSkewed`."""
+
+    KIND = "feedback"
+    SCHEMA = "SkewedAPI"
+
+
+@dataclasses.dataclass
+class FilteredConfig(Config):
+    """Of `FeedbackFiltered`."""
+
+    KIND = "feedback"
+    SCHEMA = "FilteredAPI"
+
+
 class OwnDrag(PassiveDrag):
     """A passive law computed by a method."""
 
@@ -143,6 +162,8 @@ def lines() -> tuple[catalogue.Law, ...]:
             (LagConfig, "PassiveLag"),
             (StickConfig, "PassiveStick"),
             (DroopConfig, "ElectricalDroop"),
+            (SkewedConfig, "FeedbackSkewed"),
+            (FilteredConfig, "FeedbackFiltered"),
             (BalancedConfig, "ControllerBalanced"),
         )
     ]
@@ -213,8 +234,8 @@ def test_core_knows_them(built_in: Any) -> None:
     assert {name: told["kind"] for name, told in known.items()} == {
         law.__name__: law.KIND for law in step_bench.MADE_UP
     }
-    assert [told["states"] for told in known.values()] == [0, 0, 1, 2, 0, 1, 0, 1]
-    assert [told["asked"] for told in known.values()] == [1, 1, 3, 0, 0, 0, 0, 0]
+    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1]
+    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -617,3 +638,122 @@ def test_unknown_signal_is_named() -> None:
     odd = type("PassiveOdd", (PassiveDrag,), {"ASKS": ("weather",)})
     with pytest.raises(TypeError, match=r"PassiveOdd.ASKS: \['weather'\]: must be some of \['inertia', 'load'"):
         compile_plan([ActuatorEntry("/A/hip", ("hip",), None, [], None, others=[odd(step_bench.full(1))])], ROBOTS)
+
+
+# ---- what controllers see
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
+def test_sensors_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """With faults, sensors that fail, resets and saved states; a controller that computes arrays sees the same."""
+
+    def made(engine: Any) -> Any:
+        given = sensing_entries()
+        if kind == "gaps":
+            given = [dataclasses.replace(entry, shared=True) for entry in given]
+        if kind == "between":
+            own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
+            given[0] = dataclasses.replace(given[0], controller=own)
+        for entry in given:
+            for component in entry.stages:
+                component.finalize("cpu", ROBOTS)
+        step = engine(compile_plan(given, ROBOTS))
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        return with_components(step, apart, "cpu") if apart else step
+
+    if kind == "gaps":
+        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
+    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
+    benches = [Bench(step) for step in steps]
+    for number in range(60):
+        inputs = draw(rng)
+        if number == 20:
+            saved = [save([(JOINTS, step)]) for step in steps]
+            assert "/A/hip.feedback.seen" in saved[0]
+            for name, values in saved[0].items():
+                np.testing.assert_array_equal(values, saved[1][name])
+            for step, other in zip(steps, reversed(saved), strict=True):
+                restore([(JOINTS, step)], other)
+        if number == 40:
+            for step in steps:
+                step.reset([1])
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        # too far out for the sensor
+        assert not found[inputs[0, :, 0] >= 1.5, 0].any()
+    assert steps[0].faults() == steps[1].faults() != []
+
+
+@pytest.mark.usefixtures("built_in")
+def test_sensors_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
+    """The controller sees what they give, limits and passive laws the joint as it is; a failure keeps all state."""
+    assembly = Assembly(sensing_entries(), ROBOTS, "cpu")
+    arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
+    assembly.bind(JOINTS, arrays[:5], arrays[5])
+    seen, level, last = np.zeros((ROBOTS, 4)), np.zeros(ROBOTS), np.zeros(ROBOTS)
+    commands = []
+    for number in range(30):
+        for array in arrays[:5]:
+            array[:] = rng.normal(size=array.shape)
+        assembly.step(DT)
+        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
+        commands.append((target, target_velocity, ff))
+        acting = commands[max(number - 2, 0)]
+        good = q < [1.5, np.inf, 2, np.inf]
+        seen = np.where(good, seen + [0.5, 0, 0.25, 0] * (qd - seen), seen)
+        before = q - DT * qd
+        hip = 10 * (target - before) + target_velocity - seen + ff
+        knee_q, knee_qd = q + np.array([[0.1], [0.2], [0.3]]), 1.5 * qd
+        knee = (30 * (acting[0] - knee_q) + 2 * (acting[1] - knee_qd) + acting[2])[:, 1]
+        knee = [oracle.dc_motor_clamp(effort, v, 25, 2, 20) for effort, v in zip(knee, qd[:, 1], strict=True)]
+        level = np.where(good[:, 2], 0.9 * level + 20 * (target - before)[:, 2], level)
+        ankle = np.clip(np.clip(level + ff[:, 2], last - 300 * DT, last + 300 * DT), -8, 8)
+        last = np.where(good[:, 2], ankle, last)
+        toe = 5 * (target - q) + target_velocity - qd + ff
+        expected = [np.clip(hip, -9, 9)[:, 0] - 0.5 * qd[:, 0], knee, ankle, np.clip(toe, -4, 4)[:, 3]]
+        np.testing.assert_allclose(arrays[5], np.where(good, np.stack(expected, 1), 0), atol=2e-4)
+
+
+def test_public_actuator_with_a_sensor(
+    built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Its state is among those of other kinds; the core and Warp agree."""
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    made = []
+    for core in (built_in, None):
+        monkeypatch.setattr(native, "core", core)
+        sensor = FeedbackFiltered(step_bench.full(0.5), step_bench.full(1))
+        actuator = Actuator(at, ControllerPD(step_bench.full(10), step_bench.full(2)), others=[sensor])
+        assert isinstance(actuator.compiled(), NativeStep) == (core is not None)
+        made.append((core, actuator, [actuator.state(), actuator.state()]))
+    zero = wp.zeros(ROBOTS, dtype=wp.float32, device="cpu")
+    seen = np.zeros(ROBOTS)
+    for _ in range(10):
+        q, qd = rng.normal(size=(2, ROBOTS)).astype(np.float32)
+        seen = np.where(q < 1, seen + 0.5 * (qd - seen), seen)
+        found = []
+        for core, actuator, states in made:
+            monkeypatch.setattr(native, "core", core)
+            out = wp.zeros_like(zero)
+            control = {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}
+            actuator.step({"joint_q": floats(*q), "joint_qd": floats(*qd)}, control, *states, dt=DT)
+            states.reverse()
+            found += [out.numpy(), states[0].other_states["feedback"][0].seen.numpy()]
+        np.testing.assert_array_equal(found[:2], found[2:])
+        np.testing.assert_allclose(found[0], np.where(q < 1, -10 * (q - DT * qd) - 2 * seen, 0), atol=1e-5)
+        np.testing.assert_allclose(found[1], seen, atol=1e-6)
+
+
+def test_sensors_without_a_law_or_gradients_are_refused() -> None:
+    """By name."""
+    entry = sensing_entries()[0]
+    beside = dataclasses.replace(entry, clamping=[OwnLimit(step_bench.full(8))])
+    with pytest.raises(TypeError, match="FeedbackFiltered beside OwnLimit, which computes arrays"):
+        compile_plan([beside], ROBOTS)
+    lawless = type("FeedbackOdd", (FeedbackFiltered,), {"LAW": None})(step_bench.full(1), step_bench.full(1))
+    with pytest.raises(TypeError, match="FeedbackOdd: must have a law"):
+        compile_plan([dataclasses.replace(entry, others=[lawless])], ROBOTS)
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    with pytest.raises(NotImplementedError, match=r"what a sensor gives \(FeedbackFiltered\) has none"):
+        Actuator(at, entry.controller, others=entry.others[:1], requires_grad=True)

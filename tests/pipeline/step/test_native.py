@@ -442,7 +442,7 @@ SLOT_ERRORS = [([3], "one of the slots"), ([-1], "one of the slots"), ([1, 1], "
         ({"controllers": [("ControllerPD", [0, 1, 9], [0])]}, "row = 9: must be below 9"),
         ({"controllers": [("ControllerPD", [0, 1, -1], [0])]}, "row = -1: must be below 9"),
         *(({"controllers": [(*PD, slots)]}, f"slots of ControllerPD.*{words}") for slots, words in SLOT_ERRORS),
-        ({"limits": [("ControllerPD", [0, 1, 2], [0])]}, "law = ControllerPD: must be one of the core's limits"),
+        ({"limits": [("ControllerPD", [0, 1, 2], [0])]}, "law = ControllerPD: must be one of the core's stages"),
         ({"limits": [(MAX, [], [0])]}, "rows of ClampingMaxEffort: must be 1"),
         ({"limits": [(MAX, [99], [0])]}, "row = 99"),
         *(({"limits": [(MAX, [5], slots)]}, f"slots of {MAX}.*{words}") for slots, words in SLOT_ERRORS),

@@ -173,7 +173,7 @@ KNEE = "/A/knee.controller.integral"
         (without("faults"), "saved faults"),
         (with_(faults=np.array([[0, 9, 1, 0]])), "saved faults"),
         (with_(faults=np.array([[3, 0, 1, 0]])), "saved faults"),
-        (with_(faults=np.array([[0, 0, 64, 0]])), "saved faults"),
+        (with_(faults=np.array([[0, 0, 128, 0]])), "saved faults"),
         (with_(faults=np.array([[0.0, 0.0, 1.0, 0.0]])), "saved faults"),
         (with_(faults=np.array([1, 2, 3])), "saved faults"),
     ],

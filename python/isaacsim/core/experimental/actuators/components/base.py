@@ -286,6 +286,12 @@ class Controller(Component):
             wp.copy(getattr(next_state, name), array)
 
 
+class Feedback(Component):
+    """What the controller sees of the joint: position and velocity as a sensor gives them; a `LAW`, in a plan only."""
+
+    KIND: ClassVar[str] = "feedback"
+
+
 class EffortStage(Component):
     """A law that makes another effort of the one it gets."""
 

@@ -8,8 +8,13 @@ and returns the effort [N·m or N], followed by the new state where it has one; 
 
     (effort, position, velocity, [dt where it has a state,] *state, *prepared, *curve values at the position)
 
-and returns the limited effort, likewise followed by the new state. Signals that a class names in `ASKS`, see
-`specs/signals.py`, come before the state. The order is that of the class's `STATE` and
+and returns the limited effort, likewise followed by the new state; so does every stage after the controller. That of a
+sensor, kind feedback, takes
+
+    (position, velocity, [dt where it has a state,] *state, *prepared)
+
+and returns the position and velocity that the controller sees, and the new state. Signals that a class names in
+`ASKS`, see `specs/signals.py`, come before the state. The order is that of the class's `STATE` and
 `CURVES`; `prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one.
 
 A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law

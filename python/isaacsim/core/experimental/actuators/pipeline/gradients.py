@@ -77,6 +77,8 @@ def require_gradients(label: str, step: Any) -> None:
             "caller's has none. Leave it out, or give the law as a wp.func"
         )
         refuse(label, why)
+    if names := [stage.law.__name__ for stage in step.plan.feedback]:
+        refuse(label, f"what a sensor gives ({', '.join(names)}) has none. Leave it out")
 
 
 def refuse(label: str, why: str) -> NoReturn:

@@ -91,7 +91,7 @@ class Remembering:
     Args:
         law: Its class, or the law itself of a network.
         used: Which slots have it, bool.
-        stage: Number of its stage after the controllers; None for a controller.
+        stage: Number of its stage after the controllers, which those of feedback follow; None for a controller.
     """
 
     law: Any
@@ -133,8 +133,8 @@ class Placed:
         slots: Slots of its joints, in their order.
         max_delay: Largest delay [physics steps]; None where the plan delays nothing.
         controller: Class of its controller in the plan, the law of its network, or None.
-        stages: Of each of its planned stages after the controller: kind, place among its stages of that kind, and
-            number of the stage of the plan.
+        stages: Of each of its planned stages but delay and controller: kind, place among its stages of that kind, and
+            number of the stage of the plan, see `Remembering`.
     """
 
     label: str
@@ -190,6 +190,7 @@ class Plan:
         controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
         stages: What comes after the controllers, in the order in which it acts; what follows limits comes last.
+        feedback: What controllers see of their joints; each class once, and a joint has one at most.
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
@@ -210,6 +211,7 @@ class Plan:
     lag: Row
     depth: int = 1
     networks: list[Remembering] = field(default_factory=list)
+    feedback: list[PlannedStage] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     placed: list[Placed] = field(default_factory=list)
     components: list[Any] = field(default_factory=list)
@@ -226,12 +228,14 @@ class Plan:
 
     @property
     def stateful(self) -> list[Remembering]:
-        """The laws with a state in the one order that holds everywhere: controllers, networks, then other stages."""
+        """The laws with a state in the order that holds everywhere: controllers, networks, other stages, feedback."""
         controllers = [
             Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
         ]
         stages = [
-            Remembering(stage.law, stage.used, number) for number, stage in enumerate(self.stages) if stage.law.STATE
+            Remembering(stage.law, stage.used, number)
+            for number, stage in enumerate([*self.stages, *self.feedback])
+            if stage.law.STATE
         ]
         return controllers + self.networks + stages
 
@@ -239,7 +243,7 @@ class Plan:
     def asked(self) -> dict[str, np.ndarray]:
         """Signals that laws ask for, in the order of their table, and which slots have such a law, bool."""
         laws = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
-        laws += [(stage.law, stage.used) for stage in self.stages]
+        laws += [(stage.law, stage.used) for stage in (*self.stages, *self.feedback)]
         found: dict[str, np.ndarray] = {}
         for name in SIGNALS:
             asking = [used for law, used in laws if name in law.ASKS]
@@ -258,9 +262,9 @@ class Plan:
         return [stage.law.__name__ for stage in self.stages]
 
     def rows(self) -> Iterator[Row]:
-        """All parameters: of controllers, of the stages after them, and the lag."""
+        """All parameters: of controllers, of the stages after them, of feedback, and the lag."""
         yield from self.control.values()
-        for stage in self.stages:
+        for stage in (*self.stages, *self.feedback):
             yield from stage.rows.values()
         yield self.lag
 
@@ -312,6 +316,7 @@ def compile_plan(
         law = entry.controller and _planned_law(plan, entry.controller)
         longest = entry.delay.max_delay if entry.delay is not None else None
         plan.placed.append(Placed(entry.label, mine, longest, law, []))
+    _add_feedback(plan, entries, places, apart)
     _add_stages(plan, entries, places, [beside.stages if beside else () for beside in apart])
     if live:
         _keep_live(plan)
@@ -416,7 +421,7 @@ def _planned(entry: ActuatorEntry) -> Any:
         return entry
     delay = None if apart.delay else entry.delay
     controller = None if apart.controller else entry.controller
-    rest = parts_of(entry.after_controller[len(apart.stages) :])
+    rest = parts_of([*entry.sensing, *entry.after_controller[len(apart.stages) :]])
     return dataclasses.replace(entry, **rest | {"delay": delay, "controller": controller})
 
 
@@ -521,6 +526,32 @@ def _add_stages(
     plan.stages.sort(key=lambda stage: follows_limits(stage.law.KIND))
     for placed, kind, place, stage in found:
         placed.stages.append((kind, place, plan.stages.index(stage)))
+    for number, stage in enumerate(plan.feedback, len(plan.stages)):
+        for placed in plan.placed:
+            if stage.used[placed.slots[0]]:
+                placed.stages.append((stage.law.KIND, 0, number))
+
+
+def _add_feedback(
+    plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], apart: Sequence[Between | None]
+) -> None:
+    """Add what controllers see of their joints."""
+    found: dict[Any, PlannedStage] = {}
+    for entry, slots, beside in zip(entries, places, apart, strict=True):
+        for stage in entry.sensing:
+            name = type(stage).__name__
+            if not has_law(stage):
+                raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW, a wp.func.")
+            if beside is not None and beside.stages:
+                raise TypeError(
+                    f"actuator {entry.label!r}: {name} beside {type(beside.stages[-1]).__name__}, which computes "
+                    "arrays of what the controller sees: must be left out. Give the latter a LAW."
+                )
+            law = base_of(stage) or type(stage)
+            if law not in found:
+                found[law] = _neutral_stage(plan, law)
+            _add_stage(plan, entry, stage, found[law], slots)
+    plan.feedback += found.values()
 
 
 def _neutral_stage(plan: Plan, law: Any) -> PlannedStage:

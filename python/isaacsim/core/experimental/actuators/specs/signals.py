@@ -32,9 +32,7 @@ SIGNALS: Final[dict[str, Signal]] = {
     for signal in (
         # 1 / (M^-1)_ii, M the mass matrix of the robot
         Signal("inertia", "kg·m² or kg", 0.0, "effective inertia of the joint, 0 where it is not known"),
-        Signal(
-            "load", "N·m or N", 0.0, "effort of gravity, Coriolis forces and others on the joint, without its motor"
-        ),
+        Signal("load", "N·m or N", 0.0, "effort that balances gravity, Coriolis forces and others at the joint"),
         Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, else 0"),
     )
 }

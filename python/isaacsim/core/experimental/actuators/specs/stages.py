@@ -27,6 +27,7 @@ class Kind:
         many: Whether an actuator may have several.
         is_limit: Whether it bounds the effort, so that `limited_by` may name it.
         alone: Whether a joint may have it without a controller, which makes a passive joint.
+        gives: How many numbers its laws return before their state.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Kind:
     many: bool = False
     is_limit: bool = False
     alone: bool = False
+    gives: int = 1
 
     @property
     def takes_effort(self) -> bool:
@@ -47,13 +49,21 @@ class Kind:
         """Whether it acts on the effort otherwise than by a limit."""
         return self.takes_effort and not self.is_limit
 
+    @property
+    def senses(self) -> bool:
+        """Whether it makes of position and velocity those that the controller sees."""
+        return self.takes == _MEASURED
+
 
 _COMMANDED = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
-_EFFORT = ("effort", "position", "velocity")
+_MEASURED = ("position", "velocity")
+_EFFORT = ("effort", *_MEASURED)
 
 KINDS: Final[dict[str, Kind]] = {
     kind.name: kind
     for kind in (
+        # what the controller, and nothing else, sees of the joint
+        Kind("feedback", "Feedback", "a sensor", _MEASURED, gives=2),
         Kind("delay", "Delay", "a command delay", ()),
         Kind("controller", "Controller", "a control law", _COMMANDED),
         # the effort that the winding gives of the one that is asked for
@@ -127,6 +137,11 @@ class Staged:
     def as_listed(self) -> tuple[Any, ...]:
         """The stages in the order in which files list them, which is that of `LISTED`."""
         return tuple(sorted(self.stages, key=lambda stage: LISTED.index(kind_of(stage) or "")))
+
+    @property
+    def sensing(self) -> tuple[Any, ...]:
+        """The stages that say what the controller sees of the joint."""
+        return tuple(stage for kind, stage in self.by_kind if kind in KINDS and KINDS[kind].senses)
 
     @property
     def after_controller(self) -> tuple[Any, ...]:

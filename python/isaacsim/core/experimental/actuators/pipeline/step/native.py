@@ -41,14 +41,17 @@ class NativeStep:
             (law.__name__, self._numbers(plan.control[name] for name in law.PARAMETERS), _slots(used))
             for law, used in ((law, plan.controller_kind == kind) for kind, law in enumerate(plan.controllers))
         ]
-        limits = [(stage.law.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in plan.stages]
+        limits, feedback = (
+            [(stage.law.__name__, self._numbers(stage.rows.values()), _slots(stage.used)) for stage in stages]
+            for stages in (plan.stages, plan.feedback)
+        )
         neutral = [float(row.neutral) for row in rows]
         size = plan.num_robots, plan.num_slots
         networks = [network_of(one) for one in plan.networks]
         self.networks = [one[0] for one in networks]
         """The compiled networks of the plan, in its order."""
         delayed = _slots(plan.delayed), plan.depth
-        self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks)
+        self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks, feedback)
         self.signals = {name: warp_view(np.full(size, SIGNALS[name].neutral, np.float32)) for name in plan.asked}
         """Signals that laws ask for, by name, float32 `(robots, slots)`; whoever hosts the robot writes them."""
         for name, values in self.signals.items():

@@ -263,11 +263,11 @@ class WarpStep:
 
     def _compile(self, binding: str) -> None:
         """Choose the kernels of a binding, and compile them now rather than in the first step."""
-        stages = tuple(stage.law for stage in self.plan.stages)
+        stages, feedback = (tuple(stage.law for stage in some) for some in (self.plan.stages, self.plan.feedback))
         for phase in ("command", "limit") if self._handed_over else ("step",):
             if (binding, phase) not in self._kernels:
-                kernel = step_kernel(self.plan.controllers, stages, binding, phase, bool(self._observed))
-                load_kernel(kernel, (*self.plan.controllers, *stages), self.device)
+                kernel = step_kernel(self.plan.controllers, stages, feedback, binding, phase, bool(self._observed))
+                load_kernel(kernel, (*self.plan.controllers, *stages, *feedback), self.device)
                 self._kernels[binding, phase] = kernel
 
     def _forget_kernels(self) -> None:
@@ -408,6 +408,8 @@ class WarpStep:
                 first[number, served], counts[number, served] = sum(map(len, rows)), len(points)
                 rows.append(prepare_curve(points, values))
         asked = list(plan.asked.values()) or [np.zeros(plan.num_slots, bool)]
+        sensed = [stage.used for stage in plan.feedback] or [np.zeros(plan.num_slots, bool)]
+        slots.sensed = self._ints(np.stack(sensed))
         slots.asked = self._ints(np.stack(asked))
         slots.used, slots.curve_first, slots.curve_count = self._ints(used), self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)

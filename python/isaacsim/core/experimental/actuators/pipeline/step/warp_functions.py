@@ -36,6 +36,8 @@ class Slots:
     curve_count: wp.array2d[int]
     # per signal that laws ask for and slot: whether a law of the slot does
     asked: wp.array2d[int]
+    # per feedback law and slot: whether it has the law
+    sensed: wp.array2d[int]
     # prepared rows of all curves
     curves: wp.array2d[float]
 

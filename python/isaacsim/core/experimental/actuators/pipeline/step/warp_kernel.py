@@ -9,7 +9,7 @@ out.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from string import Template
 from typing import Any
 
@@ -95,6 +95,9 @@ _COMMAND = """
         else:
             after.pushes[j] = 0
 
+    # feedback: what the law sees of the joint
+    $feedback
+
     # law: NaN for a fault
     effort = wp.float32(wp.nan)
     kind = slots.controller[slot]
@@ -113,8 +116,8 @@ _HAND_OVER = """
     handed_bad[robot, slot] = fault
     handed_efforts[robot, slot] = effort
     handed_computed[robot, slot] = effort
-    keep(q, handed_q, robot, slot)
-    keep(qd, handed_qd, robot, slot)
+    keep($seen_q, handed_q, robot, slot)
+    keep($seen_qd, handed_qd, robot, slot)
     keep(q_target, handed_q_target, robot, slot)
     keep(qd_target, handed_qd_target, robot, slot)
     keep(ff, handed_ff, robot, slot)
@@ -225,18 +228,20 @@ class _Law:
         name: What its functions are called in the kernel.
         rows: What its parameters are called there.
         among_stateful: Its number among the laws with a state, None without one.
+        seen: What its signals are called there.
     """
 
     def __init__(
-        self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], among_stateful: int | None
+        self,
+        owner: Any,
+        signals: Sequence[str],
+        name: str,
+        rows: Sequence[str],
+        among_stateful: int | None,
+        seen: Mapping[str, str] = _SIGNAL_NAMES,
     ) -> None:
-        self.owner, self.signals, self.name, self.rows, self.among_stateful = (
-            owner,
-            signals,
-            name,
-            list(rows),
-            among_stateful,
-        )
+        self.owner, self.signals, self.name, self.among_stateful = owner, signals, name, among_stateful
+        self.rows, self._seen = list(rows), seen
 
     @property
     def functions(self) -> dict[str, Any]:
@@ -244,35 +249,35 @@ class _Law:
         prepare = {} if self.owner.PREPARE is None else {f"{self.name}_prepare": self.owner.PREPARE}
         return {self.name: self.owner.LAW} | prepare
 
-    def lines(self, state_fault: str) -> list[str]:
+    def lines(self, state_fault: str, results: Sequence[str] = ("effort",)) -> list[str]:
         """Assign to `effort`, NaN where it is not finite; take over the state if all is good.
 
         Args:
             state_fault: What happens where that is not so.
+            results: What else the law assigns to; whoever asks for that looks at it.
         """
         names = range(len(self.owner.STATE))
         states, new = [f"{self.name}_kept_{k}" for k in names], [f"{self.name}_new_{k}" for k in names]
         rows = [f"{name}[robot, slot]" for name in self.rows]
-        lines = []
+        lines: list[str] = []
         values = rows
         if self.owner.PREPARE is not None:
             values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.signals)]
             lines.append(f"{', '.join(values)} = {self.name}_prepare({', '.join(rows)})")
         curves = [f"{self.name}_curve"] if self.owner.CURVES else []
         asked = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
-        signals = [(_SIGNAL_NAMES | asked)[name] for name in signals_of(self.owner, self.signals)]
+        signals = [({**self._seen} | asked)[name] for name in signals_of(self.owner, self.signals)]
         arguments = ", ".join([*signals, *states, *values, *curves])
-        lines.append(f"{', '.join(['effort', *new])} = {self.name}({arguments})")
+        lines.append(f"{', '.join([*results, *new])} = {self.name}({arguments})")
         if base_of(self.owner) is None:
             # built-in laws hand a NaN on, the user's own may lose it in a minimum
-            lines += [f"effort += nan_or_zero({row})" for row in rows]
-        if names:
-            lines.append(f"if wp.isfinite(effort){''.join(f' and wp.isfinite({name})' for name in new)}:")
-            lines += [f"    {kept} = {name}" for kept, name in zip(states, new, strict=True)]
+            lines += [f"{results[0]} += nan_or_zero({row})" for row in rows]
+        if names or len(results) > 1:
+            lines.append(f"if {' and '.join(f'wp.isfinite({name})' for name in (*results, *new))}:")
+            lines += [f"    {kept} = {name}" for kept, name in zip(states, new, strict=True)] or ["    pass"]
             if state_fault:
                 lines += ["else:", f"    {state_fault}"]
-        lines += ["if not wp.isfinite(effort):", "    effort = wp.nan"]
-        return lines
+        return lines if len(results) > 1 else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
 
     def remembering(self, lines: Sequence[str]) -> list[str]:
         """The lines after those that read the state."""
@@ -312,12 +317,19 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 @functools.cache
 def step_kernel(
-    controllers: tuple[Any, ...], limits: tuple[Any, ...], binding: str, phase: str, observed: bool
+    controllers: tuple[Any, ...],
+    limits: tuple[Any, ...],
+    feedback: tuple[Any, ...],
+    binding: str,
+    phase: str,
+    observed: bool,
 ) -> wp.Kernel:
     """The kernel that knows these laws, of a whole step or of one of its phases, for one of the two bindings.
 
     On request it tells efforts before the limits, and what limited them.
     """
+    seen = {"q": "seen_q", "qd": "seen_qd"} if feedback else {"q": "q", "qd": "qd"}
+    commanded = _SIGNAL_NAMES | {"position": seen["q"], "velocity": seen["qd"]}
     called = dict(_FUNCTIONS)
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
     stateful: list[Any] = []
@@ -331,7 +343,9 @@ def step_kernel(
     laws: list[str] = []
     state_out: list[str] = []
     for kind, controller in enumerate(controllers):
-        law = _Law(controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, number_of(controller))
+        law = _Law(
+            controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, number_of(controller), commanded
+        )
         called |= law.functions
         good = law.lines("effort = wp.nan")
         laws += [f"if kind == {kind}:", *_indented(law.remembering(["if fault == 0:", *_indented(good)]))]
@@ -358,7 +372,20 @@ def step_kernel(
         if clamp.STATE and phase != "command":
             state_out += [f"if slots.used[{number}, slot] != 0:", *_indented(law.state_out(found=True))]
 
-    asked = [name for name in SIGNALS if any(name in law.ASKS for law in (*controllers, *limits))]
+    sensing = ["seen_q = q", "seen_qd = qd"] if feedback else []
+    for number, sensor in enumerate(feedback):
+        names = [f"feedback_{number}_{name}" for name in sensor.PARAMETERS]
+        rows += names
+        law = _Law(sensor, KINDS[sensor.KIND].takes, f"feedback_{number}", names, number_of(sensor))
+        called |= law.functions
+        good = law.lines("fault = EFFORT_FAULT", ("seen_q", "seen_qd"))
+        found = law.remembering(["if fault == 0:", *_indented(good)])
+        sensing += [f"if slots.sensed[{number}, slot] != 0:", *_indented(found)]
+        if sensor.STATE:
+            out = law.state_out(found=phase != "limit")
+            state_out += [f"if slots.sensed[{number}, slot] != 0:", *_indented(out)]
+
+    asked = [name for name in SIGNALS if any(name in law.ASKS for law in (*controllers, *limits, *feedback))]
     observed = observed and phase != "command"
     signals, efforts = _ARRAYS[binding]
     remembered = [f"{n}_{k}: wp.array[float]," for n, owner in enumerate(stateful) for k in range(len(owner.STATE))]
@@ -374,6 +401,9 @@ def step_kernel(
         outputs=(_OBSERVED if observed else "") + ("" if phase == "step" else _HANDED),
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
+        feedback="\n    ".join(sensing or ["pass"]),
+        seen_q=seen["q"],
+        seen_qd=seen["qd"],
         limits="\n    ".join(limiting or ["pass"]),
         joint="\n    ".join(joint),
         state_out="\n    ".join(state_out or ["pass"]),
