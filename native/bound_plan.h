@@ -140,6 +140,12 @@ class BoundPlan {
         give_piece(values, [&] { plan.own_lag_piece(array.data(), slots); });
     }
 
+    void give_signal(size_t number, const py::object& values) {
+        const std::string name = "signal " + std::to_string(number);
+        const auto array = checked<float>(name, values, {plan.robots(), plan.slots()});
+        give(name, values, [&] { plan.give_signal(number, array.data()); });
+    }
+
     void add_curve(size_t limit, const py::object& rows, const std::vector<int32_t>& slots) {
         const auto array = typed<float>("curve", rows);
         if (array.ndim() != 2) refuse("curve", "of rows of point, value and slope");
@@ -266,12 +272,16 @@ class BoundPlan {
         give("between", py::make_tuple(signals, bad, efforts, computed), [&] { plan.hand_over(next); });
     }
 
-    // Record the effort before the limits and the limit that changed it last, in arrays (robots, slots), or stop.
-    void observe(const py::object& computed, const py::object& limited_by) {
+    // Record the effort before the limits, the limit that changed it last and the effort behind the first stages, in
+    // arrays (robots, slots), or stop.
+    void observe(const py::object& computed, const py::object& limited_by, const py::object& motor,
+                 size_t motor_stages) {
         const std::vector<py::ssize_t> shape{plan.robots(), plan.slots()};
         float* efforts = computed.is_none() ? nullptr : written<float>("computed", computed, shape);
         uint8_t* by = limited_by.is_none() ? nullptr : written<uint8_t>("limited_by", limited_by, shape);
-        give("observed", py::make_tuple(computed, limited_by), [&] { plan.observe(efforts, by); });
+        float* behind = motor.is_none() ? nullptr : written<float>("motor", motor, shape);
+        give("observed", py::make_tuple(computed, limited_by, motor),
+             [&] { plan.observe(efforts, by, behind, motor_stages); });
     }
 
     // Note steps on a tape from now on, or no longer.

@@ -67,39 +67,44 @@ inline V product(V first, V second) {
 }
 
 template <class V>
-inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
+inline V dc_motor_limited(V effort, V velocity, V stall, V speed_factor, V peak, V cut_off) {
     const V share = velocity * speed_factor;
-    const V lower = within(product(stall, splat<V>(-1.0f) - share), negative(peak), peak);
-    const V upper = within(product(stall, splat<V>(1.0f) - share), negative(peak), peak);
+    const V lower = pick((cut_off > splat<V>(0.0f)) & (share <= splat<V>(-1.0f)), splat<V>(0.0f), within(product(stall,
+            splat<V>(-1.0f) - share), negative(peak), peak));
+    const V upper = pick((cut_off > splat<V>(0.0f)) & (share >= splat<V>(1.0f)), splat<V>(0.0f), within(product(stall,
+            splat<V>(1.0f) - share), negative(peak), peak));
     return bounded(effort, lower, upper);
+}
+
+template <class V>
+inline V dc_motor_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
+    return dc_motor_limited(effort, velocity, stall, speed_factor, peak, splat<V>(0.0f));
+}
+
+template <class V>
+inline V dc_motor_speed_factor(V stall, V no_load_velocity, V peak, V cut_off) {
+    const V inverse = splat<V>(1.0f) / no_load_velocity;
+    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
+    const auto counts = (cut_off > splat<V>(0.0f)) | ((stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f)));
+    const V factor = pick(counts, finite_inverse, splat<V>(0.0f));
+    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & ((stall >= splat<V>(0.0f)) |
+            (cut_off <= splat<V>(0.0f)));
+    return nan_unless(valid, factor);
 }
 
 template <class V>
 inline Values<V, 3> dc_motor_prepare(V stall, V no_load_velocity, V peak) {
-    const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
-    const auto sloped = (stall > splat<V>(0.0f)) & (stall <= splat<V>(3.4028235e+38f));
-    const V factor = pick(sloped, finite_inverse, splat<V>(0.0f));
-    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f));
-    return {{stall, nan_unless(valid, factor), peak}};
+    return {{stall, dc_motor_speed_factor(stall, no_load_velocity, peak, splat<V>(0.0f)), peak}};
 }
 
 template <class V>
 inline V dc_motor_cutoff_clamp(V effort, V position, V velocity, V stall, V speed_factor, V peak) {
-    const V share = velocity * speed_factor;
-    const V upper = pick(share >= splat<V>(1.0f), splat<V>(0.0f), within(product(stall, splat<V>(1.0f) - share),
-            splat<V>(0.0f), peak));
-    const V lower = pick(share <= splat<V>(-1.0f), splat<V>(0.0f), within(product(stall, splat<V>(-1.0f) - share),
-            negative(peak), splat<V>(0.0f)));
-    return bounded(effort, lower, upper);
+    return dc_motor_limited(effort, velocity, stall, speed_factor, peak, splat<V>(1.0f));
 }
 
 template <class V>
 inline Values<V, 3> dc_motor_cutoff_prepare(V stall, V no_load_velocity, V peak) {
-    const V inverse = splat<V>(1.0f) / no_load_velocity;
-    const V finite_inverse = pick(inverse > splat<V>(3.4028235e+38f), splat<V>(3.4028235e+38f), inverse);
-    const auto valid = (no_load_velocity > splat<V>(0.0f)) & (peak >= splat<V>(0.0f)) & (stall >= splat<V>(0.0f));
-    return {{stall, nan_unless(valid, finite_inverse), peak}};
+    return {{stall, dc_motor_speed_factor(stall, no_load_velocity, peak, splat<V>(1.0f)), peak}};
 }
 
 template <class V>
@@ -113,11 +118,14 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 struct ControllerPD {
-    static constexpr const char* kName = "ControllerPD";
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 9;
+    static constexpr const char *kName = "ControllerPD", *kKind = "controller";
+    static constexpr bool kLimits = false;
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -134,11 +142,14 @@ struct ControllerPD {
 };
 
 struct ControllerPID {
-    static constexpr const char* kName = "ControllerPID";
-    static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kArguments = 12;
+    static constexpr const char *kName = "ControllerPID", *kKind = "controller";
+    static constexpr bool kLimits = false;
+    static constexpr int kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -155,11 +166,14 @@ struct ControllerPID {
 };
 
 struct ControllerGearedPD {
-    static constexpr const char* kName = "ControllerGearedPD";
-    static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kArguments = 10;
+    static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
+    static constexpr bool kLimits = false;
+    static constexpr int kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -176,11 +190,14 @@ struct ControllerGearedPD {
 };
 
 struct ControllerGearedPID {
-    static constexpr const char* kName = "ControllerGearedPID";
-    static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kArguments = 13;
+    static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
+    static constexpr bool kLimits = false;
+    static constexpr int kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
     static constexpr bool kReads[] = {true, true, true, true, true};
 
@@ -197,11 +214,14 @@ struct ControllerGearedPID {
 };
 
 struct ClampingDCMotor {
-    static constexpr const char* kName = "ClampingDCMotor";
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
+    static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
+    static constexpr bool kLimits = true;
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -216,11 +236,14 @@ struct ClampingDCMotor {
 };
 
 struct ClampingDCMotorCutoff {
-    static constexpr const char* kName = "ClampingDCMotorCutoff";
-    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kArguments = 7;
+    static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
+    static constexpr bool kLimits = true;
+    static constexpr int kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, true};
 
@@ -235,11 +258,14 @@ struct ClampingDCMotorCutoff {
 };
 
 struct ClampingPositionBased {
-    static constexpr const char* kName = "ClampingPositionBased";
-    static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kArguments = 5;
+    static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
+    static constexpr bool kLimits = true;
+    static constexpr int kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {-1};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, true, false};
 
@@ -254,11 +280,14 @@ struct ClampingPositionBased {
 };
 
 struct ClampingMaxEffort {
-    static constexpr const char* kName = "ClampingMaxEffort";
-    static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kArguments = 5;
+    static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
+    static constexpr bool kLimits = true;
+    static constexpr int kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {-1};
     // effort, position, velocity
     static constexpr bool kReads[] = {true, false, false};
 
@@ -273,7 +302,7 @@ struct ClampingMaxEffort {
 };
 
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
-using Clamps = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
+using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
 
 }  // namespace ACTUATORS_VARIANT
 // clang-format on

@@ -31,12 +31,13 @@ constexpr bool among(List<Laws...>) {
     return (std::is_same_v<Law, Laws> || ...);
 }
 
-// How the arguments of a law lie: signals or effort, position and velocity; states; parameters.
+// How the arguments of a law lie: signals or effort, position and velocity; states; signals that it asks for, and
+// parameters, which lie alike.
 template <class Law>
 struct Shape {
     static constexpr bool kController = among<Law>(Controllers{});
-    static constexpr int kGiven = kController ? kSignals : 3, kStates = kGiven, kParameters = kStates + Law::kStates,
-                         kInputs = kParameters + Law::kParameters;
+    static constexpr int kGiven = kController ? kSignals : 3, kStates = kGiven, kAsked = kStates + Law::kStates,
+                         kParameters = kAsked + Law::kAsked, kInputs = kParameters + Law::kParameters;
 };
 
 // Value and slope of a curve.
@@ -55,32 +56,34 @@ inline Bend bend_at(Lanes position, const LawInBlock& b) {
 }
 
 // The value of a law on numbers of any kind: `input` gives them by their place in `Shape`.
-template <class Law, class D, class Input, size_t... S, size_t... P, size_t... Q>
-inline auto value_of(const Input& input, const D& dt, const D& curve, std::index_sequence<S...>,
-                     std::index_sequence<P...>, std::index_sequence<Q...>) {
+template <class Law, class D, class Input, size_t... A, size_t... S, size_t... P, size_t... Q>
+inline auto value_of(const Input& input, const D& dt, const D& curve, std::index_sequence<A...>,
+                     std::index_sequence<S...>, std::index_sequence<P...>, std::index_sequence<Q...>) {
     using At = Shape<Law>;
     const auto prepared = Law::template prepare<D>(input(At::kParameters + static_cast<int>(P))...);
     if constexpr (At::kController)
         return Law::template law<D>(input(0), input(1), input(2), input(3), input(4), dt,
+                                    input(At::kAsked + static_cast<int>(A))...,
                                     input(At::kStates + static_cast<int>(S))..., prepared.at[Q]...);
     else if constexpr (Law::kCurves > 0)
-        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kStates + static_cast<int>(S))...,
-                                    prepared.at[Q]..., curve);
+        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kAsked + static_cast<int>(A))...,
+                                    input(At::kStates + static_cast<int>(S))..., prepared.at[Q]..., curve);
     else
-        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kStates + static_cast<int>(S))...,
-                                    prepared.at[Q]...);
+        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kAsked + static_cast<int>(A))...,
+                                    input(At::kStates + static_cast<int>(S))..., prepared.at[Q]...);
 }
 
 template <class Law, class D, class Input>
 inline auto value_of(const Input& input, const D& dt, const D& curve) {
-    return value_of<Law, D>(input, dt, curve, std::make_index_sequence<Law::kStates>{},
-                            std::make_index_sequence<Law::kParameters>{}, std::make_index_sequence<Law::kPrepared>{});
+    return value_of<Law, D>(input, dt, curve, std::make_index_sequence<Law::kAsked>{},
+                            std::make_index_sequence<Law::kStates>{}, std::make_index_sequence<Law::kParameters>{},
+                            std::make_index_sequence<Law::kPrepared>{});
 }
 
 template <class Law>
 inline const float* input_array(const LawInBlock& b, int k) {
     using At = Shape<Law>;
-    if (k >= At::kParameters) return b.parameters[k - At::kParameters];
+    if (k >= At::kAsked) return b.parameters[k - At::kAsked];
     if (k >= At::kStates) return b.states[k - At::kStates];
     if (At::kController) return b.signals[k];
     return k ? b.signals[k - 1] : b.given;
@@ -89,19 +92,20 @@ inline const float* input_array(const LawInBlock& b, int k) {
 template <class Law>
 inline float* gradient_array(const LawInBlock& b, int k) {
     using At = Shape<Law>;
-    if (k >= At::kParameters) return b.by_parameters[k - At::kParameters];
+    if (k >= At::kAsked) return b.by_parameters[k - At::kAsked];
     if (k >= At::kStates) return b.by_states[k - At::kStates];
     if (At::kController) return b.by_signals[k];
     return k ? b.by_signals[k - 1] : b.by_effort;
 }
 
-// Whether the inputs of a law are good: of a controller all signals, of a limit the effort.
+// Whether the inputs of a law are good: of a controller all signals, of a limit the effort; and those that it asks for.
 template <class Law>
 inline auto good_inputs(const LawInBlock& b, int64_t i) {
     using At = Shape<Law>;
     auto good = finite(load(input_array<Law>(b, 0) + i));
     if constexpr (At::kController)
         for (int k = 1; k < At::kGiven; ++k) good = good & finite(load(input_array<Law>(b, k) + i));
+    for (int k = 0; k < Law::kAsked; ++k) good = good & finite(load(input_array<Law>(b, At::kAsked + k) + i));
     return good;
 }
 
@@ -157,7 +161,7 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
         };
         const Derivative<Lanes> found[] = {gradient(derive<Law, static_cast<int>(K)>(in))...};
         const auto leave = [&](int k) {
-            if (k >= At::kStates && k < At::kParameters)
+            if (k >= At::kStates && k < At::kAsked)
                 // a state that was not written is the one before
                 store(pick(good, found[k].by, by_state[k - At::kStates]), to[k] + i);
             else if (!At::kController && k == 0)
@@ -190,11 +194,11 @@ Run backward_of(List<Laws...>, int law) {
 }  // namespace
 
 void law_forward(bool controller, int law, const LawInBlock& block, int64_t size) {
-    (controller ? forward_of(Controllers{}, law) : forward_of(Clamps{}, law))(block, size);
+    (controller ? forward_of(Controllers{}, law) : forward_of(EffortStages{}, law))(block, size);
 }
 
 void law_backward(bool controller, int law, const LawInBlock& block, int64_t size) {
-    (controller ? backward_of(Controllers{}, law) : backward_of(Clamps{}, law))(block, size);
+    (controller ? backward_of(Controllers{}, law) : backward_of(EffortStages{}, law))(block, size);
 }
 
 }  // namespace ACTUATORS_VARIANT

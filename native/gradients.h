@@ -95,16 +95,22 @@ class Gradients {
         std::vector<float> curve;
     };
 
-    // The controller is a law, or a network whose columns share no places. `limits` has a curve, maybe empty, for each.
+    // The controller is a law, a network whose columns share no places, or none, which gives 0. `limits` are the stages
+    // after it, each with a curve, maybe empty.
     Gradients(int64_t elements, const std::string& controller, std::optional<NetworkMember> network,
               const std::vector<std::string>& limits, std::vector<std::vector<float>> curves, int64_t depth)
-        : elements_(elements), pitch_((elements + 15) / 16 * 16), depth_(depth), network_(std::move(network)) {
+        : elements_(elements),
+          pitch_((elements + 15) / 16 * 16),
+          depth_(depth),
+          network_(std::move(network)),
+          has_law_(!network_ && !controller.empty()) {
         if (elements < 1) refuse("elements", "at least 1");
         if (limits.size() != curves.size()) refuse("curves", "one per limit");
-        if (network_)
-            laws_.emplace_back(), network_->use.rows = elements;
-        else
+        if (network_) network_->use.rows = elements;
+        if (has_law_)
             laws_.push_back(law(controller, true, {}));
+        else
+            laws_.emplace_back();
         for (size_t k = 0; k < limits.size(); ++k) laws_.push_back(law(limits[k], false, std::move(curves[k])));
         for (const Law& one : laws_) parameters_ += one.parameters, states_ += one.states;
     }
@@ -144,6 +150,8 @@ class Gradients {
     const int64_t elements_, pitch_, depth_;
     const Variant& variant_ = choose_variant();
     std::optional<NetworkMember> network_;
+    // whether the controller is a law
+    const bool has_law_;
     std::vector<Law> laws_;
     int parameters_ = 0, states_ = 0;
     std::mutex guard_;
@@ -157,7 +165,9 @@ inline Gradients::Law Gradients::law(const std::string& name, bool controller, s
         if (name != known[number].name) continue;
         if (curve.size() % 3 || curve.empty() == static_cast<bool>(known[number].curves))
             refuse("curve of " + name, "rows of point, value and slope where it has a curve");
-        return {static_cast<int>(number), known[number].parameters, known[number].states, std::move(curve)};
+        // signals that it asks for are noted as parameters are
+        const int parameters = known[number].asked + known[number].parameters;
+        return {static_cast<int>(number), parameters, known[number].states, std::move(curve)};
     }
     refuse("law = " + name, "one of the core's");
 }
@@ -324,6 +334,14 @@ inline NetworkInBlock& place(NetworkInBlock& network, const LawInBlock& law, int
     return network;
 }
 
+// The effort without a controller.
+inline float none_at(const LawInBlock& law, int64_t k) {
+    bool good = true;
+    for (const float* const signal : law.signals)
+        good = good & (std::fabs(signal[k]) <= std::numeric_limits<float>::max());
+    return good ? 0.0f : std::numeric_limits<float>::quiet_NaN();
+}
+
 // The arrays of all elements that a network goes back through.
 inline NetworkInBlock Gradients::network_block(const Noted& noted, const GradientArrays& arrays) const {
     NetworkInBlock block;
@@ -378,10 +396,12 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
                 arrays.states_after[state].read(first, count, one.by_states[k]);
                 arrays.states_after[state].clear(first, count);
             }
-            if (n || !network_)
+            if (n || has_law_)
                 variant_.law_forward(n == 0, laws_[n].number, one, whole);
-            else
+            else if (network_)
                 variant_.network_forward(place(network, one, first, count));
+            else
+                for (int64_t k = 0; k < whole; ++k) one.effort[k] = none_at(one, k);
         }
         // an effort that is not finite was set to zero
         const float* const last = efforts + (stages - 1) * kSize;
@@ -398,9 +418,9 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
         for (size_t n = stages; n-- > 0;) {
             if (!n)
                 for (int64_t k = 0; k < count; ++k) by_effort[k] += by_computed[k];
-            if (n || !network_)
+            if (n || has_law_)
                 variant_.law_backward(n == 0, laws_[n].number, in[n], whole);
-            else
+            else if (network_)
                 variant_.network_backward(network);
         }
         if (!noted.from.empty()) {

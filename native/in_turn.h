@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "effective_inertias.h"
 #include "roots.h"
 #include "velocity_limits.h"
 
@@ -9,15 +10,17 @@ namespace actuators {
 
 class InTurn {
   public:
-    // each of `first` is VelocityLimits or Roots
+    // each of `first` is VelocityLimits, Roots or EffectiveInertias
     InTurn(std::vector<py::object> first, py::object last) : first_(std::move(first)), last_(std::move(last)) {
         for (const py::object& one : first_) {
             if (py::isinstance<VelocityLimits>(one)) {
                 steps_.push_back([limits = one.cast<VelocityLimits*>()] { limits->run(); });
             } else if (py::isinstance<Roots>(one)) {
                 steps_.push_back([roots = one.cast<Roots*>()] { roots->run(); });
+            } else if (py::isinstance<EffectiveInertias>(one)) {
+                steps_.push_back([inertias = one.cast<EffectiveInertias*>()] { inertias->run(); });
             } else {
-                refuse("first", "VelocityLimits or Roots each");
+                refuse("first", "VelocityLimits, Roots or EffectiveInertias each");
             }
         }
         if (!py::isinstance<Transfer>(last_)) refuse("last", "a Transfer");

@@ -28,7 +28,7 @@ using Evaluate = void (*)(const float* const* in, float* const* out, py::ssize_t
 
 struct Entry {
     const char *name, *kind;
-    int parameters, prepared, states, curves, arguments;
+    int parameters, prepared, states, curves, asked, arguments;
     Evaluate law, prepare;
 };
 
@@ -49,13 +49,14 @@ void evaluate_prepare(const float* const* in, float* const* out, py::ssize_t cou
 }
 
 template <class Law>
-Entry entry_of(const char* kind) {
+Entry entry_of() {
     return {Law::kName,
-            kind,
+            Law::kKind,
             Law::kParameters,
             Law::kPrepared,
             Law::kStates,
             Law::kCurves,
+            Law::kAsked,
             Law::kArguments,
             [](const float* const* in, float* const* out, py::ssize_t count) {
                 evaluate_law<Law>(in, out, count, std::make_index_sequence<Law::kArguments>());
@@ -66,15 +67,15 @@ Entry entry_of(const char* kind) {
 }
 
 template <class... Law>
-void add_entries(std::vector<Entry>& entries, const char* kind, List<Law...>) {
-    (entries.push_back(entry_of<Law>(kind)), ...);
+void add_entries(std::vector<Entry>& entries, List<Law...>) {
+    (entries.push_back(entry_of<Law>()), ...);
 }
 
 inline const std::vector<Entry>& entries() {
     static const std::vector<Entry> all = [] {
         std::vector<Entry> made;
-        add_entries(made, "controller", Controllers());
-        add_entries(made, "clamping", Clamps());
+        add_entries(made, Controllers());
+        add_entries(made, EffortStages());
         return made;
     }();
     return all;
@@ -166,7 +167,7 @@ inline void register_laws(py::module_& m) {
         for (const Entry& one : entries())
             all[one.name] = py::dict(py::arg("kind") = one.kind, py::arg("parameters") = one.parameters,
                                      py::arg("prepared") = one.prepared, py::arg("states") = one.states,
-                                     py::arg("curves") = one.curves);
+                                     py::arg("curves") = one.curves, py::arg("asked") = one.asked);
         return all;
     });
     m.def(

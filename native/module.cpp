@@ -93,7 +93,9 @@ PYBIND11_MODULE(core, m) {
         .def("use", &BoundPlan::use, py::arg("now"), py::arg("after"))
         .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),
              py::arg("computed"))
-        .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"))
+        .def("give_signal", &BoundPlan::give_signal, py::arg("number"), py::arg("values"))
+        .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"), py::arg("motor") = py::none(),
+             py::arg("motor_stages") = 0)
         .def("record", &BoundPlan::record, py::arg("tape").none(false))
         .def("stop_recording", &BoundPlan::stop_recording, py::arg("tape").none(false))
         .def("read", &BoundPlan::read, py::arg("tape"), py::arg("which"))
@@ -168,6 +170,12 @@ PYBIND11_MODULE(core, m) {
              py::arg("poses"), py::arg("rates"), py::arg("seen"))
         .def("run", &Roots::run)
         .def("update", &Roots::update, py::arg("envs"));
+    py::class_<EffectiveInertias>(m, "EffectiveInertias")
+        .def(py::init<const py::object&, const py::object&, std::vector<int32_t>, std::vector<int32_t>,
+                      std::vector<int32_t>, std::vector<int32_t>, const py::object&>(),
+             py::arg("factors"), py::arg("inverses"), py::arg("counts"), py::arg("starts"), py::arg("columns"),
+             py::arg("chosen"), py::arg("out"))
+        .def("run", &EffectiveInertias::run);
     py::class_<InTurn>(m, "InTurn")
         .def(py::init<std::vector<py::object>, py::object>(), py::arg("first"), py::arg("last"))
         .def("run", &InTurn::run);
@@ -175,7 +183,7 @@ PYBIND11_MODULE(core, m) {
         .def(py::init<const std::vector<py::tuple>&, int64_t>(), py::arg("items"), py::arg("robots"))
         .def("draw", &Draws::draw, py::arg("rows"), py::arg("counts"), py::arg("first"));
     refuse_empty<BoundState, Tape, BoundPlan, BoundNoted, BoundGradients, Calls, BoundNetwork, BoundEvaluation,
-                 Transfer, VelocityLimits, Roots, InTurn, Draws>();
+                 Transfer, VelocityLimits, Roots, EffectiveInertias, InTurn, Draws>();
     register_laws(m);
     m.def("ring", &ring, py::arg("depth"), py::arg("size"));
     m.def("time_stream", &time_stream, py::arg("count"), py::arg("size"), py::arg("repetitions"));

@@ -1,7 +1,10 @@
 #include "plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <stdexcept>
 
 #include "helper.h"
@@ -152,6 +155,12 @@ void Plan::own_lag_piece(const int32_t* values, std::vector<int32_t> slots) {
     changed_ = true;
 }
 
+void Plan::give_signal(size_t number, const float* values) {
+    if (number >= kMostAsked) refuse("signal = " + std::to_string(number), "below " + std::to_string(kMostAsked));
+    p_.asked[number] = values;
+    changed_ = true;
+}
+
 void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots) {
     if (limit >= limits_.size() || !limits_[limit].facts.curves) refuse("limit of a curve", "one that has a curve");
     if (count < 1) refuse("curve", "of at least one row");
@@ -239,9 +248,13 @@ void Plan::hand_over(const Handover& between) {
     changed_ = true;
 }
 
-void Plan::observe(float* computed, uint8_t* limited_by) {
+void Plan::observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages) {
+    if (motor_stages > limits_.size())
+        refuse("motor_stages = " + std::to_string(motor_stages), "at most " + std::to_string(limits_.size()));
     observed_ = computed;
     p_.limited_by = limited_by;
+    p_.motor = motor;
+    p_.motor_stages = static_cast<int>(motor_stages);
     changed_ = true;
 }
 
@@ -269,9 +282,10 @@ void Plan::choose_layout() {
                   last = *std::max_element(columns_.begin(), columns_.end());
     const bool ascending = std::is_sorted(columns_.begin(), columns_.end());
     const bool neighbours = ascending && last - first + 1 == p_.slots;
-    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.handover.bad;
+    bool even = true, own = own_lag_ || p_.computed || p_.limited_by || p_.motor || p_.handover.bad;
     for (const Source& source : p_.input) even &= source.pitch == p_.efforts.pitch;
     for (const RowValues& row : rows_) own |= row.own != nullptr;
+    for (const float* const signal : p_.asked) own |= signal != nullptr;
     // gaps would be delayed along, where whole rows could be
     const bool delays_all = p_.delayed_slots == p_.slots && uniform_lag();
     if (neighbours && (p_.robots == 1 || (even && p_.efforts.pitch == p_.slots))) {
@@ -330,6 +344,8 @@ void Plan::prepare() {
         columns = std::max(columns, one.use.network->columns);
         p_.networks.push_back(one.use);
     }
+    find_free();
+    find_asking();
     for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
     point_at_state();
     p_.kept = 0;
@@ -356,6 +372,34 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
         }
 }
 
+// Which slots have a law that asks for a signal.
+void Plan::find_asking() {
+    std::vector<uint8_t> asking(p_.slots);
+    bool any = false;
+    const auto look = [&](const std::vector<MemberUse>& members) {
+        for (const MemberUse& one : members)
+            for (int k = 0; k < one.facts.asked; ++k) {
+                any = true;
+                for (const int32_t slot : one.slots) asking[slot] |= static_cast<uint8_t>(1 << one.facts.asks[k]);
+            }
+    };
+    look(controllers_), look(limits_);
+    p_.asking = any ? std::move(asking) : std::vector<uint8_t>{};
+}
+
+// Slots that nothing gives an effort of.
+void Plan::find_free() {
+    std::vector<int32_t> taken, all(p_.slots), free;
+    for (const MemberUse& one : controllers_) taken.insert(taken.end(), one.slots.begin(), one.slots.end());
+    for (const NetworkMember& one : networks_) taken.insert(taken.end(), one.slots.begin(), one.slots.end());
+    std::sort(taken.begin(), taken.end());
+    std::iota(all.begin(), all.end(), 0);
+    std::set_difference(all.begin(), all.end(), taken.begin(), taken.end(), std::back_inserter(free));
+    places_of(free, free_places_);
+    p_.free_slots = static_cast<int64_t>(free.size());
+    p_.free_places = free_places_.data();
+}
+
 // The values of all slots, repeated to fill a block; or those of all robots as they are.
 Row Plan::row_of(size_t number) {
     const RowValues& row = rows_[number];
@@ -380,6 +424,12 @@ Row Plan::row_of(size_t number) {
 Use Plan::use_of(MemberUse& member, int number) {
     Use use;
     use.law = member.law;
+    use.limits = member.facts.limits;
+    for (int k = 0; k < member.facts.asked; ++k) {
+        use.asked[k] = p_.asked[member.facts.asks[k]];
+        if (!use.asked[k])
+            throw std::runtime_error(std::string(member.facts.name) + " asks for a signal. Call give_signal() first.");
+    }
     use.states = member.facts.states;
     use.parameters = member.facts.parameters;
     use.prepared = member.facts.prepared;

@@ -71,6 +71,8 @@ class Plan {
     // the values of some slots, (robots, these slots), in place of those in a row that every robot has its own of
     void own_piece(size_t row, const float* values, const std::vector<int32_t>& slots);
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
+    // a signal that laws ask for, by its number: (robots, slots)
+    void give_signal(size_t number, const float* values);
     // (count, 3) numbers of a curve of some slots
     void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
 
@@ -84,7 +86,7 @@ class Plan {
     void let_go_arrays();
     void let_go_states();
     void hand_over(const Handover& between);
-    void observe(float* computed, uint8_t* limited_by);
+    void observe(float* computed, uint8_t* limited_by, float* motor, size_t motor_stages);
     // note whole steps on this tape, until it is taken out
     void record(const std::shared_ptr<Tape>& tape);
     void stop_recording(const std::shared_ptr<Tape>& tape);
@@ -159,6 +161,8 @@ class Plan {
     void choose_layout();
     int64_t block_size() const;
     void find_picks();
+    void find_free();
+    void find_asking();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
     Use use_of(MemberUse& member, int number);
@@ -203,7 +207,7 @@ class Plan {
     mutable std::mutex busy_;
     const bool helped_;
     // made by prepare
-    std::vector<int32_t> slot_of_, delayed_places_;
+    std::vector<int32_t> slot_of_, delayed_places_, free_places_;
     std::vector<Pick> picks_;
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;

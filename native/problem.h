@@ -19,6 +19,10 @@ enum Signal { kPosition, kVelocity, kPositionTarget, kVelocityTarget, kFeedforwa
 constexpr int kCommands = 3;  // the last three are delayed
 constexpr int kEffortFault = 1 << kSignals;
 
+// Most signals that laws may ask for beyond these, of all laws together.
+constexpr int kMostAsked = 8;
+constexpr int kAskedFault = 2 * kEffortFault;
+
 // ---- parameters
 
 // Elements are (robot, slot) in row-major order. Work goes in blocks of whole robots, small enough for the first-level
@@ -61,10 +65,11 @@ struct Curve {
     int64_t slots = 0;
 };
 
-// A law, and which slots have it with which numbers. Slots without it have neutral ones, unless it remembers something:
-// then it runs by places.
+// A law, and which slots have it with which numbers. Slots without it have neutral ones, unless it remembers something
+// or is no limit: then it runs by places.
 struct Use {
     int law = 0, states = 0, parameters = 0, prepared = 0;
+    bool limits = false;
     // what the law takes: a row, or an array of scratch memory whose number is not -1, of which there are none unless
     // `in_scratch`
     Row rows[kMost];
@@ -76,6 +81,8 @@ struct Use {
     Row raw[kMost];
     int raw_scratch[kMost] = {};
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size) = nullptr;
+    // signals that it asks for, (robots, slots)
+    const float* asked[kMostAsked] = {};
     // array of scratch memory with the values of its curve, else -1
     int curve = -1;
     std::vector<Curve> curves;
@@ -209,12 +216,12 @@ struct Block;
 
 // Law and limits over a block; returns whether any effort is not finite.
 using Sweep = bool (*)(const Problem&, const Block&);
-// A law or a limit over the elements of a block that have it.
+// A law over the elements of a block that have it.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
 // Prepare the parameters of a law, `size` elements of each.
 using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size);
 
-// Limits that go in one sweep, the first of them by number; by places where they remember something.
+// Limits, and other stages after the controller, that go in one sweep, the first of them by number; or one by places.
 struct Limits {
     int first = 0, count = 0;
     Sweep sweep = nullptr;
@@ -252,6 +259,13 @@ struct Problem {
 
     std::vector<Use> controllers, limits;
     std::vector<NetworkUse> networks;
+    // signals that laws ask for, null for others, and which slots have such a law, a bit per signal
+    const float* asked[kMostAsked] = {};
+    std::vector<uint8_t> asking;
+    // slots without a controller or network, whose effort is 0 before the limits: how many per robot, and the places of
+    // their elements in one block
+    int64_t free_slots = 0;
+    const int32_t* free_places = nullptr;
     Ring ring;
     int64_t delayed_slots = 0;
     const int32_t* delayed_places = nullptr;
@@ -264,6 +278,9 @@ struct Problem {
     // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
+    // and the effort of the motor, behind so many of the stages: what comes after them acts on the joint
+    float* motor = nullptr;
+    int motor_stages = 0;
 
     Phase phase = Phase::kWhole;
     Handover handover;

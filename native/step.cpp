@@ -133,6 +133,12 @@ void command(const Problem& p, Block& b, float* efforts) {
     for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
         if (static_cast<int>(use) != p.route.law_of_all) p.route.laws[k++](p, b, p.controllers[use], efforts);
     for (const NetworkUse& use : p.networks) network_by_places(b, use, efforts);
+    for (int64_t k = 0; k < b.robots * p.free_slots; ++k) {
+        const int32_t i = p.free_places[k];
+        bool good = true;
+        for (const float* const signal : b.input) good = good & finite(signal[i]);
+        efforts[i] = good ? 0.0f : kNaN;
+    }
     b.efforts = out;
     b.driven = driven;
 }
@@ -149,17 +155,19 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
     };
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
+        if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
+        const bool noted = p.limited_by && p.limits[limits.first].limits;
         if (limits.places) {
-            if (p.limited_by) std::copy_n(here, b.size, there);
+            if (noted) std::copy_n(here, b.size, there);
             limits.places(p, b, p.limits[limits.first], here);
-            if (p.limited_by) note(limits, there, here);
+            if (noted) note(limits, there, here);
             continue;
         }
         b.limit = limits.first;
         b.given = here;
         if (k + 1 == p.route.limits.size()) {
             const bool bad = limits.sweep(p, b);
-            if (p.limited_by) note(limits, here, out);
+            if (noted) note(limits, here, out);
             return bad;
         }
         b.efforts = there;
@@ -167,7 +175,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
         limits.sweep(p, b);
         b.efforts = out;
         b.driven = driven;
-        if (p.limited_by) note(limits, here, there);
+        if (noted) note(limits, here, there);
         std::swap(here, there);
     }
     b.given = here;
@@ -237,10 +245,18 @@ int32_t fault_of(const float* const* signals, int64_t i) {
     return code;
 }
 
+// Whether signals are bad that laws of an element ask for.
+int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
+    const uint8_t asking = p.asking.empty() ? 0 : p.asking[i % p.period];
+    for (int s = 0; s < kMostAsked && asking >> s; ++s)
+        if (asking >> s & 1 && !finite(p.asked[s][b.first + i])) return kAskedFault;
+    return 0;
+}
+
 // Find the faults of a block, set their efforts to zero.
 APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
     const auto code_of = [&](int64_t i) {
-        const int32_t code = fault_of(signals, i);
+        const int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
         return code || finite(b.efforts[i]) ? code : kEffortFault;
     };
     if (b.kept) put_back(p, b, code_of);
@@ -254,6 +270,7 @@ APART void find_faults(const Problem& p, const Block& b, const float* const* sig
         b.efforts[i] = 0.0f;
         if (p.computed) p.computed[b.first + i] = 0.0f;
         if (p.limited_by) p.limited_by[b.first + i] = 0;
+        if (p.motor) p.motor[b.first + i] = 0.0f;
         p.faults->push_back({b.first_robot + i / p.period, slot, code, p.step});
         // what stands between the phases hears of it
         if (p.phase == Phase::kLimit) p.handover.bad[b.first + i] = code;
@@ -271,7 +288,7 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
         for (int64_t i = 0; i < b.size; ++i) kept[i] = finite(from[i]) ? from[i] : kept[i];
     }
     for (int64_t i = 0; i < b.size; ++i) {
-        const int32_t code = fault_of(signals, i);
+        const int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
         to.bad[b.first + i] = code;
         if (code) to.efforts[b.first + i] = kNaN;
         to.computed[b.first + i] = to.efforts[b.first + i];
@@ -332,6 +349,9 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
         bad |= limit(p, b, here, there);
     }
 
+    if (p.motor && p.motor_stages == static_cast<int>(p.limits.size()))
+        std::copy_n(b.efforts, b.size, p.motor + b.first);
+
     // guard
     if (bad) find_faults(p, b, signals);
 
@@ -366,17 +386,24 @@ template <bool MASKED>
 void choose_limits(Problem& p) {
     int at = 0;
     const int count = static_cast<int>(p.limits.size());
-    const auto remembers = [&](int k) { return p.limits[k].states > 0; };
+    // with neutral parameters a limit does nothing; of other laws the sign of a zero may change, and signals that only
+    // some joints need may be bad elsewhere
+    const auto by_places = [&](int k) {
+        const Use& use = p.limits[k];
+        return use.states > 0 || ((!use.limits || use.asked[0]) && !use.every);
+    };
     while (at < count) {
         Limits next{at, 1, nullptr, nullptr};
-        if (remembers(at)) {
-            next.places = find_limit_places(Clamps{}, p.limits[at].law);
+        if (by_places(at)) {
+            next.places = find_limit_places(EffortStages{}, p.limits[at].law);
         } else {
             int run = 1;
-            while (!p.limited_by && at + run < count && !remembers(at + run)) ++run;
+            while (!p.limited_by && at + run < count && !by_places(at + run) &&
+                   !(p.motor && at + run == p.motor_stages))
+                ++run;
             for (; run > 0 && !next.sweep; --run) {
                 next.count = run;
-                next.sweep = find_limits<false>(Clamps{}, &p.limits[at], run);
+                next.sweep = find_limits<false>(EffortStages{}, &p.limits[at], run);
             }
         }
         p.route.limits.push_back(next);
@@ -385,7 +412,7 @@ void choose_limits(Problem& p) {
     // the last sweep writes efforts where they belong
     if (MASKED && at && !p.route.limits.back().places) {
         Limits& last = p.route.limits.back();
-        last.sweep = find_limits<true>(Clamps{}, &p.limits[last.first], last.count);
+        last.sweep = find_limits<true>(EffortStages{}, &p.limits[last.first], last.count);
     }
 }
 
@@ -407,8 +434,8 @@ void choose(Problem& p) {
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    const bool networks = !p.networks.empty();
-    if (networks || !p.route.laws.empty() || p.computed || p.limited_by || !p.route.one_sweep) return;
+    const bool others = !p.networks.empty() || p.free_slots;
+    if (others || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
                            : find_whole<false>(Controllers{}, law, p.limits.data(), count);
@@ -417,16 +444,16 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kPrepares,
-             Laws::kPasses}...};
+    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kAsked, Laws::kAsks,
+             Laws::kLimits, Laws::kPrepares, Laws::kPasses}...};
 }
 
 std::vector<LawFacts> laws(bool controllers) {
-    return controllers ? facts(Controllers{}) : facts(Clamps{});
+    return controllers ? facts(Controllers{}) : facts(EffortStages{});
 }
 
 Prepare prepare(bool controller, int law) {
-    return controller ? find_prepare(Controllers{}, law) : find_prepare(Clamps{}, law);
+    return controller ? find_prepare(Controllers{}, law) : find_prepare(EffortStages{}, law);
 }
 
 // ---- what memory allows, for the benchmarks

@@ -70,9 +70,11 @@ struct Arrays {
     static constexpr int kTaken = Law::kPrepared + Law::kCurves;
     const float* taken[kTaken ? kTaken : 1];
     float* state[Law::kStates ? Law::kStates : 1];
+    const float* asked[Law::kAsked ? Law::kAsked : 1];
     Arrays(const Use& use, const Block& b) {
         for (int k = 0; k < kTaken; ++k) taken[k] = ACTUATORS_VARIANT::taken(use, k, Law::kPrepared, b);
         for (int k = 0; k < Law::kStates; ++k) state[k] = use.state[k] + b.first_robot * use.slots;
+        for (int k = 0; k < Law::kAsked; ++k) asked[k] = use.asked[k] + b.first;
     }
 };
 template <>
@@ -94,19 +96,21 @@ struct Inputs {
           dt(p.dt) {}
 };
 
-template <class Law, size_t... S, size_t... T>
-inline auto law_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<S...>,
-                   std::index_sequence<T...>) {
-    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], in.dt, own.state[S][k]...,
-                    own.taken[T][i]...);
+template <class Law, size_t... A, size_t... S, size_t... T>
+inline auto law_at(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k, std::index_sequence<A...>,
+                   std::index_sequence<S...>, std::index_sequence<T...>) {
+    return Law::law(in.q[i], in.qd[i], in.q_target[i], in.qd_target[i], in.feedforward[i], in.dt, own.asked[A][i]...,
+                    own.state[S][k]..., own.taken[T][i]...);
 }
 
-template <class Limit, size_t... S, size_t... T>
+template <class Limit, size_t... A, size_t... S, size_t... T>
 inline auto limit_at(float effort, const Inputs& in, const Arrays<Limit>& own, int64_t i, int64_t k,
-                     std::index_sequence<S...>, std::index_sequence<T...>) {
-    return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.state[S][k]..., own.taken[T][i]...);
+                     std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<T...>) {
+    return Limit::law(effort, in.q[i], in.qd[i], in.dt, own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
 }
 
+template <class Law>
+using Asked = std::make_index_sequence<Law::kAsked>;
 template <class Law>
 using States = std::make_index_sequence<Law::kStates>;
 template <class Law>
@@ -117,6 +121,14 @@ template <class Law, class Result>
 inline bool is_good(const Result& found) {
     bool good = finite(found.at[0]);
     for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
+    return good;
+}
+
+// Whether the signals are finite that a law asks for.
+template <class Law>
+inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
+    bool good = true;
+    for (int k = 0; k < Law::kAsked; ++k) good = good & finite(own.asked[k][i]);
     return good;
 }
 
@@ -134,8 +146,8 @@ struct Raw {
 
 // Whether what a law found for element `i` is good, and all signals are.
 template <class Law, class Result>
-inline bool is_good(const Result& found, const Inputs& in, int64_t i) {
-    bool good = is_good<Law>(found);
+inline bool is_good(const Result& found, const Inputs& in, const Arrays<Law>& own, int64_t i) {
+    bool good = is_good<Law>(found) & asked_is_good(own, i);
     // a signal that the law does not look at cannot spoil its effort, and has to be good all the same
     if constexpr (!Law::kReads[kPosition]) good = good & finite(in.q[i]);
     if constexpr (!Law::kReads[kVelocity]) good = good & finite(in.qd[i]);
@@ -148,8 +160,8 @@ inline bool is_good(const Result& found, const Inputs& in, int64_t i) {
 // The effort of a law for element `i`, the `k`-th that has it, which writes its state.
 template <class Law>
 inline Raw effort_of(const Inputs& in, const Arrays<Law>& own, int64_t i, int64_t k) {
-    const auto found = law_at<Law>(in, own, i, k, States<Law>{}, Taken<Law>{});
-    const bool good = is_good<Law>(found, in, i);
+    const auto found = law_at<Law>(in, own, i, k, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+    const bool good = is_good<Law>(found, in, own, i);
     remember<Law>(found, good, own, k);
     return {found.at[0], good};
 }
@@ -165,8 +177,8 @@ constexpr bool remembers<Given> = false;
 
 // Whether an effort may be finite and yet not good.
 template <class Law>
-constexpr bool may_hide =
-    Law::kStates > 0 || !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
+constexpr bool may_hide = Law::kStates > 0 || Law::kAsked > 0 ||
+                          !(Law::kReads[0] && Law::kReads[1] && Law::kReads[2] && Law::kReads[3] && Law::kReads[4]);
 template <>
 constexpr bool may_hide<Given> = false;
 
@@ -177,7 +189,8 @@ inline Raw limited(Raw raw, const Inputs&, int64_t) {
 template <class Limit, class... More>
 inline Raw limited(Raw raw, const Inputs& in, int64_t i, const Arrays<Limit>& own, const Arrays<More>&... more) {
     const float effort = nan_unless(raw.good, raw.effort);
-    const float result = limit_at<Limit>(effort, in, own, i, i, States<Limit>{}, Taken<Limit>{}).at[0];
+    float result = limit_at<Limit>(effort, in, own, i, i, Asked<Limit>{}, States<Limit>{}, Taken<Limit>{}).at[0];
+    if constexpr (Limit::kAsked > 0) result = nan_unless(asked_is_good(own, i), result);
     return limited({result, finite(result)}, in, i, more...);
 }
 
@@ -195,8 +208,8 @@ inline bool swept(const Problem& p, const Block& b, const Arrays<Law> law, const
         Raw raw;
         if constexpr (remembers<Law> && sizeof...(Limits) > 0) {
             // a fault of a limit leaves the state as it was
-            const auto found = law_at<Law>(in, law, i, i, States<Law>{}, Taken<Law>{});
-            raw = limited({found.at[0], is_good<Law>(found, in, i)}, in, i, limits...);
+            const auto found = law_at<Law>(in, law, i, i, Asked<Law>{}, States<Law>{}, Taken<Law>{});
+            raw = limited({found.at[0], is_good<Law>(found, in, law, i)}, in, i, limits...);
             remember<Law>(found, finite(raw.effort), law, i);
         } else {
             raw = limited(effort_of<Law>(in, law, i, i), in, i, limits...);
@@ -234,7 +247,7 @@ bool sweep(const Problem& p, const Block& b) {
 template <class Law, bool MASKED, class... Limits>
 bool offer(List<Limits...>, const Use* limits, int count, Sweep& found) {
     if (count != static_cast<int>(sizeof...(Limits))) return false;
-    const int numbers[] = {number_in<Limits>(Clamps{})..., -1};
+    const int numbers[] = {number_in<Limits>(EffortStages{})..., -1};
     for (int k = 0; k < count; ++k)
         if (limits[k].law != numbers[k]) return false;
     found = sweep<Law, MASKED, Limits...>;
@@ -308,8 +321,8 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
     INDEPENDENT
     for (int64_t k = 0; k < count; ++k) {
         const int32_t i = places[k];
-        const auto result = limit_at<Limit>(efforts[i], in, own, i, k, States<Limit>{}, Taken<Limit>{});
-        const bool good = finite(efforts[i]) & is_good<Limit>(result);
+        const auto result = limit_at<Limit>(efforts[i], in, own, i, k, Asked<Limit>{}, States<Limit>{}, Taken<Limit>{});
+        const bool good = finite(efforts[i]) & is_good<Limit>(result) & asked_is_good(own, i);
         remember<Limit>(result, good, own, k);
         found[k] = nan_unless(good, result.at[0]);
     }
@@ -365,9 +378,10 @@ Prepare find_prepare(List<Laws...>, int law) {
 
 template <class... Laws>
 constexpr bool all_fit(List<Laws...>) {
-    return ((Laws::kParameters <= kMost && Laws::kPrepared <= kMost && Laws::kStates <= kMost && Laws::kCurves <= 1) &&
+    return ((Laws::kAsked + Laws::kParameters <= kMost && Laws::kAsks[0] < kMostAsked && Laws::kPrepared <= kMost &&
+             Laws::kStates <= kMost && Laws::kCurves <= 1) &&
             ...);
 }
-static_assert(all_fit(Controllers{}) && all_fit(Clamps{}), "a law is larger than kMost in problem.h");
+static_assert(all_fit(Controllers{}) && all_fit(EffortStages{}), "a law is larger than kMost in problem.h");
 
 }  // namespace ACTUATORS_VARIANT

@@ -16,6 +16,7 @@ class Tape {
         kDelayedPosition = kFeedforward,  // feedforward is not noted
         kDelayedVelocity,
         kComputed,
+        kMotor,
         kApplied,
         kFloats,
         kLimitedBy = kFloats,
@@ -102,6 +103,7 @@ class Tape {
             if (float* to = array(s)) take(p.input[s].data, p.input[s].pitch, columns_, columns_in_row_, to);
         if (float* to = array(kApplied)) take(p.efforts.data, p.efforts.pitch, columns_, columns_in_row_, to);
         if (float* to = array(kComputed)) take(p.computed, p.slots, slots_, slots_in_row_, to);
+        if (float* to = array(kMotor)) take(p.motor, p.slots, slots_, slots_in_row_, to);
         if (uint8_t* to = bytes(kLimitedBy)) take(p.limited_by, p.slots, slots_, slots_in_row_, to);
         if (uint8_t* to = bytes(kFaults)) {
             std::memset(to, 0, size_);

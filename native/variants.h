@@ -18,6 +18,11 @@ struct NetworkInBlock;
 struct LawFacts {
     const char* name;
     int parameters, prepared, states, curves;
+    // how many signals it asks for, and their numbers
+    int asked;
+    const int* asks;
+    // whether it bounds the effort, see `Kind` in specs/stages.py
+    bool limits;
     bool prepares;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     const int* passes;

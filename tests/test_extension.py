@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import ArticulationActuators, __versio
 from isaacsim.core.experimental.actuators.cores import missing_core
 from isaacsim.core.experimental.actuators.networks.trust import is_trusted
 from isaacsim.core.experimental.actuators.nodes.registration import NODE_TYPE
+from isaacsim.core.experimental.actuators.usd import plugin
 from places import REPOSITORY
 
 # how the bundled extension is asked for
@@ -82,6 +83,14 @@ def test_start_says_which_native_core_is_missing(
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     assert f". No native core for Python {version} in this package: Warp steps instead" in line
     assert world.log.warn == world.log.error == []
+
+
+def test_start_tells_usd_of_our_schemas(world: KitWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Kit opens a stage; what that does stands in tests/usd/test_plugin.py."""
+    calls: list[str] = []
+    monkeypatch.setattr(plugin, "register_schemas", lambda: calls.append("registered"))
+    importlib.import_module(f"{PACKAGE}.extension").Extension().on_startup(EXT_ID)
+    assert calls == ["registered"]
 
 
 def test_documentation_shows_the_same_pin() -> None:

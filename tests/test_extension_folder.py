@@ -113,7 +113,9 @@ def test_start_in_a_clone_imports_nothing_heavy(manifest):
     """Start once, without any library, and say which version runs, with its path."""
     said = started(ROOT)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
-    assert said["ours"] == ["cores", "extension", "nodes", "nodes.registration", "version"] and said["others"] == []
+    assert (
+        said["ours"] == ["cores", "extension", "nodes", "nodes.registration", "usd", "version"] and said["others"] == []
+    )
     assert (said["entry points"], said["left"]) == (1, [])
     runs = f"{PACKAGE} {manifest['package']['version']} runs, from {ROOT}."
     assert said["log"][0].startswith(f"{runs} {BUNDLED_VERSION} does not, from /kit/exts/")

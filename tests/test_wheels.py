@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -36,6 +37,25 @@ def test_wheels_are_built_for_every_python_that_the_package_is_for() -> None:
     assert settings["build"] == [f"{tag}-*" for tag in pythons()] and settings["archs"] == ["native"]
     assert settings["environment"] == {"ACTUATORS_CORE": "required"}
     assert set(WORKFLOW["jobs"]["wheels"]["strategy"]["matrix"]["runner"]) == set(MACHINES)
+
+
+def test_data_beside_the_code_is_in_the_wheel(tmp_path: Path) -> None:
+    """What the node and the schemas consist of, as setuptools collects it."""
+    command = [sys.executable, "setup.py", "--quiet", "egg_info", "--egg-base", str(tmp_path)]
+    built = tmp_path / "built"
+    subprocess.run(
+        [*command, "build_py", "--build-lib", str(built)],
+        cwd=REPOSITORY,
+        env=os.environ | {"ACTUATORS_CORE": "off"},
+        capture_output=True,
+        timeout=120,
+        check=True,
+    )
+    package = REPOSITORY / "python"
+    data = [path for folder in ("nodes", "usd") for path in package.glob(f"isaacsim/**/actuators/{folder}/**/*.*")]
+    names = {path.relative_to(package) for path in data if path.suffix != ".pyc"}
+    assert {path.name for path in names} >= {"plugInfo.json", "generatedSchema.usda", "OgnArticulationActuators.ogn"}
+    assert [str(name) for name in sorted(names) if not (built / name).is_file()] == []
 
 
 @pytest.mark.skipif(importlib.util.find_spec("cibuildwheel") is None, reason="cibuildwheel is not installed")

@@ -14,9 +14,10 @@ import limits_page
 import node_pages
 import public_names
 import python_api
+import usd_schemas
 
 # each has a function `outputs`, which returns text by path
-PIECES = (laws_header, public_names, python_api, node_pages, limits_page)
+PIECES = (laws_header, public_names, python_api, node_pages, limits_page, usd_schemas)
 
 
 def stale() -> dict[Path, str]:

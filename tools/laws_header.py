@@ -22,17 +22,12 @@ import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components.curve import curve_row, curve_value
-from isaacsim.core.experimental.actuators.components.law import (
-    CLAMPING_SIGNALS,
-    CONTROLLER_SIGNALS,
-    prepared_of,
-    require_law,
-    signals_of,
-)
+from isaacsim.core.experimental.actuators.components.law import prepared_of, require_law, signals_of
+from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
+from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
 TARGET = Path(__file__).resolve().parents[1] / "native" / "generated_laws.h"
 WIDTH = 120
-_SIGNALS = {"controller": CONTROLLER_SIGNALS, "clamping": CLAMPING_SIGNALS}
 _ARITHMETIC: dict[type, tuple[str, int]] = {ast.Add: ("+", 5), ast.Sub: ("-", 5), ast.Mult: ("*", 6), ast.Div: ("/", 6)}
 _COMPARISONS: dict[type, str] = {
     ast.Lt: "<",
@@ -341,7 +336,7 @@ def header() -> str:
     translator = Translator()
     translator.function(curve_row)
     translator.function(curve_value)
-    laws = {"Controllers": catalogue.laws("controller"), "Clamps": catalogue.laws("clamping")}
+    laws = {"Controllers": catalogue.laws("controller"), "EffortStages": catalogue.effort_laws()}
     structs = [_struct(translator, law) for lines in laws.values() for law in lines]
     lists = [f"using {title} = List<{', '.join(law.name or '' for law in lines)}>;" for title, lines in laws.items()]
     parts = [
@@ -378,7 +373,8 @@ def wrapped(line: str) -> list[str]:
 
 def _struct(translator: Translator, law: catalogue.Law) -> str:
     """What the catalogue says of a law, and the law with all arguments of its kind."""
-    component, signals = law.component, _SIGNALS[law.kind]
+    component, kind = law.component, KINDS[law.kind]
+    signals = kind.takes
     require_law(component, signals)
     function = translator.function(component.LAW)
     taken = signals_of(component, signals)
@@ -388,12 +384,12 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
             f"{_place(component.LAW.func)}: {function.name} returns {function.results} values: must return {results}, "
             f"the effort and {component.STATE}. Correct the law or STATE."
         )
-    # clamps all take the time step, whether or not their law does
+    # all take the time step, whether or not their law does
     arguments = list(function.arguments)
-    if law.kind == "clamping" and "dt" not in taken:
+    if "dt" not in taken:
         arguments.insert(len(signals), "")
     prepared = prepared_of(component, signals)
-    watched = [name for name in taken if name != "dt"]
+    watched = [name for name in signals if name != "dt"]
     reads = [own in function.reads for own in function.arguments[: len(watched)]]
     if component.CURVES:
         reads[watched.index("position")] = True
@@ -412,15 +408,20 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         "kPrepared": len(prepared),
         "kStates": len(component.STATE),
         "kCurves": len(component.CURVES),
+        "kAsked": len(component.ASKS),
         "kArguments": len(arguments),
     }
+    asks = [list(SIGNALS).index(name) for name in component.ASKS]
     lines = [
         f"struct {law.name} {{",
-        f'    static constexpr const char* kName = "{law.name}";',
+        f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
+        f"    static constexpr bool kLimits = {str(kind.is_limit).lower()};",
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
         "    // the parameter that each prepared number is as it stands, -1 for one that is derived",
         f"    static constexpr int kPasses[] = {{{', '.join(map(str, _passes(component))) or '-1'}}};",
+        "    // numbers of the signals that it asks for",
+        f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
         f"    static constexpr bool kReads[] = {{{', '.join(str(one).lower() for one in reads)}}};",
         "",

@@ -215,7 +215,9 @@ def test_a_file_that_newton_refuses(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="has no drive schema"):
         Theirs(file, JOINTS)
     corrected, left = fix(file, fixed)
-    assert {one.rule for one in corrected} == {"no-stand-in"} and {one.severity for one in left} == {"note"}
+    assert {one.rule for one in corrected} == {"no-stand-in", "earlier-name"} and {one.severity for one in left} == {
+        "note"
+    }
     assert motors_of(fixed) == motors_of(file)
     assert Theirs(fixed, JOINTS).driven == JOINTS
     stage: Any = open_stage(fixed)

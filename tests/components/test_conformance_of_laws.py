@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators.components import law as law_module
 from isaacsim.core.experimental.actuators.components.catalogue import Law
 from isaacsim.core.experimental.actuators.specs.configs import CONFIGS
 from isaacsim.core.experimental.actuators.specs.fields import parameters_of
+from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind
 from other_laws import replace_laws
 from places import REPOSITORY
 
@@ -41,7 +42,7 @@ TABLES = [
     ([0.0, 1e-38, 1.0], [0.0, 3e38, 1.0]),
 ]
 
-SIGNALS = {"controller": law_module.CONTROLLER_SIGNALS, "clamping": law_module.CLAMPING_SIGNALS}
+SIGNALS = {kind.name: kind.takes for kind in KINDS.values() if kind.takes}
 
 
 def is_written(law: Law) -> bool:
@@ -50,13 +51,17 @@ def is_written(law: Law) -> bool:
     return path.exists() and f"\nclass {law.name}(" in path.read_text("utf-8")
 
 
-LAWS = [law for kind in ("controller", "clamping") for law in catalogue.laws(kind) if is_written(law)]
+def remembers_behind(law: Law) -> bool:
+    """Whether it is a stage after the controller that remembers something: such a one runs in a plan only."""
+    return KINDS[law.kind].takes_effort and bool(law.state)
+
+
+LAWS = [law for law in catalogue.laws() if SIGNALS.get(law.kind) and is_written(law)]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
-# a limit that remembers something runs in a plan only
 each_by_itself = pytest.mark.parametrize(
     "law",
-    [law for law in LAWS if not law.curves and not (law.kind == "clamping" and law.state)],
+    [law for law in LAWS if not law.curves and not remembers_behind(law) and not law.component.ASKS],
     ids=lambda law: law.name,
 )
 each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
@@ -70,7 +75,8 @@ PARAMETER_EDGES = [0.0, -0.0, 1e-30, 1.0, 1e6, math.inf, -1.0, math.nan]
 def inputs_of(law: Law) -> list[str]:
     """What the law's twin takes, before the parameters are prepared; curves give a value."""
     signals = SIGNALS[law.kind]
-    return [*signals, *([] if "dt" in signals else ["dt"]), *law.state, *law.parameters, *law.curves]
+    timed = [] if "dt" in signals else ["dt"]
+    return [*signals, *timed, *law.component.ASKS, *law.state, *law.parameters, *law.curves]
 
 
 # ---- nothing is missing
@@ -86,8 +92,8 @@ def missing() -> list[str]:
     found = [f"{config.__name__}: add a line to components/catalogue.py" for config in CONFIGS if config not in lines]
     found += [
         f"components/{path.name}: add a line to components/catalogue.py"
-        for path in sorted((PACKAGE / "components").glob("c*_*.py"))
-        if path.stem.startswith(("controller_", "clamping_")) and path.stem not in files
+        for path in sorted((PACKAGE / "components").glob("*_*.py"))
+        if path.stem.partition("_")[0] in KINDS and path.stem not in files
     ]
     for law in catalogue.laws():
         if not is_written(law):
@@ -144,15 +150,21 @@ def test_config_fits_the_component(law: Law) -> None:
     assert len(law.neutral) == len(law.parameters)
 
 
+def same_list(one: Kind, other: Kind) -> bool:
+    """Whether the core numbers the laws of two kinds together."""
+    return one.name == other.name or (one.takes_effort and other.takes_effort)
+
+
 @needs_core
 @each_law
 def test_twin_has_number_and_sizes_of_the_catalogue(law: Law) -> None:
     """The numbers on the C++ side are the places in the canonical order."""
-    same_kind = [name for name, told in core.laws().items() if told["kind"] == law.kind]
-    assert same_kind[law.number] == law.name
     told = core.laws()[law.name]
-    sizes = (told["parameters"], told["states"], told["curves"])
-    assert sizes == (len(law.parameters), len(law.state), len(law.curves))
+    assert told["kind"] == law.kind
+    beside = [name for name, one in core.laws().items() if same_list(KINDS[one["kind"]], KINDS[law.kind])]
+    assert beside[law.number] == law.name
+    sizes = [told[name] for name in ("parameters", "states", "curves", "asked")]
+    assert sizes == [len(one) for one in (law.parameters, law.state, law.curves, law.component.ASKS)]
 
 
 def test_canonical_order() -> None:
@@ -214,11 +226,11 @@ def by_component(law: Law, table: np.ndarray) -> np.ndarray:
     component = law.component(**{name: column[name] for name in law.parameters})
     component.finalize("cpu", count)
     efforts = wp.zeros(count, dtype=wp.float32, device="cpu")
-    if law.kind == "clamping":
-        signals = [column[name] for name in law_module.CLAMPING_SIGNALS]
+    if KINDS[law.kind].takes_effort:
+        signals = [column[name] for name in SIGNALS[law.kind]]
         component.modify_forces(signals[0], efforts, *signals[1:], every, every)
         return efforts.numpy()[:, None]
-    signals = [column[name] for name in law_module.CONTROLLER_SIGNALS[:5]]
+    signals = [column[name] for name in SIGNALS[law.kind][:5]]
     now, after = component.state(count, "cpu"), component.state(count, "cpu")
     for name in law.state:
         getattr(now, name).assign(column[name])
@@ -446,3 +458,38 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, 
     columns = {"effort": efforts, "position": positions, law.curves[0]: limit}
     rows = np.stack([columns.get(name, np.zeros_like(limit)) for name in inputs_of(law)], axis=1)
     assert_same_bits(out.numpy()[:, None], by_warp(law, rows))
+
+
+# ---- what configs say of their laws
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.kind == "controller"], ids=lambda law: law.name)
+def test_config_says_the_gains_at_the_joint(law: Law) -> None:
+    """They are the slopes of the published formula; an integral answers to the error of the same step."""
+    dt, small = 0.01, 1e-3
+    given = {name: 0.5 + 0.25 * number for number, name in enumerate(law.parameters)}
+    gains = law.config(**given).gains_at_joint()
+    if gains is None:
+        return
+    table = np.zeros((4, len(inputs_of(law))))
+    table[:, [inputs_of(law).index(name) for name in given]] = list(given.values())
+    table[:, inputs_of(law).index("dt")] = dt
+    for row, (name, value) in enumerate(itertools.product(("position", "velocity"), (-small, small))):
+        table[row, inputs_of(law).index(name)] = value
+    below, above, slower, faster = by_oracle(law, table)[:, 0]
+    kp, kd, ki = gains
+    np.testing.assert_allclose([below - above, slower - faster], [2 * small * (kp + ki * dt), 2 * small * kd])
+
+
+@pytest.mark.parametrize("law", [law for law in LAWS if law.kind != "controller"], ids=lambda law: law.name)
+def test_config_says_what_driving_efforts_do_not_exceed(law: Law) -> None:
+    """The published formula stays within these bounds, whatever is asked for; motors may brake with more."""
+    table = random_table(law, np.random.default_rng(5))
+    columns = dict(zip(inputs_of(law), table.T, strict=True))
+    # a table of limits says its values
+    config = law.config(**{name: columns[name] for name in law.parameters}) if law.parameters else None
+    bounds = columns if config is None else config.bounds("effort")
+    most = np.minimum.reduce([bounds[name] for name in law.curves or bounds], initial=np.inf)
+    efforts = by_oracle(law, table)[:, 0]
+    drives = efforts * columns["velocity"] >= 0
+    assert drives.any() and (np.abs(efforts) <= most)[drives].all()

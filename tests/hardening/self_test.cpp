@@ -323,7 +323,7 @@ void try_networks() {
 
 int main() {
   try_laws(Controllers());
-  try_laws(Clamps());
+  try_laws(EffortStages());
   try_function("exp", exp_of);
   try_function("sigmoid", sigmoid_of);
   try_function("tanh", tanh_of);
@@ -332,7 +332,7 @@ int main() {
   try_function("erf", erf_of);
   try_function("elu", [](Floats x) { return elu_of(x, all(0.7f)); });
   try_gradients(true, Controllers());
-  try_gradients(false, Clamps());
+  try_gradients(false, EffortStages());
   try_networks();
   // last, for how many numbers it draws depends on the lanes
   try_lanes();

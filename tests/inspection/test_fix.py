@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from isaacsim.core.experimental.actuators import (
+    DCMotorCutoffClampingConfig,
     GearedPDControlConfig,
     MaxEffortClampingConfig,
     inspect_robots,
@@ -15,7 +16,7 @@ from isaacsim.core.experimental.actuators import (
 from isaacsim.core.experimental.actuators.inspection.fix import fix
 from places import ROBOTS
 from pxr import Usd, UsdGeom, UsdPhysics
-from robot_files import OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, motor, number, schema, without
+from robot_files import OF_EXTENSION, OF_SHOULDER, SHOULDER, edited, motor, number, renamed, schema, without
 
 BROKEN = (
     schema(OF_SHOULDER, "NewtonDCMotorClampingAPI"),
@@ -86,6 +87,39 @@ def test_schema_that_looks_like_another_is_replaced(tmp_path: Path, applied: str
     stage = Usd.Stage.Open(str(overlay))
     schemas = stage.GetPrimAtPath(OF_SHOULDER).GetPrimTypeInfo().GetAppliedAPISchemas()
     assert applied not in schemas and "NewtonActuatorDelayAPI" in schemas
+
+
+RENAMED = {
+    "ArticulationGearedPDControlAPI": "ActuatorGearedPDControlAPI",
+    "ArticulationDCMotorCutoffClampingAPI": "ActuatorDCMotorCutoffClampingAPI",
+}
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_schemas_of_earlier_names_are_renamed(tmp_path: Path, beside: bool) -> None:
+    """In their places, with what stands in for them or without, which comes beside them then."""
+    law, clamps = GearedPDControlConfig(8.0, 0.8, 5.0), (DCMotorCutoffClampingConfig(50.0, 9.0, 40.0),)
+    edits = [motor("shoulder", law, *clamps, MaxEffortClampingConfig(60.0))]
+    (today,) = (robot.actuators[0] for robot in inspect_robots(edited(tmp_path, *edits, name="today.usda")))
+    edits += [renamed(OF_SHOULDER, *((new, old) for old, new in RENAMED.items()))]
+    if not beside:
+        edits += [without(f"{OF_SHOULDER}.actuator:standIns")]
+        names = ("NewtonPDControlAPI", "NewtonDCMotorClampingAPI")
+        edits += [lambda stage: [stage.GetPrimAtPath(OF_SHOULDER).RemoveAppliedSchema(name) for name in names]]
+        # values of that law of newton's
+        edits += [without(f"{OF_SHOULDER}.newton:{name}") for name in ("kp", "kd", "constEffort")]
+    file, overlay = edited(tmp_path, *edits), tmp_path / "fixed.usda"
+    fixed, left = fix(file, overlay)
+    assert {finding.rule for finding in fixed} == {"earlier-name"} | (set() if beside else {"no-stand-in"})
+    assert {finding.rule for finding in left} == {"approximated"}
+    (found,) = (robot.actuators[0] for robot in inspect_robots(overlay))
+    assert (found.stages, found.stand_ins, found.earlier) == (today.stages, today.stand_ins, ())
+    stage = Usd.Stage.Open(str(overlay))
+    assert stage.GetPrimAtPath(OF_SHOULDER).GetPrimTypeInfo().GetAppliedAPISchemas() == [
+        *("ActuatorGearedPDControlAPI", "NewtonPDControlAPI"),
+        *("ActuatorDCMotorCutoffClampingAPI", "NewtonDCMotorClampingAPI"),
+        "NewtonMaxEffortClampingAPI",
+    ]
 
 
 MISSPELT = (without(f"{OF_SHOULDER}.newton:kp"), number(OF_SHOULDER, "newton:kpp", 200.0))

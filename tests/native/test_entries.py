@@ -25,7 +25,7 @@ import entries as odd
 WITHOUT_ARGUMENTS = {
     *("Calls.is_current", "Evaluation.run", "Network.variant", "Plan.arrays", "Plan.faults", "Plan.layout"),
     *("Plan.limit", "Plan.memory", "Plan.steps", "Plan.unsettle", "Plan.variant", "Transfer.run", "laws", "variants"),
-    *("InTurn.run", "Roots.run", "VelocityLimits.run"),
+    *("InTurn.run", "Roots.run", "EffectiveInertias.run", "VelocityLimits.run"),
 }
 # for the benchmarks: they take as long as they are told
 MEASURES = {"Plan.time_steps", "time_stream"}

@@ -1,4 +1,4 @@
-"""Gains of actuators, seen from the joint."""
+"""Gains and largest efforts of actuators, seen from the joint."""
 
 from __future__ import annotations
 
@@ -10,14 +10,17 @@ import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     Actuator,
+    ControllerPD,
+    DCMotorClampingConfig,
     DelayConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
     PDControlConfig,
     PIDControlConfig,
+    PositionBasedClampingConfig,
 )
-from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains
+from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains, largest_efforts
 from own_components import OwnController
 
 
@@ -51,3 +54,28 @@ def test_a_law_of_ones_own_has_no_gains() -> None:
     actuator = Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), OwnController(*ones), dof_names=["hip"])
     assert feedback_gains(actuator, 2).shape == (3, 2, 1)
     assert np.isnan(feedback_gains(actuator, 2)).all()
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ([], [np.inf, np.inf]),
+        ([MaxEffortClampingConfig({"hip": 5.0, "knee": 7.0}), DCMotorClampingConfig(6.0, 9.0, 8.0)], [5, 6]),
+        ([PositionBasedClampingConfig([0.0, 1.0], [3.0, 4.0])], [4, 4]),
+    ],
+)
+def test_largest_effort_is_the_least_of_all_bounds(limits: list[Any], expected: list[float]) -> None:
+    """Of a table its largest value; values may differ between robots and change later."""
+    motor = ActuatedArrays(["hip", "knee"], {".*": [PDControlConfig(80.0, 2.0), *limits]}, num_robots=2)
+    (actuator,) = motor.actuators
+    assert largest_efforts(actuator, 2).tolist() == [expected] * 2
+    if len(limits) == 2:
+        actuator.clamping[-1].max_effort = wp.array([1.0, 7.0, 5.0, 2.0], dtype=wp.float32, device="cpu")
+        assert largest_efforts(actuator, 2).tolist() == [[1, 6], [5, 2]]
+
+
+def test_a_bias_that_is_not_given_does_not_matter() -> None:
+    """As in an actuator of one's own, whose components no plan holds."""
+    controller = ControllerPD(*(wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(2)))
+    actuator = Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), controller, dof_names=["hip"])
+    assert feedback_gains(actuator, 2)[:, 0, 0].tolist() == [1, 1, 0]

@@ -366,8 +366,8 @@ def recording(bench: Bench) -> None:
     np.testing.assert_array_equal(log.applied_efforts, efforts)
     if bench.kind.takes_effort:
         assert (log.applied_efforts != log.computed_efforts).any()
-    if bench.kind.is_limit:
-        assert bench.law.name in log.limited_by
+    # what is no limit is not said to limit
+    assert (bench.law.name in log.limited_by) == bench.kind.is_limit
     log.save(bench.folder / "log.npz")
     np.testing.assert_array_equal(Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
 

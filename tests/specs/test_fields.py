@@ -20,6 +20,7 @@ import pytest
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
     MAX_TABLE_ROWS,
+    OURS,
     DCMotorClampingConfig,
     DelayConfig,
     MaxEffortClampingConfig,
@@ -208,6 +209,15 @@ PUBLISHED = Sdf.Layer.FindOrOpen(
 )
 # a schema of our own is not published
 PUBLISHED_FIELDS = [field for field in FIELDS if field[0].SCHEMA in PUBLISHED.rootPrims]
+
+
+@pytest.mark.parametrize("config", OURS, ids=lambda config: config.__name__)
+def test_schema_of_our_own_has_a_name_of_ours(config):
+    """And attributes of ours, but for values at the joint that a law of newton's has with the same description."""
+    assert re.fullmatch(r"Actuator[A-Z]\w+API", config.SCHEMA)
+    newtons = [described for other, _, described in PUBLISHED_FIELDS if other.KIND == config.KIND]
+    for described in parameters_of(config).values():
+        assert re.fullmatch(r"actuator:[a-z]\w*:\w+", described.attribute) or described in newtons
 
 
 def test_every_published_actuator_schema_has_a_config():

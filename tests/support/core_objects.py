@@ -385,6 +385,11 @@ def entries() -> dict[str, Callable[[], Entry]]:
         made = roots()
         return Entry(made.call(*made.arguments).update, [[0, 1]], nothing)
 
+    def effective_inertias() -> Entry:
+        factors, inverses = np.ones((ROBOTS, 3)), np.ones((ROBOTS, 2))
+        arguments = [factors, inverses, [1, 2], [0, 1], [0, 0, 1], [0, 1], np.zeros((ROBOTS, 2), np.float32)]
+        return Entry(core.EffectiveInertias, arguments, lambda made: made.run())
+
     def in_turn() -> Entry:
         first = [one.call(*one.arguments) for one in (velocity_limits(), roots())]
         return Entry(core.InTurn, [first, core.Transfer([])], lambda made: made.run())
@@ -419,8 +424,15 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.follower": follower,
         "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
         "Plan.hand_over": of_plan("hand_over", Bench.handed),
+        "Plan.give_signal": of_plan("give_signal", lambda b: [1, floats(b.robots, b.slots)]),
         "Plan.observe": of_plan(
-            "observe", lambda b: [floats(b.robots, b.slots), np.zeros((b.robots, b.slots), np.uint8)]
+            "observe",
+            lambda b: [
+                floats(b.robots, b.slots),
+                np.zeros((b.robots, b.slots), np.uint8),
+                floats(b.robots, b.slots),
+                1,
+            ],
         ),
         "Plan.record": on_tape("record"),
         "Plan.stop_recording": on_tape("stop_recording"),
@@ -451,6 +463,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "VelocityLimits": velocity_limits,
         "Roots": roots,
         "Roots.update": roots_update,
+        "EffectiveInertias": effective_inertias,
         "InTurn": in_turn,
         "Draws": draws,
         "Draws.draw": draw,

@@ -43,6 +43,17 @@ def schema(prim: str, name: str) -> Edit:
     return lambda stage: stage.GetPrimAtPath(prim).AddAppliedSchema(name)
 
 
+def renamed(prim: str, *names: tuple[str, str]) -> Edit:
+    """Applied schemas get other names, in their places."""
+
+    def rename(stage: Usd.Stage) -> None:
+        others, found = dict(names), stage.GetPrimAtPath(prim)
+        applied = [others.get(name, name) for name in found.GetPrimTypeInfo().GetAppliedAPISchemas()]
+        found.SetMetadata("apiSchemas", Sdf.TokenListOp.Create(prependedItems=applied))
+
+    return rename
+
+
 def target(prim: str, joint: str) -> Edit:
     """A joint is added to those that an actuator drives."""
     return lambda stage: stage.GetPrimAtPath(prim).GetRelationship("newton:targets").AddTarget(joint)

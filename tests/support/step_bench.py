@@ -17,6 +17,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
+from isaacsim.core.experimental.actuators.components.base import Electrical, Passive
 from isaacsim.core.experimental.actuators.components.law import within
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
@@ -76,6 +77,109 @@ class ControllerLeaky(Controller):
     LAW = leaky_effort
 
 
+@wp.func
+def drooped(effort: float, position: float, velocity: float, share: float):
+    """Return the effort less a share of it."""
+    return effort - share * effort
+
+
+class ElectricalDroop(Electrical):
+    """An electrical law; of joints without it the sign of a zero would change."""
+
+    PARAMETERS: ClassVar = ("share",)
+    LAW = drooped
+
+
+@wp.func
+def dragged(effort: float, position: float, velocity: float, drag: float):
+    """Return the effort less what is in proportion to the velocity."""
+    return effort - drag * velocity
+
+
+class PassiveDrag(Passive):
+    """A passive law without a state."""
+
+    PARAMETERS: ClassVar = ("drag",)
+    LAW = dragged
+
+
+@wp.func
+def lagging(effort: float, position: float, velocity: float, dt: float, slip: float, rate: float, stiffness: float):
+    """Return the effort less that of a spring that slips, and how far it is stretched."""
+    stretched = slip + dt * (velocity - rate * slip)
+    return effort - stiffness * stretched, stretched
+
+
+class PassiveLag(Passive):
+    """A passive law with a state."""
+
+    PARAMETERS: ClassVar = ("rate", "stiffness")
+    STATE: ClassVar = ("slip",)
+    LAW = lagging
+
+
+@wp.func
+def balanced(q: float, qd: float, q_target: float, qd_target: float, ff: float, dt: float, load: float, gain: float):
+    """Return an effort that also holds the load."""
+    return gain * (q_target - q) + ff + 0.0 * (qd + qd_target) - load
+
+
+class ControllerBalanced(Controller):
+    """A controller that asks for the load."""
+
+    PARAMETERS: ClassVar = ("gain",)
+    ASKS: ClassVar = ("load",)
+    LAW = balanced
+
+
+@wp.func
+def loaded_clamp(effort: float, position: float, velocity: float, load: float, most: float):
+    """Return the effort within a bound that grows with the load."""
+    bound = most + wp.abs(load)
+    return within(effort, -bound, bound)
+
+
+class ClampingLoaded(Clamping):
+    """A limit that asks for the load."""
+
+    PARAMETERS: ClassVar = ("most",)
+    ASKS: ClassVar = ("load",)
+    LAW = loaded_clamp
+
+
+@wp.func
+def sticking(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    inertia: float,
+    load: float,
+    load_is_whole: float,
+    held: float,
+    share: float,
+):
+    """Return the effort less a share of a load that is whole, else less a momentum, and the momentum."""
+    momentum = 0.5 * held + inertia * velocity
+    return effort - (share * load if load_is_whole > 0.5 else momentum), momentum
+
+
+class PassiveStick(Passive):
+    """A passive law that asks for all there is, and does not look at a load that is not whole."""
+
+    PARAMETERS: ClassVar = ("share",)
+    STATE: ClassVar = ("held",)
+    ASKS: ClassVar = ("inertia", "load", "load_is_whole")
+    LAW = sticking
+
+
+ASKING = (ControllerBalanced, ClampingLoaded, PassiveStick)
+"""Those of them that ask for signals."""
+
+MADE_UP = (*ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag)
+"""Laws that a test makes built-in ones."""
+
+
 def floats(*values: float, device: Any = "cpu") -> wp.array:
     return wp.array(values, dtype=wp.float32, device=device)
 
@@ -130,6 +234,83 @@ def built_in_entries(robots: int = ROBOTS) -> list[ActuatorEntry]:
 def built_in_plan(robots: int = ROBOTS) -> Plan:
     """Their plan, which runs natively too."""
     return compile_plan(built_in_entries(robots), robots)
+
+
+def joint_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+    """The same joints with laws before and after the limits; the ankle is a passive joint."""
+
+    def of(*values: float) -> wp.array:
+        return floats(*(values if len(values) == ROBOTS else values * ROBOTS), device=device)
+
+    lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
+    knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingMaxEffort(of(12))]
+    behind = [ElectricalDroop(of(0.25)), PassiveLag(of(3), of(2, 3, 4)), PassiveDrag(of(0.5))]
+    return [
+        ActuatorEntry(
+            "/A/hip",
+            ("hip",),
+            ControllerPD(of(10), of(1)),
+            [ClampingMaxEffort(of(9))],
+            None,
+            others=[PassiveDrag(of(1, 2, 3))],
+        ),
+        ActuatorEntry("/A/knee", ("knee",), ControllerPD(of(30), of(2)), knee, Delay(lags, 3), others=behind),
+        ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveDrag(of(0.5)), PassiveLag(of(5), of(40))]),
+        ActuatorEntry("/A/toe", ("toe",), ControllerLeaky(of(20)), [ClampingSlew(of(100), of(4))], None),
+    ]
+
+
+def asking_entries(device: Any = "cpu") -> list[ActuatorEntry]:
+    """The same joints with laws that ask for signals; the ankle is a passive joint, the toe asks for nothing."""
+
+    def of(value: float) -> wp.array:
+        return full(value, device=device)
+
+    delay = Delay(full(2, wp.int32, device), 2)
+    return [
+        ActuatorEntry(
+            "/A/hip",
+            ("hip",),
+            ControllerPD(of(10), of(1)),
+            [ClampingLoaded(of(3)), ClampingMaxEffort(of(9))],
+            None,
+            others=[PassiveStick(of(0.5))],
+        ),
+        ActuatorEntry("/A/knee", ("knee",), ControllerBalanced(of(20)), [ClampingMaxEffort(of(12))], delay),
+        ActuatorEntry("/A/ankle", ("ankle",), None, [], None, others=[PassiveStick(of(0.25))]),
+        ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(0)), [ClampingMaxEffort(of(4))], None),
+    ]
+
+
+class JointTwin:
+    """The same for one robot, in float64."""
+
+    def __init__(self, robot: int) -> None:
+        self.hip = oracle.Joint(10, 1, clamps=[("max", 9)])
+        self.knee = oracle.Joint(30, 2, delay_steps=(0, 1, 3)[robot])
+        self.toe = Leaky(20, 0)
+        self.drag, self.stiffness = 1.0 + robot, 2.0 + robot
+        self.slips, self.last = {1: 0.0, 2: 0.0}, 0.0
+        self.motor: list[float] = []
+
+    def step(self, inputs: np.ndarray) -> list[float]:
+        """Efforts of inputs `(5, joints)`."""
+        found = inputs.astype(np.float64)
+        good = np.isfinite(found).all(axis=0)
+        qd = found[1]
+        hip, knee, toe = (
+            joint.step(*found[:, n], dt=DT) for joint, n in ((self.hip, 0), (self.knee, 1), (self.toe, 3))
+        )
+        for n, rate in ((1, 3), (2, 5)):
+            if good[n]:
+                self.slips[n] += DT * (qd[n] - rate * self.slips[n])
+        if good[3]:
+            toe = self.last = float(np.clip(np.clip(toe, self.last - 100 * DT, self.last + 100 * DT), -4, 4))
+        knee = oracle.dc_motor_clamp(knee * 0.75, qd[1], 25, 2, 20) if good[1] else 0.0
+        motor = [hip, float(np.clip(knee, -12, 12)), 0.0, toe]
+        joint = [self.drag * qd[0], self.stiffness * self.slips[1] + 0.5 * qd[1], 0.5 * qd[2] + 40 * self.slips[2], 0.0]
+        self.motor = [float(effort) if ok else 0.0 for effort, ok in zip(motor, good, strict=True)]
+        return [effort - loss if ok else 0.0 for effort, loss, ok in zip(self.motor, joint, good, strict=True)]
 
 
 class Twin:

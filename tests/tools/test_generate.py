@@ -79,7 +79,7 @@ Values<Lanes, 3> row(Lanes q, Lanes a) {{ return curve_row(q, a, a, a, a, a, a);
 Lanes value(Lanes q, Lanes a) {{ return curve_value(q, a, a, a); }}
 Lanes limited(Lanes x, Lanes a) {{ return dc_motor_clamp(x, a, a, a, a, a); }}
 #endif
-static_assert({variant}::Controllers::kCount >= 2 && {variant}::Clamps::kCount >= 3, "laws are missing");
+static_assert({variant}::Controllers::kCount >= 2 && {variant}::EffortStages::kCount >= 3, "laws are missing");
 """)
     command = [compiler(), *FLAGS, f"-DACTUATORS_VARIANT={variant}", "-Wno-psabi", "-fsyntax-only", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -186,7 +186,10 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
     after = next(at for at, law in enumerate(catalogue.LAWS, 1) if law.name == "ClampingDCMotor")
     replace_laws(monkeypatch, (*catalogue.LAWS[:after], line, *catalogue.LAWS[after:]))
     text = laws_header.header()
-    assert "using Clamps = List<ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, " in text
+    assert (
+        "using EffortStages = List<ClampingDCMotor, ClampingHeat, ClampingDCMotorCutoff, ClampingPositionBased, "
+        in text
+    )
     (tmp_path / "generated_laws.h").write_text(text)
     file = tmp_path / "trial.cpp"
     file.write_text("""

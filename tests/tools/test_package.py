@@ -37,6 +37,7 @@ FILE_KEYS = ["changelog", "readme", "preview_image", "icon"]
 FILES = [
     *("LICENSE", "config/python_api.md", "ogn/nodes.json", "docs/Differences.md"),
     *("data/robots/pendulum.usda", "data/robots/franka_panda.usda"),
+    *(f"{MODULE.as_posix()}/usd/schemas/{name}" for name in ("plugInfo.json", "generatedSchema.usda")),
     f"standalone_examples/api/{NAME}/drive_from_usd.py",
 ]
 NAMESPACES = ["isaacsim", "isaacsim/core", "isaacsim/core/experimental"]
@@ -392,7 +393,7 @@ def test_start_imports_nothing_heavy(root: Path) -> None:
     """The entry point and nothing else; it starts once."""
     said = started(root)
     print(f"{said['modules']} modules in {said['seconds'] * 1e3:.1f} ms")
-    assert said["ours"] == ["cores", "extension", "version"] and said["others"] == []
+    assert said["ours"] == ["cores", "extension", "usd", "version"] and said["others"] == []
     assert (said["entry points"], said["subscriptions"], said["left"]) == (1, 0, [])
 
 

@@ -9,16 +9,19 @@ import pickle
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from isaacsim.core.experimental.actuators import ComponentKind, ControllerPD, register_actuator_component
 from isaacsim.core.experimental.actuators.authoring import add_actuator
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.specs.actuator_spec import ActuatorSpec
 from isaacsim.core.experimental.actuators.specs.configs import (
     CONFIGS,
     MAX_TABLE_ROWS,
+    OURS,
     DelayConfig,
     ForeignConfig,
     MaxEffortClampingConfig,
@@ -1032,13 +1035,61 @@ def test_any_prim_gives_a_good_spec_or_a_parse_error(text):
     )
 
 
-# with and without the schema plugin
+# schemas of our own, by the names that they have had
+
+NUMBERS = {config: [one for one in parameters_of(config).values() if one.type in ("float", "int")] for config in OURS}
+VALUED = {
+    config: [f"{one.type} {one.attribute} = {min(2, one.upper)}" for one in described]
+    for config, described in NUMBERS.items()
+}
+BAD = {
+    config: [f"float {one.attribute} = -inf" for one in described if one.type == "float"]
+    for config, described in NUMBERS.items()
+}
+
+
+def own(config, *names, rows=()) -> str:
+    """Text of an actuator that applies a schema of ours by some of its names."""
+    return actuator(*rows, schemas=(*names, *(() if config.KIND == "controller" else (PD,)), CLAMP, DELAY))
+
+
+def said_of(text: str) -> tuple[Any, ...]:
+    """Specs, problems and warnings of a robot with an actuator."""
+    problems = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = discover(stage_of(text), ROOT, JOINTS, issues=problems)
+    return repr(found), problems, [str(one.message) for one in caught]
+
+
+@pytest.mark.parametrize("config", [config for config in OURS if config.EARLIER_SCHEMA])
+@pytest.mark.parametrize("rows", [{}, VALUED, BAD], ids=["fallbacks", "values", "problems"])
+def test_earlier_name_of_a_schema_is_read_as_that_of_today(config, rows):
+    """To the last bit and the last word; a prim with both has one law."""
+    today, earlier = config.SCHEMA, config.EARLIER_SCHEMA
+    said = said_of(own(config, today, rows=rows.get(config, ())))
+    assert config.__name__ in said[0] and bool(said[1]) is (rows is BAD) and not said[2]
+    for names in ([earlier], [today, earlier], [earlier, today]):
+        assert said_of(own(config, *names, rows=rows.get(config, ()))) == said
+
+
+def test_earlier_name_is_no_name_to_register():
+    """It is built in as that of today is."""
+    for name in (name for config in OURS for name in (config.SCHEMA, config.EARLIER_SCHEMA) if name):
+        with pytest.raises(ValueError, match=f"{name} is built in"):
+            register_actuator_component(name, ControllerPD, ComponentKind.CONTROLLER)
+
+
+# with and without the schema plugins
 
 SCRIPT = """
 import sys
 import warnings
-if sys.argv[1] == "plugin":
+if sys.argv[1] == "newton's":
     import newton_usd_schemas
+if sys.argv[1] == "all":
+    from isaacsim.core.experimental.actuators.usd.plugin import register_schemas
+    register_schemas()
 from pxr import Usd
 from isaacsim.core.experimental.actuators.errors import ActuatorParseError
 from isaacsim.core.experimental.actuators.usd.discover import discover
@@ -1052,7 +1103,11 @@ def read(path):
             said = str(error)
     return "\\n".join([said, *(str(each.message) for each in caught)])
 
-registered = Usd.SchemaRegistry().FindConcretePrimDefinition("NewtonActuator") is not None
+registry = Usd.SchemaRegistry()
+registered = [
+    registry.FindConcretePrimDefinition("NewtonActuator") is not None,
+    registry.FindAppliedAPIPrimDefinition("ActuatorGearedPDControlAPI") is not None,
+]
 print([registered, *(read(path) for path in sys.argv[4:])])
 """
 GOOD = {
@@ -1061,22 +1116,29 @@ GOOD = {
 }
 
 
+OWN = [
+    own(config, *names, rows=rows.get(config, ()))
+    for config in OURS
+    for names in ([config.SCHEMA], [config.SCHEMA, config.EARLIER_SCHEMA], [config.EARLIER_SCHEMA])
+    for rows in ({}, VALUED, BAD)
+    if all(names)
+]
+PLUGINS = {"none": [False, False], "newton's": [True, False], "all": [True, True]}
+
+
 @pytest.fixture(scope="module")
 def readings(tmp_path_factory) -> dict[str, list[str]]:
-    """What a fresh Python reads in many files, with the schema plugin and without."""
+    """What a fresh Python reads in many files, with the schema plugins and without."""
     folder = tmp_path_factory.mktemp("readings")
     files = []
-    for text in (*GOOD.values(), *map(actuator, HINTS), *(text for text, _ in PROBLEMS.values())):
+    for text in (*GOOD.values(), *map(actuator, HINTS), *(text for text, _ in PROBLEMS.values()), *OWN):
         files.append(folder / f"robot{len(files)}.usda")
         files[-1].write_text(f"#usda 1.0\n{world(robot(text))}")
     # type and value disagree only across layers
     strong = folder / "strong.usda"
     rows = override("double newton:kp").ExportToString()
     strong.write_text(rows.replace("#usda 1.0", f"#usda 1.0\n(\nsubLayers = [@./{files[0].name}@]\n)"))
-    return {
-        plugin: fresh_python(plugin, ROOT, " ".join(JOINTS), *map(str, [*files, strong]))
-        for plugin in ("plugin", "no plugin")
-    }
+    return {plugins: fresh_python(plugins, ROOT, " ".join(JOINTS), *map(str, [*files, strong])) for plugins in PLUGINS}
 
 
 def fresh_python(*arguments: str) -> list:
@@ -1094,21 +1156,22 @@ def fresh_python(*arguments: str) -> list:
 
 
 def test_plugin_changes_nothing(readings):
-    """Read the same specs and report the same problems with the schema plugin and without."""
-    assert readings["plugin"][1:] == readings["no plugin"][1:]
+    """Read the same specs and report the same problems with the schema plugins and without."""
+    assert readings["all"][1:] == readings["newton's"][1:] == readings["none"][1:]
 
 
-@pytest.mark.parametrize(("plugin", "registered"), [("plugin", True), ("no plugin", False)])
-def test_plugin_is_registered_where_it_should_be(readings, plugin, registered):
-    """Compare two processes of which only one knows the schemas."""
-    assert readings[plugin][0] is registered
+@pytest.mark.parametrize("plugins", PLUGINS)
+def test_plugin_is_registered_where_it_should_be(readings, plugins):
+    """Compare processes that do not know the same schemas."""
+    assert readings[plugins][0] == PLUGINS[plugins]
 
 
 def test_plugin_comparison_reads_specs_and_problems(readings):
     """Compare good files, files that are warned of, and bad ones."""
-    texts = readings["plugin"][1:]
+    texts = [*readings["all"][1 : -1 - len(OWN)], readings["all"][-1]]
     good = [text.startswith("[ActuatorSpec(") for text in texts]
     assert good == [*(True for _ in (*GOOD, *HINTS)), *(False for _ in PROBLEMS), True]
+    assert all(any(config.__name__ in text for text in readings["all"][-1 - len(OWN) :]) for config in OURS)
     assert ["has it, so it has no effect" in text for text in texts[:-1]] == [
         *(False for _ in GOOD),
         *(True for _ in HINTS),

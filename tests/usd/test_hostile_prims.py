@@ -31,6 +31,7 @@ from isaacsim.core.experimental.actuators.specs.configs import (
     PositionBasedClampingConfig,
 )
 from isaacsim.core.experimental.actuators.usd.discover import discover, parse_prim
+from isaacsim.core.experimental.actuators.usd.plugin import register_schemas
 from pxr import Sdf, Ts, Usd
 
 BATCH = 250
@@ -569,6 +570,6 @@ def test_hostile_prims(plugin, count):
 
 if __name__ == "__main__":
     if sys.argv[1] == "plugin":
-        import newton_usd_schemas  # noqa: F401
+        register_schemas()
     registered = Usd.SchemaRegistry().FindConcretePrimDefinition("NewtonActuator") is not None
     print(json.dumps({"plugin": registered, **check(20261121, int(sys.argv[2]))}))

@@ -22,17 +22,42 @@ import numpy as np
 import pytest
 import step_bench
 import warp as wp
-from isaacsim.core.experimental.actuators import Actuator, native
+from isaacsim.core.experimental.actuators import Actuator, ControllerPD, native
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.memory import numpy_view
-from isaacsim.core.experimental.actuators.pipeline.plan import base_of, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
+from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
+from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
+from isaacsim.core.experimental.actuators.pipeline.step.fault import SIGNAL_FAULT
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
-from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, ControlConfig
+from isaacsim.core.experimental.actuators.recording.recorder import Recorder
+from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
 from other_laws import replace_laws
+from own_components import OwnController, OwnLimit
 from places import REPOSITORY
-from step_bench import DT, NAMES, ROBOTS, Bench, Twin, draw, entries, mixed_plan
+from step_bench import (
+    DT,
+    NAMES,
+    ROBOTS,
+    Bench,
+    ClampingLoaded,
+    ControllerBalanced,
+    JointTwin,
+    PassiveDrag,
+    PassiveLag,
+    PassiveStick,
+    Twin,
+    asking_entries,
+    draw,
+    entries,
+    floats,
+    joint_entries,
+    mixed_plan,
+)
 
 if native.core is None:
     pytest.skip("the native core was not built", allow_module_level=True)
@@ -55,17 +80,78 @@ class LeakyConfig(ControlConfig):
     SCHEMA = "LeakyAPI"
 
 
+@dataclasses.dataclass
+class DroopConfig(Config):
+    """Of `ElectricalDroop`."""
+
+    KIND = "electrical"
+    SCHEMA = "DroopAPI"
+
+
+@dataclasses.dataclass
+class DragConfig(PassiveConfig):
+    """Of `PassiveDrag`."""
+
+    SCHEMA = "DragAPI"
+
+
+@dataclasses.dataclass
+class LagConfig(PassiveConfig):
+    """Of `PassiveLag`."""
+
+    SCHEMA = "LagAPI"
+
+
+@dataclasses.dataclass
+class BalancedConfig(ControlConfig):
+    """Of `ControllerBalanced`."""
+
+    SCHEMA = "BalancedAPI"
+
+
+@dataclasses.dataclass
+class LoadedConfig(ClampingConfig):
+    """Of `ClampingLoaded`."""
+
+    SCHEMA = "LoadedAPI"
+
+
+@dataclasses.dataclass
+class StickConfig(PassiveConfig):
+    """Of `PassiveStick`."""
+
+    SCHEMA = "StickAPI"
+
+
+class OwnDrag(PassiveDrag):
+    """A passive law computed by a method."""
+
+    def modify_forces(self, *args: Any, **kwargs: Any) -> None:
+        super().modify_forces(*args, **kwargs)
+
+
 def lines() -> tuple[catalogue.Law, ...]:
-    """The catalogue with a controller and a limit more."""
+    """The catalogue with a law more of each kind."""
     laws = list(catalogue.LAWS)
     plain = next(at for at, law in enumerate(laws) if law.name == "ClampingMaxEffort")
     laws.insert(plain, catalogue.Law(SlewConfig, "ClampingSlew"))
+    laws.insert(plain, catalogue.Law(LoadedConfig, "ClampingLoaded"))
+    laws += [
+        catalogue.Law(config, name)
+        for config, name in (
+            (DragConfig, "PassiveDrag"),
+            (LagConfig, "PassiveLag"),
+            (StickConfig, "PassiveStick"),
+            (DroopConfig, "ElectricalDroop"),
+            (BalancedConfig, "ControllerBalanced"),
+        )
+    ]
     return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws)
 
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The core with two laws more, for the baseline only."""
+    """The core with these laws more, for the baseline only."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     pybind11 = pytest.importorskip("pybind11", reason="pybind11 is not installed")
     if compiler is None or sys.platform != "linux":
@@ -104,10 +190,10 @@ def run(command: list[str]) -> None:
 
 def install(patch: pytest.MonkeyPatch) -> None:
     """Make the made-up laws built-in ones, each in a file of its name."""
-    for name in ("ControllerLeaky", "ClampingSlew"):
-        home = f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}"
+    for law in step_bench.MADE_UP:
+        home = f"{catalogue.PACKAGE}.{catalogue.snake_case(law.__name__)}"
         patch.setitem(sys.modules, home, step_bench)
-        patch.setattr(getattr(step_bench, name), "__module__", home)
+        patch.setattr(law, "__module__", home)
     replace_laws(patch, lines())
 
 
@@ -123,8 +209,12 @@ def built_in(compiled: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_core_knows_them(built_in: Any) -> None:
     """With their kinds and sizes."""
-    assert built_in.laws()["ClampingSlew"]["kind"] == "clamping"
-    assert [built_in.laws()[name]["states"] for name in ("ClampingSlew", "ControllerLeaky")] == [1, 2]
+    known = {law.__name__: built_in.laws()[law.__name__] for law in step_bench.MADE_UP}
+    assert {name: told["kind"] for name, told in known.items()} == {
+        law.__name__: law.KIND for law in step_bench.MADE_UP
+    }
+    assert [told["states"] for told in known.values()] == [0, 0, 1, 2, 0, 1, 0, 1]
+    assert [told["asked"] for told in known.values()] == [1, 1, 3, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -200,3 +290,330 @@ def test_public_actuator_runs_them_natively(monkeypatch: pytest.MonkeyPatch, rng
             results.append((floats["f"].numpy().copy(), states[0].clamping_states[0].last.numpy().copy()))
         np.testing.assert_array_equal(*results)
     assert any(results[0][1])
+
+
+# ---- before and after the limits, and without a controller
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("kind", ["columns", "gaps"])
+def test_stages_around_the_limits(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Bits of Warp and numbers of float64, with faults, resets and saved states; a passive joint starts from 0."""
+    given = joint_entries()
+    if kind == "gaps":
+        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
+        given = [dataclasses.replace(entry, shared=True) for entry in given]
+    core, warp = (step(compile_plan(given, ROBOTS)) for step in (NativeStep, lambda plan: WarpStep(plan, "cpu")))
+    benches = Bench(core), Bench(warp)
+    for one in (core, warp):
+        one.observe(True)
+    limits = [name.startswith("Clamping") for name in ("", *core.stage_names)]
+    seen = set()
+    # robots that share all are as the first one
+    shared = kind == "gaps"
+    twins = [JointTwin(0 if shared else robot) for robot in range(ROBOTS)]
+    for step in range(60):
+        inputs = draw(rng)
+        if step == 20:
+            saved = [save([(JOINTS, one)]) for one in (core, warp)]
+            assert {"/A/knee.passive.0.slip", "/A/ankle.passive.1.slip", "/A/toe.clamping.0.last"} <= {*saved[0]}
+            for name, values in saved[0].items():
+                np.testing.assert_array_equal(values, saved[1][name])
+            for one, other in zip((core, warp), reversed(saved), strict=True):
+                restore([(JOINTS, one)], other)
+        if step == 40:
+            for one in (core, warp):
+                one.reset([1])
+            twins[1] = JointTwin(0 if shared else 1)
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        expected = [twin.step(inputs[:, robot]) for robot, twin in enumerate(twins)]
+        np.testing.assert_allclose(found, expected, atol=2e-4, rtol=2e-5)
+        (computed, numbers), others = core.observed(), warp.observed()
+        np.testing.assert_array_equal(computed, others[0])
+        np.testing.assert_array_equal(numbers, others[1])
+        motor = core.motor_efforts()
+        np.testing.assert_array_equal(motor, warp.motor_efforts())
+        expected = [twin.motor for twin in twins]
+        np.testing.assert_allclose(motor, expected, atol=2e-4, rtol=2e-5)
+        seen |= {*numbers.ravel().tolist()}
+    # of the laws that changed an effort, limits only are told
+    assert seen == {0, *np.flatnonzero(limits).tolist()}
+    assert core.faults() == warp.faults() != []
+
+
+@pytest.mark.usefixtures("built_in")
+def test_stages_around_the_limits_and_components_between(rng: np.random.Generator) -> None:
+    """A limit that computes arrays stands before a passive law; so does a controller of the same kind."""
+
+    def made(step: Any) -> Any:
+        given = joint_entries()
+        given[0].clamping.append(OwnLimit(step_bench.full(8)))
+        given[3] = dataclasses.replace(given[3], controller=OwnController(*map(step_bench.full, (30, 20, 2, 0.05))))
+        for entry in given:
+            for component in entry.stages:
+                component.finalize("cpu", ROBOTS)
+        plan = compile_plan(given, ROBOTS)
+        own = [(entry.label, apart, [n]) for n, entry in enumerate(given) if (apart := between(entry)) is not None]
+        return with_components(step(plan), own, "cpu")
+
+    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
+    benches = [Bench(step) for step in steps]
+    for step in steps:
+        step.observe(True)
+    for number in range(40):
+        inputs = draw(rng)
+        if number == 20:
+            for step in steps:
+                step.reset([2])
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        (computed, numbers), others = (step.observed() for step in steps)
+        np.testing.assert_array_equal(computed, others[0])
+        np.testing.assert_array_equal(numbers, others[1])
+        hip = np.array(["", *steps[0].stage_names])[numbers[:, 0]]
+        np.testing.assert_array_equal(hip, np.where(np.abs(computed[:, 0]) > 8, "OwnLimit", ""))
+        motor, other = (step.motor_efforts() for step in steps)
+        np.testing.assert_array_equal(motor, other)
+        np.testing.assert_allclose(motor[:, 0], np.clip(computed[:, 0], -8, 8))
+        assert not motor[:, 2].any()
+        np.testing.assert_array_equal(motor[:, 3], found[:, 3])
+    one, two = (save([(JOINTS, step)]) for step in steps)
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, two[name])
+    assert steps[0].faults() == steps[1].faults() != []
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("engine", [NativeStep, lambda plan: WarpStep(plan, "cpu")])
+def test_motor_efforts_before_a_passive_law_that_computes_arrays(engine: Any, rng: np.random.Generator) -> None:
+    """They come from between the phases then, limits included; a fault has none."""
+    entry = joint_entries()[0]
+    entry.others[:] = [OwnDrag(step_bench.full(2))]
+    plan = compile_plan([entry], ROBOTS)
+    apart = between(entry)
+    assert apart is not None
+    step = with_components(engine(plan), [(entry.label, apart, [0])], "cpu")
+    arrays = [np.zeros((ROBOTS, 1), np.float32) for _ in range(6)]
+    step.bind(Columns([0], arrays[:5], arrays[5]))
+    step.observe(True)
+    for _ in range(10):
+        for array in arrays[:5]:
+            array[:] = 3 * rng.normal(size=array.shape)
+        arrays[0][1] = np.nan
+        step.step(DT)
+        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
+        wanted = np.clip(10 * (target - q) + target_velocity - qd + ff, -9, 9)
+        wanted[1] = 0
+        np.testing.assert_allclose(step.motor_efforts(), wanted, atol=1e-5)
+        np.testing.assert_allclose(arrays[5], np.where(wanted != 0, wanted - 2 * qd, 0), atol=1e-5)
+        numbers = step.observed()[1]
+        np.testing.assert_array_equal(np.array(["", *step.stage_names])[numbers] != "", np.abs(wanted) == 9)
+
+
+@pytest.mark.usefixtures("built_in")
+def test_wrapper_runs_them_natively(rng: np.random.Generator) -> None:
+    """One step of the core for all joints, the passive one among them, and what it observes and records."""
+    assembly = Assembly(joint_entries(), ROBOTS, "cpu")
+    assert [type(step) for _, step in assembly.parts] == [NativeStep]
+    alone = Bench(NativeStep(compile_plan(joint_entries(), ROBOTS)))
+    arrays = [np.zeros((ROBOTS, step_bench.WIDTH), np.float32) for _ in range(6)]
+    assembly.bind(step_bench.COLUMNS, arrays[:5], arrays[5])
+    signals = ["motor_efforts", "applied_efforts"]
+    for observer in (assembly, alone.step_of_plan):
+        observer.observe(True)
+    noted = []
+    with Recorder(assembly, ["A", "B", "C"], signals, None, range(ROBOTS), JOINTS) as log:
+        for _ in range(10):
+            inputs = draw(rng)
+            for array, values in zip(arrays, inputs, strict=False):
+                array[:, step_bench.COLUMNS] = values
+            assembly.step(DT)
+            np.testing.assert_array_equal(arrays[5][:, step_bench.COLUMNS], alone.step(inputs))
+            np.testing.assert_array_equal(assembly.motor_efforts(), alone.step_of_plan.motor_efforts())
+            noted.append(assembly.motor_efforts())
+    np.testing.assert_array_equal(log.motor_efforts, noted)
+    changed = log.motor_efforts != log.applied_efforts
+    assert changed[:, :, :3].any(axis=(0, 1)).all() and not changed[:, :, 3].any()
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("controlled", [True, False])
+@pytest.mark.parametrize("on_core", [True, False])
+def test_public_actuator_with_passive_laws(
+    controlled: bool, on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Efforts and gradients, with a controller or without one; those of the core and of Warp agree."""
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    q, qd, target, ff, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(5))
+    zero = wp.zeros_like(q)
+    velocities = rng.normal(size=ROBOTS).astype(np.float32)
+    qd.assign(velocities)
+    drag = PassiveDrag(wp.full(ROBOTS, 0.5, dtype=wp.float32, device="cpu", requires_grad=True))
+    lag = PassiveLag(step_bench.full(3), step_bench.full(40))
+    law = ControllerPD(step_bench.full(10), step_bench.full(2)) if controlled else None
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    actuator = Actuator(at, law, others=[drag, lag], requires_grad=True)
+    assert isinstance(actuator.compiled(), NativeStep) == on_core
+    states = [actuator.state(), actuator.state()]
+    control = {"joint_target_q": target, "joint_target_qd": zero, "joint_act": ff, "joint_f": out}
+    with wp.Tape() as tape:
+        actuator.step({"joint_q": q, "joint_qd": qd}, control, *states, dt=0.01)
+    kd = 2.0 if controlled else 0.0
+    # the spring is stretched by the way of the step
+    np.testing.assert_allclose(out.numpy(), -(kd + 0.5 + 40 * 0.01) * velocities, rtol=1e-5)
+    out.grad.fill_(1.0)
+    tape.backward()
+    np.testing.assert_allclose(qd.grad.numpy(), -(kd + 0.5 + 40 * 0.01), rtol=1e-5)
+    np.testing.assert_allclose(drag.drag.grad.numpy(), -velocities, rtol=1e-5)
+    np.testing.assert_allclose(ff.grad.numpy(), 1.0 if controlled else 0.0)
+
+
+# ---- signals that laws ask for
+
+
+def draw_signals(rng: np.random.Generator, faults: bool = True) -> dict[str, np.ndarray]:
+    """Values of all signals `(robots, joints)`, some of them not finite."""
+    found = {name: rng.normal(size=(ROBOTS, len(NAMES))).astype(np.float32) for name in ("inertia", "load")}
+    found["load_is_whole"] = rng.integers(0, 2, size=(ROBOTS, len(NAMES))).astype(np.float32)
+    for values in found.values() if faults else ():
+        bad = rng.random(values.shape) < 0.05
+        values[bad] = rng.choice([np.nan, np.inf, -np.inf], size=bad.sum())
+    return found
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("kind", ["columns", "gaps"])
+def test_signals_have_the_bits_of_warp(kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """With faults of signals, inputs and both; a signal that no law of a joint asks for is no fault of it."""
+    given = asking_entries()
+    if kind == "gaps":
+        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
+        given = [dataclasses.replace(entry, shared=True) for entry in given]
+    steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
+    benches = [Bench(step) for step in steps]
+    assert [list(step.signals) for step in steps] == [["inertia", "load", "load_is_whole"]] * 2
+    for number in range(60):
+        inputs, signals = draw(rng), draw_signals(rng)
+        if number == 30:
+            for step in steps:
+                step.observe(True)
+        for step in steps:
+            for name, values in signals.items():
+                step.signals[name].assign(values)
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        # toe: no signal stops it
+        good = np.isfinite(inputs[:, :, 3]).all(axis=0)
+        q, _, target, _, ff = inputs[:, :, 3].astype(np.float64)
+        expected = np.where(good, np.clip(5 * (target - q) + ff, -4, 4), 0)
+        np.testing.assert_allclose(found[:, 3], expected, atol=1e-5)
+        # the knee asks for the load only, the others for all
+        asked = [[*signals], ["load"], [*signals], []]
+        for joint, names in enumerate(asked):
+            bad = [~np.isfinite(signals[name][:, joint]) for name in names]
+            assert not found[np.any([*bad, np.zeros(ROBOTS, bool)], axis=0), joint].any()
+    one, two = (save([(JOINTS, step)]) for step in steps)
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, two[name])
+    faults = steps[0].faults()
+    assert faults == steps[1].faults()
+    assert any(code & SIGNAL_FAULT for _, _, code, _ in faults)
+
+
+@pytest.mark.usefixtures("built_in")
+def test_signals_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
+    """Neutral ones at first, those that a host writes from then on."""
+    assembly = Assembly(asking_entries(), ROBOTS, "cpu")
+    arrays = [np.zeros((ROBOTS, len(NAMES)), np.float32) for _ in range(6)]
+    assembly.bind(JOINTS, arrays[:5], arrays[5])
+    momentum = np.zeros((ROBOTS, len(NAMES)))
+    targets = []
+    for number in range(20):
+        for array in arrays[:5]:
+            array[:] = rng.normal(size=array.shape)
+        signals = {name: np.zeros((ROBOTS, len(NAMES))) for name in assembly.signals}
+        if number > 5:
+            signals = {name: values.astype(np.float64) for name, values in draw_signals(rng, faults=False).items()}
+            for name, places in assembly.signals.items():
+                for joints, array in places:
+                    array.assign(signals[name][:, joints].astype(np.float32))
+        assembly.step(DT)
+        q, qd, target, target_velocity, ff = (array.astype(np.float64) for array in arrays[:5])
+        targets.append((target, ff))
+        acting, forward = targets[max(number - 2, 0)]
+        load = signals["load"]
+        momentum = 0.5 * momentum + signals["inertia"] * qd
+        hip = 10 * (target - q) + target_velocity - qd + ff
+        hip = np.clip(np.clip(hip, -3 - np.abs(load), 3 + np.abs(load)), -9, 9)
+        knee = np.clip(20 * (acting - q) + forward - load, -12, 12)
+        whole = signals["load_is_whole"] > 0.5
+        expected = [
+            hip - np.where(whole, 0.5 * load, momentum),
+            knee,
+            -np.where(whole, 0.25 * load, momentum),
+            np.clip(5 * (target - q) + ff, -4, 4),
+        ]
+        np.testing.assert_allclose(arrays[5], np.stack([one[:, n] for n, one in enumerate(expected)], 1), atol=1e-4)
+
+
+@pytest.mark.parametrize("on_core", [True, False])
+def test_public_actuator_asks_for_signals(
+    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Neutral without a host; a program writes them, and gradients flow into them."""
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu", requires_grad=True) for _ in range(2))
+    qd = floats(1.0, 2.0, 3.0)
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    stages = [ClampingLoaded(step_bench.full(100))], [PassiveStick(step_bench.full(0.5))]
+    actuator = Actuator(
+        at, ControllerBalanced(step_bench.full(1)), None, stages[0], others=stages[1], requires_grad=True
+    )
+    assert isinstance(actuator.compiled(), NativeStep) == on_core
+    states = [actuator.state(), actuator.state()]
+    arrays = {"joint_q": zero, "joint_qd": qd}, {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}
+    actuator.step(*arrays, *states, dt=0.01)
+    assert not out.numpy().any()
+    load, inertia = rng.normal(size=(2, ROBOTS)).astype(np.float32)
+    whole = np.array([1, 0, 0], np.float32)
+    for name, values in (("load", load), ("inertia", inertia), ("load_is_whole", whole)):
+        actuator.signals[name].assign(values)
+    with wp.Tape() as tape:
+        actuator.step(*arrays, *states, dt=0.01)
+    expected = -load - np.where(whole, 0.5 * load, inertia * qd.numpy())
+    np.testing.assert_allclose(out.numpy(), expected, rtol=1e-5)
+    out.grad.fill_(1.0)
+    tape.backward()
+    np.testing.assert_allclose(actuator.signals["load"].grad.numpy(), -1 - 0.5 * whole, rtol=1e-5)
+    np.testing.assert_allclose(actuator.signals["inertia"].grad.numpy(), np.where(whole, 0, -qd.numpy()), rtol=1e-5)
+    assert not actuator.signals["load_is_whole"].grad.numpy().any()
+    # a part is exchanged: what the host wrote stays, and one that is not finite is a fault
+    actuator.clamping[0] = ClampingLoaded(step_bench.full(50))
+    np.testing.assert_array_equal(actuator.signals["load"].numpy(), load)
+    actuator.signals["load"].fill_(np.nan)
+    out.zero_()
+    actuator.step(*arrays, *states, dt=0.01)
+    assert not out.numpy().any()
+    assert [fault.inputs for fault in actuator.faults] == [("signal",)] * ROBOTS
+
+
+def test_what_asks_cannot_stand_beside_components_of_arrays() -> None:
+    """It would get neutral signals, and nobody would know; one by itself does."""
+    entry = asking_entries()[0]
+    entry.clamping.append(OwnLimit(step_bench.full(8)))
+    apart = between(entry)
+    assert apart is not None
+    with pytest.raises(TypeError, match=r"ClampingLoaded asks for \('load',\)"):
+        with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    efforts = floats(5.0, -5.0, 0.5)
+    ClampingLoaded(step_bench.full(3)).modify_forces(efforts, efforts, efforts, efforts, at, at)
+    assert efforts.numpy().tolist() == [3.0, -3.0, 0.5]
+
+
+def test_unknown_signal_is_named() -> None:
+    """With those that there are."""
+    odd = type("PassiveOdd", (PassiveDrag,), {"ASKS": ("weather",)})
+    with pytest.raises(TypeError, match=r"PassiveOdd.ASKS: \['weather'\]: must be some of \['inertia', 'load'"):
+        compile_plan([ActuatorEntry("/A/hip", ("hip",), None, [], None, others=[odd(step_bench.full(1))])], ROBOTS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -61,7 +61,9 @@ class ActuatorSet(NotCopied):
     # what they did
 
     def observe_efforts(self, on: bool = True) -> None:
-        """Keep from the next step on what `computed_efforts` and `limited_by` show, or stop it. Costs some time.
+        """Keep from the next step on what `computed_efforts`, `motor_efforts` and `limited_by` show, or stop it.
+
+        Costs some time.
 
         Raises:
             RuntimeError: It was closed.
@@ -78,7 +80,18 @@ class ActuatorSet(NotCopied):
         Raises:
             RuntimeError: `observe_efforts` was not called.
         """
-        return self._observed(0)
+        return self._observed(lambda: self._assembly.observed()[0])
+
+    @property
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts of the last step that came out of the clamps [N·m or N], shaped like `computed_efforts`.
+
+        Passive stages, friction say, act on them; without such stages they are the efforts that are applied.
+
+        Raises:
+            RuntimeError: `observe_efforts` was not called.
+        """
+        return self._observed(self._assembly.motor_efforts)
 
     @property
     def limited_by(self) -> np.ndarray:
@@ -87,7 +100,7 @@ class ActuatorSet(NotCopied):
         Raises:
             RuntimeError: `observe_efforts` was not called.
         """
-        return self._observed(1)
+        return self._observed(lambda: self._assembly.observed()[1])
 
     def record(
         self,
@@ -104,8 +117,9 @@ class ActuatorSet(NotCopied):
 
         Args:
             signals: Of `positions`, `velocities`, `position_targets`, `velocity_targets`, `delayed_position_targets`,
-                `delayed_velocity_targets`, `computed_efforts`, `applied_efforts`, `limited_by`, `faults` and `power`,
-                which needs applied efforts and velocities and brings them; default all. Time is always there.
+                `delayed_velocity_targets`, `computed_efforts`, `motor_efforts`, `applied_efforts`, `limited_by`,
+                `faults` and `power`, which needs applied efforts and velocities and brings them; default all. Time is
+                always there.
             capacity: How many steps are kept, the last ones; None means all.
             robots: Robot indices or mask; None means all.
             dofs: Regular expressions that match names of joints in full, or columns; None means all actuated joints.
@@ -313,7 +327,7 @@ class ActuatorSet(NotCopied):
             return indices
         return resolve_indices(indices, count, "robot").tolist()
 
-    def _observed(self, which: int) -> np.ndarray:
+    def _observed(self, read: Callable[[], np.ndarray]) -> np.ndarray:
         if not self._observing:
             raise RuntimeError(f"{self!r} does not observe its efforts. Call observe_efforts() before the step.")
-        return self._assembly.observed()[which][:, np.argsort(self._columns)]
+        return read()[:, np.argsort(self._columns)]

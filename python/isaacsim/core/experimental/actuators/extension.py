@@ -35,7 +35,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
     _trusted: Any = None
 
     def on_startup(self, ext_id: str) -> None:
-        """Say which version runs, trust what the setting lists, and register the node where Kit does not find it.
+        """Say which version runs, trust what the setting lists, register schemas, and the node if Kit does not find it.
 
         Args:
             ext_id: The extension as Kit names it: name, a dash, version.
@@ -46,6 +46,7 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
         manager = omni.kit.app.get_app().get_extension_manager()
         carb.log_info(_which_runs(ext_id, manager))
         self._trusted = _trust_listed()
+        _register_schemas()
         # a package has the node there; a clone has it below `python`
         if not (Path(manager.get_extension_path(ext_id)) / _NODES).is_dir():
             from .nodes.registration import keep_registered
@@ -68,6 +69,15 @@ class Extension(IExt):  # pyright: ignore[reportGeneralTypeIssues]
             for module, function in reversed(_AT_SHUTDOWN):
                 if (loaded := sys.modules.get(f"{__package__}.{module}")) is not None:
                     stack.callback(getattr(loaded, function))
+
+
+def _register_schemas() -> None:
+    """Tell USD of our schemas; before Kit opens its first stage, or Kit goes without them."""
+    # whoever runs Kit without USD needs none
+    with contextlib.suppress(ImportError):
+        from .usd.plugin import register_schemas
+
+        register_schemas()
 
 
 def _trust_listed() -> Any:

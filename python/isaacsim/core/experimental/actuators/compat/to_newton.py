@@ -20,9 +20,9 @@ import warp as wp
 from ..components import catalogue
 from ..components.base import Component
 from ..components.device import device_of
+from ..components.newton_classes import own_computation, peer_of
 from ..extras import needs
 from ..specs.configs import Config
-from .newton import own_computation, peer_of
 
 _INDICES = ("indices", "pos_indices", "target_pos_indices", "effort_indices")
 _ATTRIBUTES = (

@@ -67,6 +67,8 @@ class Component(NotCopied):
     """Names of what `LAW` remembers, one number each; zero when fresh."""
     STATE_AXIS: ClassVar[int] = -1
     """Axis of each state array that runs over the actuators, where the state class does not say otherwise."""
+    ASKS: ClassVar[tuple[str, ...]] = ()
+    """Signals that `LAW` takes beyond those of its kind, of `specs/signals.py`; by itself it gets neutral ones."""
     CURVES: ClassVar[tuple[str, ...]] = ()
     """Names of curves over the joint position that `LAW` takes the value of, at most one; clamps only. See `curve`."""
     PREPARE: ClassVar[Any] = None
@@ -141,11 +143,14 @@ class Component(NotCopied):
             )
 
     def __repr__(self) -> str:
-        # one that is optional is None; what the plan holds is not asked for as an array, which would be made
-        held = self if self.parameter_source is not None else None
-        there = [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
-        told = ", ".join(f"{name}={_told(self, name)}" for name in there)
+        told = ", ".join(f"{name}={_told(self, name)}" for name in self._given())
         return f"{type(self).__name__}({told})"
+
+    def _given(self) -> list[str]:
+        """Names of the parameters that have values: one that is optional may be None."""
+        # what the plan holds is not asked for as an array, which would be made
+        held = self if self.parameter_source is not None else None
+        return [name for name in type(self).PARAMETERS if vars(self).get(name, held) is not None]
 
     def read(self, parameter: str) -> np.ndarray:
         """Return a copy of a parameter's values, shape `(N,)`.
@@ -163,6 +168,10 @@ class Component(NotCopied):
             known = ", ".join(type(self).PARAMETERS)
             raise ValueError(f"parameter = {shown(parameter)}: must be an array of the component, {known}. Name one.")
         return held.numpy().copy()
+
+    def read_all(self) -> dict[str, np.ndarray]:
+        """Return copies of the values of all parameters that have some, by name; see `read`."""
+        return {name: self.read(name) for name in self._given()}
 
     @classmethod
     def from_config(cls, config: Any, num_actuators: int, device: Any) -> Self:

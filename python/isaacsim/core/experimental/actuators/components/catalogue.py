@@ -29,6 +29,7 @@ from ..specs.configs import (
     PIDControlConfig,
     PositionBasedClampingConfig,
 )
+from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, kind_of, place_of
 
 if TYPE_CHECKING:
@@ -102,6 +103,11 @@ class Law:
     def state(self) -> tuple[str, ...]:
         """Names of what the law remembers."""
         return self.component.STATE
+
+    @property
+    def is_plain_limit(self) -> bool:
+        """Whether all it says is what the effort does not exceed, whatever the joint does."""
+        return all(one.bounds == "effort" and one.type == "float" for one in parameters_of(self.config).values())
 
     @property
     def curves(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ Edges: stall = inf or v0 = inf switches the speed dependence off; stall = 0 leav
 bound changes its sign: the motor brakes, with peak from the corner velocity v0·(1 + peak/stall) on. Parameters out of
 range (NaN, a negative effort, v0 <= 0) and a velocity that is not finite give NaN, which the plan's guard turns into
 zero. The velocity is multiplied by the inverse of v0, which is at most the largest float32.
+`ClampingDCMotorCutoff` has the same law, with nothing beyond v0.
 Source: NewtonDCMotorClampingAPI, newton-usd-schemas 0.6.0; newton.actuators 1.2 ClampingDCMotor.
 """
 
@@ -27,15 +28,33 @@ LARGEST = wp.constant(3.4028234663852886e38)
 
 
 @wp.func
-def dc_motor_prepare(stall: float, no_load_velocity: float, peak: float):
-    """Return stall effort, what a velocity is multiplied by to give the share of the no-load speed, and peak effort."""
+def dc_motor_speed_factor(stall: float, no_load_velocity: float, peak: float, cut_off: float) -> float:
+    """Return what a velocity is multiplied by to give the share of the no-load speed; `cut_off` is 0 or 1."""
     inverse = 1.0 / no_load_velocity
     finite_inverse = LARGEST if inverse > LARGEST else inverse
     # the factor is zero where the curve is off or flat: neither inf · 0 nor 0 · inf comes up
-    sloped = stall > 0.0 and stall <= LARGEST
-    factor = finite_inverse if sloped else 0.0
-    valid = no_load_velocity > 0.0 and peak >= 0.0
-    return stall, factor if valid else wp.nan, peak
+    counts = cut_off > 0.0 or (stall > 0.0 and stall <= LARGEST)
+    factor = finite_inverse if counts else 0.0
+    valid = no_load_velocity > 0.0 and peak >= 0.0 and (stall >= 0.0 or cut_off <= 0.0)
+    return factor if valid else wp.nan
+
+
+@wp.func
+def dc_motor_limited(
+    effort: float, velocity: float, stall: float, speed_factor: float, peak: float, cut_off: float
+) -> float:
+    """Return `effort` [N·m or N] limited to what a motor gives; nothing beyond no-load speed where `cut_off` is 1."""
+    share = velocity * speed_factor
+    # by comparison, so that inf · 0 never comes up; NaN goes on
+    lower = 0.0 if cut_off > 0.0 and share <= -1.0 else within(product(stall, -1.0 - share), -peak, peak)
+    upper = 0.0 if cut_off > 0.0 and share >= 1.0 else within(product(stall, 1.0 - share), -peak, peak)
+    return bounded(effort, lower, upper)
+
+
+@wp.func
+def dc_motor_prepare(stall: float, no_load_velocity: float, peak: float):
+    """Return stall effort, factor of the velocity, and peak effort."""
+    return stall, dc_motor_speed_factor(stall, no_load_velocity, peak, 0.0), peak
 
 
 @wp.func
@@ -43,10 +62,7 @@ def dc_motor_clamp(
     effort: float, position: float, velocity: float, stall: float, speed_factor: float, peak: float
 ) -> float:
     """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
-    share = velocity * speed_factor
-    lower = within(product(stall, -1.0 - share), -peak, peak)
-    upper = within(product(stall, 1.0 - share), -peak, peak)
-    return bounded(effort, lower, upper)
+    return dc_motor_limited(effort, velocity, stall, speed_factor, peak, 0.0)
 
 
 class ClampingDCMotor(Clamping):

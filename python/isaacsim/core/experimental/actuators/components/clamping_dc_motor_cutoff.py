@@ -18,20 +18,13 @@ import warp as wp
 
 from ..specs.configs import DCMotorCutoffClampingConfig
 from .base import Clamping, require_given, resolved_scalars
-from .law import bounded, within
-from .product import product
-
-LARGEST = wp.constant(3.4028234663852886e38)
-"""The largest finite float32."""
+from .clamping_dc_motor import dc_motor_limited, dc_motor_speed_factor
 
 
 @wp.func
 def dc_motor_cutoff_prepare(stall: float, no_load_velocity: float, peak: float):
-    """Return stall effort, what a velocity is multiplied by to give the share of the no-load speed, and peak effort."""
-    inverse = 1.0 / no_load_velocity
-    finite_inverse = LARGEST if inverse > LARGEST else inverse
-    valid = no_load_velocity > 0.0 and peak >= 0.0 and stall >= 0.0
-    return stall, finite_inverse if valid else wp.nan, peak
+    """Return stall effort, factor of the velocity, and peak effort."""
+    return stall, dc_motor_speed_factor(stall, no_load_velocity, peak, 1.0), peak
 
 
 @wp.func
@@ -39,11 +32,7 @@ def dc_motor_cutoff_clamp(
     effort: float, position: float, velocity: float, stall: float, speed_factor: float, peak: float
 ) -> float:
     """Return `effort` [N·m or N] limited to what the motor can give at `velocity`."""
-    share = velocity * speed_factor
-    # by comparison, so that inf · 0 never comes up; NaN goes on
-    upper = 0.0 if share >= 1.0 else within(product(stall, 1.0 - share), 0.0, peak)
-    lower = 0.0 if share <= -1.0 else within(product(stall, -1.0 - share), -peak, 0.0)
-    return bounded(effort, lower, upper)
+    return dc_motor_limited(effort, velocity, stall, speed_factor, peak, 1.0)
 
 
 class ClampingDCMotorCutoff(Clamping):

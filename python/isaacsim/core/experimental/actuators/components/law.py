@@ -8,7 +8,8 @@ and returns the effort [N·m or N], followed by the new state where it has one; 
 
     (effort, position, velocity, [dt where it has a state,] *state, *prepared, *curve values at the position)
 
-and returns the limited effort, likewise followed by the new state. The order is that of the class's `STATE` and
+and returns the limited effort, likewise followed by the new state. Signals that a class names in `ASKS`, see
+`specs/signals.py`, come before the state. The order is that of the class's `STATE` and
 `CURVES`; `prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one.
 
 A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law
@@ -25,6 +26,7 @@ from typing import Any
 
 import warp as wp
 
+from ..specs.signals import SIGNALS
 from . import warp_cache  # noqa: F401
 from .curve import curve_row, curve_value
 
@@ -62,8 +64,12 @@ def indexed_or_zero(values: wp.array[float], indices: wp.array[wp.uint32], at: i
 
 
 def signals_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
-    """The signals that the law of a class takes: those of its kind, and the time step where a clamp has a state."""
-    return (*signals, "dt") if owner.STATE and "dt" not in signals else tuple(signals)
+    """The signals that the law of a class takes: those of its kind, maybe the time step, and those that it asks for.
+
+    Others than controllers take the time step where they have a state.
+    """
+    timed = ("dt",) if owner.STATE and "dt" not in signals else ()
+    return (*signals, *timed, *owner.ASKS)
 
 
 def prepared_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
@@ -84,6 +90,8 @@ def require_law(owner: Any, signals: Sequence[str]) -> None:
             raise TypeError(
                 f"{owner.__name__}.{name} = {function!r}: must be a wp.func. Decorate the function with @wp.func."
             )
+    if odd := [name for name in owner.ASKS if name not in SIGNALS]:
+        raise TypeError(f"{owner.__name__}.ASKS: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
     # how many values PREPARE returns shows in the law only
     count = len(owner.LAW.input_types) - len(signals_of(owner, signals)) - len(owner.STATE) - len(owner.CURVES)
     prepared = owner.PARAMETERS if owner.PREPARE is None else [f"prepared {n + 1}" for n in range(max(count, 0))]
@@ -143,6 +151,11 @@ def prepare_lines(owner: Any, signals: Sequence[str], values: Sequence[str]) -> 
     return f"{', '.join(names)} = prepare({', '.join(values)})", names
 
 
+def _neutral(owner: Any) -> str:
+    """What a law by itself gets of the signals that it asks for, followed by commas."""
+    return "".join(f"{float(SIGNALS[name].neutral)}, " for name in owner.ASKS)
+
+
 @functools.cache
 def controller_kernel(owner: Any) -> wp.Kernel:
     """The kernel of a controller class by itself: one thread per actuator, arrays read through indices."""
@@ -178,6 +191,7 @@ def compute(
         velocity_targets[velocity_target_indices[slot]],
         value_or_zero(feedforward, int(velocity_target_indices[slot])),
         dt,
+        {_neutral(owner)}
         {each("state_{}[slot], ", owner.STATE)}
         {", ".join(prepared)}
     )
@@ -225,6 +239,7 @@ def limit(
         efforts_in[slot],
         position,
         indexed_or_zero(velocities, velocity_indices, slot),
+        {_neutral(owner)}
         {"".join(f"{name}, " for name in prepared)}
         {each("curve_{}, ", owner.CURVES)}
     )

@@ -18,7 +18,7 @@ from ..usd.roots import Roots, no_match, no_pattern, require_same_joints
 from ..values import as_integers, broadcast, resolve_indices
 from .copied import warp_copy
 from .dof_access import DofAccess
-from .port import Buffers, nothing
+from .port import Buffers, JointViews, nothing
 
 
 @dataclass(frozen=True)
@@ -384,6 +384,19 @@ class ArrayArticulation(DofAccess):
 
     # inside
 
+    def _following(self, mirrors: Mapping[str, np.ndarray]) -> JointViews:
+        """What other mirrors, flat arrays, have of the selected robots."""
+        at, shape = self._at, self._at.shape
+        if (even := self._spacing()) is not None:
+            return JointViews({name: _rows(array, *even, shape) for name, array in mirrors.items()}, nothing)
+        copies = {name: array[at] for name, array in mirrors.items()}
+
+        def refresh() -> None:
+            for name, array in mirrors.items():
+                copies[name][:] = array[at]
+
+        return JointViews(copies, refresh)
+
     def _resolve(self) -> None:
         """Match the paths against the host's robots as they are now."""
         generation, robots = self._backend.generation, self._backend.robots()
@@ -436,13 +449,18 @@ class ArrayArticulation(DofAccess):
         """A view of the rows of each array; none where the robots are not evenly spaced. Made once per play."""
         if self._viewed is not arrays:
             self._viewed, self._views = arrays, {}
-            shape, first = self._at.shape, self._at[:, 0] if self._at.size else np.zeros(len(self._at), int)
-            pitch = int(first[1] - first[0]) if len(first) > 1 else shape[1]
-            start = int(first[0])
-            if pitch >= shape[1] and np.array_equal(first, start + pitch * np.arange(len(first))):
+            if (even := self._spacing()) is not None:
                 for field in fields(arrays):
-                    self._views[field.name] = _rows(getattr(arrays, field.name), start, pitch, shape)
+                    self._views[field.name] = _rows(getattr(arrays, field.name), *even, self._at.shape)
         return self._views
+
+    def _spacing(self) -> tuple[int, int] | None:
+        """Where the first robot stands among the mirrors, and how far apart they are; None where they are not even."""
+        shape, first = self._at.shape, self._at[:, 0] if self._at.size else np.zeros(len(self._at), int)
+        pitch = int(first[1] - first[0]) if len(first) > 1 else shape[1]
+        start = int(first[0])
+        even = pitch >= shape[1] and np.array_equal(first, start + pitch * np.arange(len(first)))
+        return (start, pitch) if even else None
 
     def _read(self, read: Callable[[np.ndarray], np.ndarray], indices: Any) -> np.ndarray:
         """What is read of the robots asked for; of none of them, an empty array of the same kind."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,6 +44,19 @@ class Buffers:
     root_poses: Any = None
     root_velocities: Any = None
     projected_gravity: Any = None
+
+
+@dataclass(frozen=True)
+class JointViews:
+    """Arrays of signals that laws ask for, float32, shape `(num_robots, num_dofs)`, to be read; valid until a stop.
+
+    Args:
+        arrays: By name.
+        refresh: Call before reading.
+    """
+
+    arrays: Mapping[str, Any]
+    refresh: Callable[[], None]
 
 
 def nothing() -> None:
@@ -221,6 +234,13 @@ class ArticulationExtras(Protocol):
 
     def buffers(self) -> Buffers:
         """The arrays themselves, valid until physics stops. Without it, they are copied through getters and setters."""
+        ...
+
+    def joint_signals(self, names: Sequence[str]) -> JointViews:
+        """Signals that laws ask for, by name, from now on; those that the simulator does not know are left out.
+
+        What is left out, and all of them without this method, has its neutral value.
+        """
         ...
 
 

@@ -23,7 +23,8 @@ def in_turn(first: Iterable[Callable[[], Any] | None], last: Callable[[], bool])
     if not there:
         return last
     owners: list[Any] = [getattr(call, "__self__", None) for call in there]
-    if core is not None and all(isinstance(owner, (core.VelocityLimits, core.Roots)) for owner in owners):
+    kinds = () if core is None else (core.VelocityLimits, core.Roots, core.EffectiveInertias)
+    if core is not None and all(isinstance(owner, kinds) for owner in owners):
         return core.InTurn(owners, getattr(last, "__self__", None)).run
 
     def run() -> bool:

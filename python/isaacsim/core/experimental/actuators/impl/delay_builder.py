@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compat import newton
+from ..components import newton_classes
 from ..components.delay import Delay
 from ..specs.configs import DelayConfig
 from .deprecated import warn_once
@@ -22,4 +22,4 @@ def build_delay(kwargs: dict[str, Any], n: int, device: Any) -> Delay:
         ValueError: The delay is out of range.
     """
     warn_once("build_delay", "a config, `ActuatorConfig(..., delay=DelayConfig(2))`, or `Delay(steps, max_delay)`")
-    return newton.dressed(Delay.from_config(DelayConfig(**Delay.resolve_arguments(kwargs)), n, device))
+    return newton_classes.dressed(Delay.from_config(DelayConfig(**Delay.resolve_arguments(kwargs)), n, device))

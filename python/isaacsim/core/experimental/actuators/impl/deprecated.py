@@ -6,8 +6,7 @@ import functools
 import warnings
 from typing import Any
 
-from ..compat import newton
-from ..components import catalogue
+from ..components import catalogue, newton_classes
 from ..specs.arguments import require_type
 
 
@@ -29,6 +28,6 @@ def built(component_class: Any, kwargs: Any, n: int, device: Any, kind: str) -> 
         TypeError: The arguments are no dictionary.
     """
     require_type("kwargs", kwargs, dict, "a dictionary of arguments")
-    ours = newton.component_class(component_class)
+    ours = newton_classes.component_class(component_class)
     catalogue.require_kind(ours, kind)
-    return newton.dressed(catalogue.from_arguments(ours, kwargs, n, device))
+    return newton_classes.dressed(catalogue.from_arguments(ours, kwargs, n, device))

@@ -50,6 +50,7 @@ class InspectedActuator(Staged):
         values: Every parameter of these, by the word for the law and the name of the parameter.
         stand_ins: Laws of newton's that the prim has for others, in the place of laws of ours; in SI.
         unsplit: Why a prim with several joints cannot become one for each in a layer over the file, a clause.
+        earlier: Schemas that the prim applies by the names of version 0.9 and before, with those of today.
     """
 
     path: str
@@ -62,6 +63,7 @@ class InspectedActuator(Staged):
     stand_ins: tuple[Config, ...] = ()
     unsplit: str = ""
     others: Sequence[Config] = ()
+    earlier: tuple[tuple[str, str], ...] = ()
 
     @property
     def usable(self) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..components.catalogue import in_order
 from ..extras import needs
-from ..specs.configs import PDControlConfig
 from ..specs.motors import MotorConfig
 from ..specs.stages import parts_of
 from .described import JOINT_UNITS, DrivenBy, InspectedActuator, InspectedJoint, InspectedRobot, InspectedValue
@@ -77,7 +76,7 @@ def _actuator(axis: Any, motor: MotorConfig, file: str) -> InspectedActuator:
         for name, (_, value) in values_of(config, axis.linear, file).items()
     }
     words = pipeline_of(configs)
-    if isinstance(motor.controller, PDControlConfig) and (motor.controller.kp, motor.controller.kd) == (0.0, 0.0):
+    if motor.controller is not None and motor.controller.gains_at_joint() == (0.0, 0.0, 0.0):
         # efforts are its control, which stays 0
         words = words.replace(pipeline_of([motor.controller]), "torque motor, nothing drives it", 1)
     return InspectedActuator(axis.name, (axis.name,), words, values=values, **parts_of(configs))

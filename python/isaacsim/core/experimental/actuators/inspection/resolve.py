@@ -17,7 +17,7 @@ from ..articulation_actuators import ArticulationActuators
 from ..authoring import motors_of
 from ..components import catalogue
 from ..motor_properties import effort_limits, read_property
-from ..pipeline.feedback import feedback_gains
+from ..pipeline.feedback import feedback_gains, largest_efforts
 from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
 from ..specs.arguments import path_of
@@ -37,7 +37,6 @@ _APPLIED = {
     "armature": "armature",
     "friction": "friction",
 }
-_EFFORTS = ("max_effort", "saturation_effort", "max_motor_effort")
 _SAME = 1e-5
 
 
@@ -232,17 +231,8 @@ def _running(actuator: Any, at: int) -> dict[tuple[str, str], float]:
 
 def _applied_to(actuator: Any) -> Iterator[tuple[str, tuple[float, float, float]]]:
     """Name of each joint, with kp, kd and the largest effort of the components that run."""
-    names = actuator.dof_names
-    found = feedback_gains(actuator, 1)[:2, 0]
-    most = np.full(len(names), np.inf)
-    for clamp in actuator.clamping:
-        for field in _EFFORTS:
-            if field in getattr(type(clamp), "PARAMETERS", ()):
-                most = np.minimum(most, np.asarray(clamp.read(field), float).reshape(-1, len(names))[0])
-        if (table := getattr(clamp, "lookup_efforts", None)) is not None:
-            most = np.minimum(most, np.max(as_numpy(table)))
-    for at, name in enumerate(names):
-        yield name, (float(found[0, at]), float(found[1, at]), float(most[at]))
+    kp, kd, _ = feedback_gains(actuator, 1)[:, 0].tolist()
+    yield from zip(actuator.dof_names, zip(kp, kd, largest_efforts(actuator, 1)[0].tolist(), strict=True), strict=True)
 
 
 def _config_of(config: Any, at: int) -> Any:

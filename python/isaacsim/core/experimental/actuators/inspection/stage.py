@@ -66,7 +66,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
     from ..usd.discover import stand_ins_on
     from ..usd.joint_properties import axis_of
     from ..usd.layers import layer_of_parameter
-    from ..usd.schema import attributes_on
+    from ..usd.schema import attributes_on, earlier_schemas
     from ..usd.split import why_unsplit
 
     stages = in_order(spec.stages)
@@ -84,6 +84,7 @@ def _actuator(stage: Any, spec: ActuatorSpec) -> InspectedActuator:
         pipeline_of(stages),
         values=values,
         stand_ins=tuple(stand_ins_on(stage, spec.path)),
+        earlier=tuple(earlier_schemas(stage.GetPrimAtPath(spec.path))),
         unsplit=why_unsplit(stage, spec.path),
         **parts_of(stages),
     )

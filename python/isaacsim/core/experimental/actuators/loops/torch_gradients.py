@@ -125,6 +125,9 @@ class TorchGradients:
                 where = f"tensors must be on the CPU for gradients in Torch, and the actuators are on {assembly.device}"
                 refuse(label, f"{where}. Leave it out, or step an Actuator on a wp.Tape")
             require_gradients(label, step)
+            if asked := list(step.plan.asked):
+                why = f"in Torch the signals {asked}, which its laws ask for, have no gradients"
+                refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")
             if step.plan.networks and not isinstance(step, NativeStep):
                 why = "in Torch a network has gradients in the native core only, which knows no law of one's own"
                 refuse(label, f"{why}. Leave it out, or step an Actuator on a wp.Tape")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import warp as wp
 
-from ..compat import newton
+from ..components import newton_classes
 from ..components.base import Clamping, Component, Controller
 from ..components.delay import Delay
 from ..errors import NotCopied
@@ -225,7 +225,7 @@ class Actuator(Staged, NotCopied):
         require_type("clamping", clamps, Sequence, "a list of limits")
         require_type("others", others, Sequence, "a list of stages")
         for component in (*(one for one in (law, delay) if one is not None), *clamps, *others):
-            if not callable(getattr(newton.adopt(component), "finalize", None)):
+            if not callable(getattr(newton_classes.adopt(component), "finalize", None)):
                 raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
         self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
         self.controller: Any = law
@@ -290,6 +290,25 @@ class Actuator(Staged, NotCopied):
         if compiled.step is None:
             return compiled.computed_of(self)
         return warp_view(compiled.step.computed).flatten()
+
+    @property
+    def signals(self) -> dict[str, wp.array]:
+        """Signals that its laws ask for, by name, float32 `(N,)`: inertia and load of the joints, say.
+
+        Write into them before a step, in place; until then they are neutral, which says that nothing is known. See
+        `specs/signals.py`.
+
+        Raises:
+            RuntimeError: A wrapper steps the actuator; who hosts the robot writes them.
+        """
+        if self._fixed:
+            raise RuntimeError(
+                f"actuator {self.label!r}: signals belong to the wrapper that steps it: must be written by whoever "
+                "hosts the robot."
+            )
+        if not self.num_actuators:
+            return {}
+        return {name: array.flatten() for name, array in self.compiled().signals.items()}
 
     @property
     def faults(self) -> list[Fault]:
@@ -359,7 +378,7 @@ class Actuator(Staged, NotCopied):
         """
         from .calls import custom_of
 
-        newton.register_inputs(builder, custom_of(self))
+        newton_classes.register_inputs(builder, custom_of(self))
 
     @untraced
     def step(
@@ -468,7 +487,7 @@ def as_ours(actuator: Any) -> Actuator:
     """
     if isinstance(actuator, Actuator):
         return actuator
-    parts = newton.parts_of(actuator)
+    parts = newton_classes.parts_of(actuator)
     if parts is None:
         raise TypeError(f"actuator = {actuator!r}: must be an Actuator, ours or newton's. Make one.")
     law, clamping, delay = parts

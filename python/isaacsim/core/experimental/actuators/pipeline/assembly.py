@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import warp as wp
 
-from ..compat import newton
+from ..components import newton_classes
 from ..cores import missing_core
 from ..memory import warp_view
 from .actuator import Actuator
@@ -171,6 +171,19 @@ class Assembly:
         asked = (getattr(actuator.controller, "custom_inputs", ()) for actuator in self.actuators)
         return list(dict.fromkeys(name for names in asked for name in names))
 
+    @property
+    def signals(self) -> dict[str, list[tuple[list[int], wp.array]]]:
+        """Signals that laws ask for, by name: joints and array of each part, float32 `(robots, these joints)`.
+
+        Whoever hosts the robot writes them before a step, in place; until then they are neutral, see
+        `specs/signals.py`.
+        """
+        found: dict[str, list[tuple[list[int], wp.array]]] = {}
+        for joints, part in self._parts:
+            for name, array in part.signals.items():
+                found.setdefault(name, []).append((joints, array))
+        return found
+
     def set_custom_input(self, name: str, array: Any, num_dofs: int) -> None:
         """Read this array of `num_dofs` columns from now on, or none.
 
@@ -303,6 +316,14 @@ class Assembly:
             limited_by[:, joints] = np.array(["", *part.stage_names], object)[numbers]
         return computed, limited_by
 
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts that came out of the limits [N·m or N], float32 `(robots, joints)`, in the order of the entries."""
+        count = sum(len(joints) for joints, _ in self._parts)
+        found = np.zeros((self.num_robots, count), np.float32)
+        for joints, part in self._parts:
+            found[:, joints] = part.motor_efforts()
+        return found
+
     def watch(self, watcher: Watcher, *, steps: bool = True) -> None:
         """Tell about resets, and each step where that is wanted, from now on."""
         self._watchers.append(watcher)
@@ -353,7 +374,7 @@ class Assembly:
             label=entry.label,
             dof_names=entry.dof_names,
         )
-        return newton.dressed(made).fix()
+        return newton_classes.dressed(made).fix()
 
 
 def _use_native(device: Any) -> bool:

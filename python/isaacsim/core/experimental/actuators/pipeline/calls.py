@@ -117,6 +117,9 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
         step.observe(True)
     if before is not None:
         step.set_faults(before.faults(), before.steps)
+        for name, array in step.signals.items():
+            if (written := before.signals.get(name)) is not None:
+                wp.copy(array, written)
     return step
 
 

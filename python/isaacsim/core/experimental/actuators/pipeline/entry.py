@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compat import newton
-from ..components import catalogue
+from ..components import catalogue, newton_classes
 from ..components.base import Clamping, Component, Controller, check_type, require_arrays
 from ..components.delay import Delay
 from ..errors import ActuatorParseError
@@ -88,7 +87,7 @@ def check_config(config: ActuatorConfig) -> None:
             # its values are checked where the number of robots is known
             continue
         try:
-            known = newton.stand_in(component)
+            known = newton_classes.stand_in(component)
         except (ValueError, OSError) as error:
             raise ValueError(f"{subject} = {component!r}: {error}") from error
         if not (isinstance(known, Component) and kind_of(known) == kind):
@@ -148,7 +147,9 @@ def entry_from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> Actuato
 def _from_spec(spec: ActuatorSpec, num_robots: int, device: Any) -> ActuatorEntry:
     count = num_robots * len(spec.targets)
     made = [
-        newton.dressed(catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None))
+        newton_classes.dressed(
+            catalogue.build(config, count, device, spec.checkpoint if config is spec.controller else None)
+        )
         for config in catalogue.in_order(spec.stages)
     ]
     shared = not any(np.ndim(value) == 2 for config in spec.stages for value in vars(config).values())

@@ -1,15 +1,17 @@
-"""How strongly actuators answer to positions and velocities: their gains, seen from the joint."""
+"""What actuators come to at their joints, as their parameters are now: gains and largest efforts."""
 
 from __future__ import annotations
+
+import functools
+from typing import Any
 
 import numpy as np
 
 from ..components.catalogue import law_of
-from ..specs.configs import GearedPDControlConfig, GearedPIDControlConfig, PDControlConfig, PIDControlConfig
+from ..specs.configs import Config
+from ..specs.fields import parameters_of
 from .actuator import Actuator
 from .plan import has_law
-
-_LINEAR = (PDControlConfig, PIDControlConfig, GearedPDControlConfig, GearedPIDControlConfig)
 
 
 def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
@@ -18,17 +20,35 @@ def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
     They are those of now, float64; a gear counts squared. NaN where the law is a network or the user's own, which has
     no gains.
     """
+    config = _config_of(actuator.controller)
+    gains = None if config is None else config.gains_at_joint()
+    return np.array([_by_joint(one, actuator, num_robots) for one in gains or [np.nan] * 3])
+
+
+def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
+    """Return the most that stages let through along the motion [N·m or N], shape `(robots, joints)`; inf for no bound.
+
+    Values are those of now, float64. Of the user's own stages nothing is known.
+    """
+    configs = filter(None, map(_config_of, actuator.after_controller))
+    bounds = [most for config in configs for most in config.bounds("effort").values()]
+    return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
+
+
+def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:
+    """One value for all, or one per robot and joint, robot-major."""
     shape = num_robots, len(actuator.dof_names)
-    controller = actuator.controller
-    law = law_of(type(controller))
-    if law is None or law.config not in _LINEAR or not has_law(controller):
-        return np.full((3, *shape), np.nan)
+    return np.broadcast_to(np.asarray(values, float), num_robots * shape[1]).reshape(shape)
 
-    def read(name: str) -> np.ndarray:
-        return controller.read(name).reshape(shape).astype(float)
 
-    has = type(controller).PARAMETERS
-    # an integral that is held at zero does nothing
-    integral = np.where(read("integral_max") > 0.0, read("ki"), 0.0) if "ki" in has else np.zeros(shape)
-    gear = read("gear") if "gear" in has else np.ones(shape)
-    return np.array([read("kp"), read("kd"), integral]) * gear**2
+def _config_of(component: Any) -> Config | None:
+    """Return the config of a component's law, its values arrays, float64; None for networks and the user's own."""
+    law = law_of(type(component))
+    if law is None or not has_law(component):
+        return None
+    arrays = component.read_all()
+    fields = [name for name in parameters_of(law.config) if name not in law.parameters]
+    return law.config(
+        **{name: array.astype(float) for name, array in arrays.items()},
+        **{name: getattr(component, name) for name in fields},
+    )

@@ -14,8 +14,7 @@ from typing import Any
 
 import warp as wp
 
-from ..compat import newton
-from ..components import catalogue
+from ..components import catalogue, newton_classes
 from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.configs import Config
@@ -64,7 +63,7 @@ def entries_from_configs(pairs: Sequence[tuple[Any, str]], num_robots: int, devi
     for config, dof_name in pairs:
         check_config(config)
         # what takes a place among robots has an array of its own for it
-        known = config.each(lambda one: newton.stand_in(_apart(one)))
+        known = config.each(lambda one: newton_classes.stand_in(_apart(one)))
         check_parameters(ActuatorEntry(dof_name, (dof_name,), **known), num_robots)
     taken: set[int] = set()
     return [
@@ -82,7 +81,7 @@ def _config_of(given: Any, dof_name: str, num_robots: int) -> ActuatorConfig:
     own = isinstance(given, Actuator)
     if isinstance(given, ActuatorConfig):
         return given
-    parts: Any = [getattr(given, name) for name in (*NAMED, "others")] if own else newton.parts_of(given)
+    parts: Any = [getattr(given, name) for name in (*NAMED, "others")] if own else newton_classes.parts_of(given)
     if parts is None:
         if not all(hasattr(given, name) for name in NAMED):
             raise TypeError(f"actuator {dof_name!r} = {shown(given)}: must be an Actuator or ActuatorConfig. Make one.")
@@ -115,7 +114,7 @@ def _built(
             return part
         fit = Fit([dof_name], num_robots, f"actuator {dof_name!r}", problems)
         network, fits = fit.network(part), fit.config(part)
-        return part if problems else newton.dressed(catalogue.build(fits, num_robots, device, network))
+        return part if problems else newton_classes.dressed(catalogue.build(fits, num_robots, device, network))
 
     for config, dof_name in pairs:
         plain = [stage for stage in config.stages if isinstance(stage, Config)]
@@ -142,7 +141,7 @@ def _taken_in(component: Any, taken: set[int], device: Any) -> Any:
     if free is component and id(component) in taken:
         free = twin(component)
     taken.add(id(component))
-    component = newton.adopt(free)
+    component = newton_classes.adopt(free)
     for name, value in vars(component).items():
         if isinstance(value, wp.array) and value.device != wp.get_device(device):
             vars(component)[name] = value.to(device)

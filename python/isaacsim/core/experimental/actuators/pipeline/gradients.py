@@ -72,16 +72,14 @@ def require_gradients(label: str, step: Any) -> None:
         NotImplementedError: Something computes by code of its own.
     """
     if not isinstance(step, NativeStep | WarpStep):
-        between = [insert.between for insert in getattr(step, "inserts", ())]
-        own = [
-            one for beside in between for one in (beside.delay, beside.controller, *beside.stages) if one is not None
-        ]
-        names = ", ".join(dict.fromkeys(type(one).__name__ for one in own if not has_law(one)))
+        apart = [insert.between for insert in getattr(step, "inserts", ())]
+        own = [one for beside in apart for one in (beside.delay, beside.controller, *beside.stages)]
+        names = dict.fromkeys(type(one).__name__ for one in own if one is not None and not has_law(one))
         why = (
-            f"{f'{names}: ' if names else ''}a component that computes by code of its own, a network that Torch runs, or "
-            "one with a column of the caller's has none. Leave it out, or give the law as a wp.func"
+            "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
+            "caller's has none. Leave it out, or give the law as a wp.func"
         )
-        refuse(label, why)
+        refuse(label, f"{', '.join(names)}: {why}" if names else why)
 
 
 def refuse(label: str, why: str) -> NoReturn:
@@ -97,7 +95,7 @@ class Notes(Protocol):
     """What notes steps of a pipeline and goes back through them: `native.core.Gradients` or `WarpGradients`.
 
     Arrays are NumPy's for the core. Signals are five arrays, each with the indices of the joints in it; parameters and
-    states have a number per joint.
+    states have a number per joint, and so have signals that a law asks for, which stand before its parameters.
     """
 
     def note(
@@ -143,7 +141,7 @@ class Notes(Protocol):
 
 
 class Pipeline:
-    """The gradients of an actuator: slots with one controller, the same limits and maybe a delay.
+    """The gradients of an actuator: slots with one controller or none, the same stages after it and maybe a delay.
 
     Args:
         step: What steps their plan.
@@ -154,10 +152,18 @@ class Pipeline:
         plan: Plan = step.plan
         self._step, self._plan, self._slots, first = step, plan, list(slots), slots[0]
         networks = [one for one in plan.networks if one.used[first]]
-        law = None if networks else plan.controllers[plan.controller_kind[first]]
+        kind = int(plan.controller_kind[first])
+        law = plan.controllers[kind] if kind >= 0 else None
         stages = [stage for stage in plan.stages if stage.used[first]]
-        self.rows: list[tuple[str, Row]] = [(name, plan.control[name]) for name in law.PARAMETERS] if law else []
-        self.rows += [pair for stage in stages for pair in stage.rows.items()]
+        given: list[tuple[str, Row | None]] = []
+        if law:
+            given += [(name, None) for name in law.ASKS]
+            given += [(name, plan.control[name]) for name in law.PARAMETERS]
+        for stage in stages:
+            given += [(name, None) for name in stage.law.ASKS]
+            given += stage.rows.items()
+        self._given = given
+        self.rows: list[tuple[str, Row]] = [(name, row) for name, row in given if row is not None]
         """Parameters, those of the controller first."""
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
@@ -178,16 +184,21 @@ class Pipeline:
             laws = [stage.law for stage in stages]
             self.notes = WarpGradients(self.count, law, laws, curves, self.depth, step.device, self.network)
         else:
-            given = [network_of(one, keep=True) for one in networks]
-            self.network_core = given[0][0] if given else None
+            known = [network_of(one, keep=True) for one in networks]
+            self.network_core = known[0][0] if known else None
             names = [stage.law.__name__ for stage in stages]
             self.notes = native.core.Gradients(
-                self.count, law.__name__ if law else "", given, names, curves, self.depth
+                self.count, law.__name__ if law else "", known, names, curves, self.depth
             )
 
     def values(self) -> list[np.ndarray]:
-        """The parameters as they stand, each `(count,)`."""
-        return [self.values_of(row) for _, row in self.rows]
+        """Signals that its laws ask for, and parameters, as they stand, in the order of the laws; each `(count,)`."""
+        asked = {name: array.numpy()[:, self._slots].ravel() for name, array in self._step.signals.items()}
+        return [asked[name] if row is None else self.values_of(row) for name, row in self._given]
+
+    def live(self) -> list[Any]:
+        """The arrays of `values` themselves, `(count,)`, of a plan of one slot."""
+        return [self._step.signals[name].flatten() if row is None else row.live for name, row in self._given]
 
     def values_of(self, row: Row) -> np.ndarray:
         """The values of one of them, or of the lag."""
@@ -238,6 +249,8 @@ class OnTape:
     def __init__(self, label: str, step: Any) -> None:
         require_gradients(label, step)
         self._step: NativeStep | WarpStep = step
+        for array in step.signals.values():
+            array.requires_grad = True
         self._pipeline = Pipeline(step, [0])
         # of gradients by identity, which it keeps alive
         self._views: dict[int, tuple[Any, np.ndarray]] = {}
@@ -250,7 +263,7 @@ class OnTape:
             state = None if now is None else step.as_bound(now)
             parameters, lag = pipeline.values(), pipeline.values_of(step.plan.lag) if pipeline.depth else None
         else:
-            state, parameters, lag = now, [row.live for _, row in pipeline.rows], step.plan.lag.live
+            state, parameters, lag = now, pipeline.live(), step.plan.lag.live
         return pipeline.notes.note(bound.values[:5], bound.indices[:5], parameters, state, lag, seconds)
 
     def record(
@@ -258,7 +271,7 @@ class OnTape:
     ) -> None:
         """Let the tape go back through the step that was noted."""
         bound, pipeline = self._of(binding), self._pipeline
-        parameters = [row.live for _, row in pipeline.rows]
+        parameters = pipeline.live()
         befores, afters = _remembered(now, pipeline), _remembered(after, pipeline)
         for array in (*befores, *afters):
             if _has_gradient(array) and array not in tape.gradients:

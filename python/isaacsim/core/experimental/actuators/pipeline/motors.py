@@ -126,20 +126,16 @@ def without_limit(motors: Sequence[Motor], names: Sequence[str], limits: Limits)
 
 
 def _unbounded(motor: Motor) -> list[int]:
-    """The columns of a motor at which no clamp bounds the effort."""
+    """The columns of a motor at which nothing bounds the effort."""
     bounded = np.zeros(len(motor.columns), bool)
     if motor.spec is None or motor.spec.controller is None:
         return []
-    for clamp in motor.spec.clamping:
+    for stage in motor.spec.after_controller:
         # of one of the host program nothing is known
-        if isinstance(clamp, ForeignConfig):
+        if isinstance(stage, ForeignConfig):
             return []
-        for name, described in parameters_of(clamp).items():
-            if described.dimension != (1, 0):
-                continue
-            value = getattr(clamp, name)
-            finite = True if described.type == "float[]" else np.isfinite(np.atleast_2d(value)).all(axis=0)
-            bounded |= finite
+        for most in stage.bounds("effort").values():
+            bounded |= np.isfinite(np.atleast_2d(most)).all(axis=0)
     return [column for column, is_bounded in zip(motor.columns, bounded, strict=True) if not is_bounded]
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..compat import newton
-from ..components import catalogue
+from ..components import catalogue, newton_classes
 from ..components.base import Component
 from ..errors import ActuatorParseError
 from ..extras import needs
@@ -31,6 +30,8 @@ class _Tokens(type):
 _TOKENS = {"ACTUATOR": ACTUATOR_TYPE} | {
     catalogue.snake_case(config.__name__.removesuffix("Config")).upper(): config.SCHEMA for config in CONFIGS
 }
+
+_EARLIER = [config.EARLIER_SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA]
 
 
 class SchemaNames(metaclass=_Tokens):
@@ -169,12 +170,12 @@ def register_actuator_component(
     require_type("schema_name", schema_name, str, "the name of a schema")
     if not (isinstance(kind, str) and kind in KINDS):
         require_type("kind", kind, enum.Enum, f"a ComponentKind, or one of {', '.join(KINDS)}")
-    if schema_name in _TOKENS.values():
+    if schema_name in (*_TOKENS.values(), *_EARLIER):
         raise ValueError(
             f"{schema_name} is built in and cannot be registered again. Give your schema a name of its own."
         )
-    name = kind if isinstance(kind, str) else newton.kind_of(kind)
-    catalogue.register(schema_name, newton.component_class(component_class), name)
+    name = kind if isinstance(kind, str) else newton_classes.kind_of(kind)
+    catalogue.register(schema_name, newton_classes.component_class(component_class), name)
     accept_schema(schema_name, name)
 
 

@@ -22,7 +22,8 @@ from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import require_law
 from ..specs.fields import Parameter, parameters_of
-from ..specs.stages import KINDS, kind_of, parts_of
+from ..specs.signals import SIGNALS
+from ..specs.stages import KINDS, follows_limits, kind_of, parts_of
 from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Plan:
         controllers: Classes of the controllers.
         controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
-        stages: What comes after the controllers, in the order in which it acts.
+        stages: What comes after the controllers, in the order in which it acts; what follows limits comes last.
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
         depth: Rows of the delay ring: the largest delay that any slot may have, at least 1.
@@ -233,6 +234,23 @@ class Plan:
             Remembering(stage.law, stage.used, number) for number, stage in enumerate(self.stages) if stage.law.STATE
         ]
         return controllers + self.networks + stages
+
+    @property
+    def asked(self) -> dict[str, np.ndarray]:
+        """Signals that laws ask for, in the order of their table, and which slots have such a law, bool."""
+        laws = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
+        laws += [(stage.law, stage.used) for stage in self.stages]
+        found: dict[str, np.ndarray] = {}
+        for name in SIGNALS:
+            asking = [used for law, used in laws if name in law.ASKS]
+            if asking:
+                found[name] = np.logical_or.reduce(asking)
+        return found
+
+    @property
+    def motor_stages(self) -> int:
+        """How many of the stages do not follow the limits: the first ones."""
+        return sum(not follows_limits(stage.law.KIND) for stage in self.stages)
 
     @property
     def stage_names(self) -> list[str]:
@@ -499,6 +517,8 @@ def _add_stages(
             kinds.append(stage.KIND)
     for sweep in merged:
         plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
+    # limits of one actuator may come in a later sweep than what follows those of another
+    plan.stages.sort(key=lambda stage: follows_limits(stage.law.KIND))
     for placed, kind, place, stage in found:
         placed.stages.append((kind, place, plan.stages.index(stage)))
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
+from ..components.catalogue import law_of
 from ..errors import NotCopied
 from ..memory import numpy_view
 from ..pipeline.assembly import Assembly
@@ -25,7 +26,7 @@ from .signals import KINDS, SIGNALS
 from .tape import Tape
 
 _DELAYED = {"delayed_position_targets": 0, "delayed_velocity_targets": 1}
-_OBSERVED = {"computed_efforts", "limited_by"}
+_OBSERVED = {"computed_efforts", "motor_efforts", "limited_by"}
 
 
 class Recorder(NotCopied):
@@ -232,10 +233,12 @@ class _Part:
     def read_max_efforts(self, to: np.ndarray) -> None:
         """Note plain limits where there are any."""
         for stage in self._step.plan.stages:
-            if stage.law.__name__ == "ClampingMaxEffort":
-                values = self._step.values(stage.rows["max_effort"])[self._dense]
+            law = law_of(stage.law)
+            # plain: it does nothing but bound the effort
+            for name in stage.rows if law is not None and law.is_plain_limit else ():
+                values = self._step.values(stage.rows[name])[self._dense]
                 used = stage.used[self.slots]
-                to[self._in] = np.where(used & np.isfinite(values), values, to[self._in])
+                to[self._in] = np.where(used & np.isfinite(values), np.fmin(values, to[self._in]), to[self._in])
 
     def read_velocities(self, to: np.ndarray) -> None:
         """Fetch the velocities that are noted, as they are now."""
@@ -265,6 +268,8 @@ class _Part:
                 row["computed_efforts"][self._in] = computed[self._dense]
             if "limited_by" in row:
                 row["limited_by"][self._in] = self.clamps[numbers[self._dense]]
+        if "motor_efforts" in row:
+            row["motor_efforts"][self._in] = self._step.motor_efforts()[self._dense]
         if "faults" in row:
             for robot, slot, code, _ in self._step.faults():
                 if robot in self._row and slot in self._place:

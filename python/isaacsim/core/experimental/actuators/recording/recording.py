@@ -149,8 +149,13 @@ class Recording:
         return self._get("computed_efforts")
 
     @property
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts after the clamps [N·m or N], before passive stages."""
+        return self._get("motor_efforts")
+
+    @property
     def applied_efforts(self) -> np.ndarray:
-        """Efforts after the clamps [N·m or N]."""
+        """Efforts after all stages [N·m or N], as the simulator gets them."""
         return self._get("applied_efforts")
 
     @property
@@ -162,7 +167,8 @@ class Recording:
     def faults(self) -> np.ndarray:
         """Faults, which hold until a reset: 0 for none, else a bit for each input that was not finite.
 
-        Lowest first: position, velocity, position target, velocity target, feedforward, effort.
+        Lowest first: position, velocity, position target, velocity target, feedforward, effort, and a signal that a law
+        asks for.
         """
         return self._get("faults")
 

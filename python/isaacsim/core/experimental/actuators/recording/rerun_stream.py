@@ -24,6 +24,7 @@ _ENTITIES = {
     "velocity_targets": "velocity/target",
     "delayed_velocity_targets": "velocity/delayed_target",
     "computed_efforts": "effort/computed",
+    "motor_efforts": "effort/motor",
     "applied_efforts": "effort/applied",
     "power": "power",
     "limited_by": "limited_by",

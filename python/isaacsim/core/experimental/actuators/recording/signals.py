@@ -8,7 +8,8 @@ KINDS: dict[str, np.dtype] = {
     **dict.fromkeys(
         (
             *("positions", "velocities", "position_targets", "velocity_targets"),
-            *("delayed_position_targets", "delayed_velocity_targets", "computed_efforts", "applied_efforts"),
+            *("delayed_position_targets", "delayed_velocity_targets"),
+            *("computed_efforts", "motor_efforts", "applied_efforts"),
         ),
         np.dtype(np.float32),
     ),

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import PurePath
 from typing import Any, ClassVar, Literal
 
-from .fields import parameter, violations
+from .fields import parameter, parameters_of, violations
 
 # a delay ring of this many rows per joint is the most a robot file may ask for
 MAX_DELAY_STEPS = 4096
@@ -61,6 +61,7 @@ _STALL: dict[str, Any] = {
     "fallback": math.inf,
     "lower": 0.0,
     "infinite": True,
+    "bounds": "effort",
 }
 _NO_LOAD: dict[str, Any] = {
     "attribute": "newton:velocityLimit",
@@ -70,6 +71,7 @@ _NO_LOAD: dict[str, Any] = {
     "lower": 0.0,
     "above": True,
     "infinite": True,
+    "bounds": "speed",
 }
 _PEAK: dict[str, Any] = {
     "attribute": "newton:maxMotorEffort",
@@ -79,6 +81,7 @@ _PEAK: dict[str, Any] = {
     "lower": 0.0,
     "infinite": True,
     "or_joint": True,
+    "bounds": "effort",
 }
 
 
@@ -94,6 +97,8 @@ class Config:
     """What one applied schema of an actuator prim says."""
 
     SCHEMA: ClassVar[str]
+    EARLIER_SCHEMA: ClassVar[str] = ""
+    """Name of the schema in files of version 0.9 and before, read as well; empty where it is the same."""
     KIND: ClassVar[str]
 
     @classmethod
@@ -103,11 +108,32 @@ class Config:
         own = cls.__name__ if family is cls else cls.__name__.removesuffix(family.__name__)
         return own.removesuffix("Config")
 
+    def gains_at_joint(self) -> tuple[float, float, float] | None:
+        """Proportional, derivative and integral gain, seen from the joint; None for what has none.
+
+        Values may be arrays, for this and what follows: then so are the results.
+        """
+        return None
+
+    def bounds(self, of: Literal["effort", "speed"]) -> dict[str, Any]:
+        """What efforts along the motion, or speeds without load, do not exceed: by field, of a table its largest."""
+        found = {name: (one, getattr(self, name)) for name, one in parameters_of(self).items() if one.bounds == of}
+        return {name: max(value) if one.type == "float[]" else value for name, (one, value) in found.items()}
+
+    def idle(self) -> dict[str, str]:
+        """Fields whose values have no effect beside the others, and why, with what to do instead."""
+        return {}
+
 
 class ControlConfig(Config):
     """A control law."""
 
     KIND: ClassVar[str] = "controller"
+
+
+def _integral_gain(ki: float, integral_max: float) -> float:
+    """An integral that may not grow does nothing."""
+    return ki * (integral_max > 0.0)
 
 
 class ClampingConfig(Config):
@@ -135,6 +161,10 @@ class PDControlConfig(ControlConfig):
     const_effort: float = parameter(0.0, **_CONST)
     """Effort added at every step [N·m or N]."""
 
+    def gains_at_joint(self) -> tuple[float, float, float]:
+        """Proportional, derivative and integral gain, seen from the joint."""
+        return self.kp, self.kd, 0.0
+
 
 @dataclass
 class PIDControlConfig(ControlConfig):
@@ -156,6 +186,10 @@ class PIDControlConfig(ControlConfig):
     const_effort: float = parameter(0.0, **_CONST)
     """Effort added at every step [N·m or N]."""
 
+    def gains_at_joint(self) -> tuple[float, float, float]:
+        """Proportional, derivative and integral gain, seen from the joint."""
+        return self.kp, self.kd, _integral_gain(self.ki, self.integral_max)
+
 
 @dataclass
 class GearedPDControlConfig(ControlConfig):
@@ -164,7 +198,8 @@ class GearedPDControlConfig(ControlConfig):
     `effort = gear·(const + feedforward + kp·e + kd·ė)`, where `e = target − gear·position`. The schema is our own.
     """
 
-    SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
+    SCHEMA: ClassVar[str] = "ActuatorGearedPDControlAPI"
+    EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPDControlAPI"
 
     kp: float = parameter(**_motor_side(_KP, "kp"))
     """Proportional gain at the motor [N·m/rad or N/m]."""
@@ -175,6 +210,10 @@ class GearedPDControlConfig(ControlConfig):
     const_effort: float = parameter(0.0, **_motor_side(_CONST, "constEffort"))
     """Effort added at the motor at every step [N·m or N]."""
 
+    def gains_at_joint(self) -> tuple[float, float, float]:
+        """Proportional, derivative and integral gain, seen from the joint."""
+        return self.kp * self.gear**2, self.kd * self.gear**2, 0.0
+
 
 @dataclass
 class GearedPIDControlConfig(ControlConfig):
@@ -184,7 +223,8 @@ class GearedPIDControlConfig(ControlConfig):
     own.
     """
 
-    SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
+    SCHEMA: ClassVar[str] = "ActuatorGearedPIDControlAPI"
+    EARLIER_SCHEMA: ClassVar[str] = "ArticulationGearedPIDControlAPI"
 
     kp: float = parameter(**_motor_side(_KP, "kp"))
     """Proportional gain at the motor [N·m/rad or N/m]."""
@@ -201,6 +241,11 @@ class GearedPIDControlConfig(ControlConfig):
     """Turns of the motor per turn of the joint; negative where it turns the other way."""
     const_effort: float = parameter(0.0, **_motor_side(_CONST, "constEffort"))
     """Effort added at the motor at every step [N·m or N]."""
+
+    def gains_at_joint(self) -> tuple[float, float, float]:
+        """Proportional, derivative and integral gain, seen from the joint."""
+        integral = _integral_gain(self.ki, self.integral_max)
+        return self.kp * self.gear**2, self.kd * self.gear**2, integral * self.gear**2
 
 
 @dataclass
@@ -240,16 +285,26 @@ class DCMotorClampingConfig(ClampingConfig):
     max_motor_effort: float | Literal["joint"] = parameter(**_PEAK)
     """Largest effort at any speed [N·m or N]; inf means no limit, `"joint"` that of the joint itself."""
 
+    def idle(self) -> dict[str, str]:
+        """The velocity limit, where there is no stall effort."""
+        if math.isinf(self.saturation_effort) and math.isfinite(self.velocity_limit):
+            return {
+                "velocity_limit": "an infinite newton:saturationEffort switches the speed curve off. Author the stall "
+                "effort."
+            }
+        return {}
+
 
 @dataclass
 class DCMotorCutoffClampingConfig(ClampingConfig):
     """Effort limit of a DC motor that is cut off at no-load speed: beyond it the motor gives nothing, and never brakes.
 
     `DCMotorClampingConfig` goes on falling there. This is what newton-actuators and Isaac Lab until 2.1 did; the schema
-    is our own, its attributes are those of the other.
+    is our own, its attributes are those of the other: values at the joint, as all of `newton:*` are.
     """
 
-    SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
+    SCHEMA: ClassVar[str] = "ActuatorDCMotorCutoffClampingAPI"
+    EARLIER_SCHEMA: ClassVar[str] = "ArticulationDCMotorCutoffClampingAPI"
 
     saturation_effort: float = parameter(
         **_STALL,
@@ -285,6 +340,7 @@ class PositionBasedClampingConfig(ClampingConfig):
         fallback=(),
         lower=0.0,
         most=MAX_TABLE_ROWS,
+        bounds="effort",
     )
     """Largest effort at each position [N·m or N]."""
 
@@ -339,3 +395,6 @@ CONFIGS: tuple[type[Config], ...] = tuple(
     if isinstance(found, type) and issubclass(found, Config) and "SCHEMA" in vars(found)
 )
 """The class of every built-in schema, as they stand above; usd/ and components/ derive their tables from it."""
+
+OURS: tuple[type[Config], ...] = tuple(config for config in CONFIGS if not config.SCHEMA.startswith("Newton"))
+"""Those whose schema is not newton's but our own, which we ship."""

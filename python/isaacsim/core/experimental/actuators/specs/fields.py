@@ -47,6 +47,8 @@ class Parameter:
     """Largest number of elements; None means any."""
     or_joint: bool = False
     """Whether `JOINT` may stand in its place, until the joint is known."""
+    bounds: Literal["", "effort", "speed"] = ""
+    """What it bounds in either direction: efforts along the motion, or the speed without load; empty for neither."""
     earlier: str = ""
     """Attribute that files of version 0.2 store the value in; empty where it is the same."""
 

@@ -80,6 +80,11 @@ def place_of(kind: str | None) -> int:
     return _PLACES.get(kind or "", len(KINDS))
 
 
+def follows_limits(kind: str) -> bool:
+    """Whether stages of a kind act after all limits: on what comes out of the motor."""
+    return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit)
+
+
 def kind_of(stage: Any) -> str | None:
     """Kind of a config or component, or of its class; None for what is no stage."""
     kind = getattr(stage, "KIND", None)

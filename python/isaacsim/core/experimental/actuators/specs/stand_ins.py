@@ -46,8 +46,8 @@ class StandIn:
 
 def _pd_at_joint(motor: GearedPDControlConfig) -> PDControlConfig:
     """Return the law of a geared motor at the joint: `gear·kp·(target − gear·q) = gear²·kp·(target/gear − q)`."""
-    squared = motor.gear**2
-    return PDControlConfig(motor.kp * squared, motor.kd * squared, motor.const_effort * motor.gear)
+    kp, kd, _ = motor.gains_at_joint()
+    return PDControlConfig(kp, kd, motor.const_effort * motor.gear)
 
 
 def _pid_at_joint(motor: GearedPIDControlConfig) -> PIDControlConfig:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +12,8 @@ from pxr import Sdf, Usd
 from ..errors import ActuatorParseError
 from ..specs.actuator_spec import ActuatorSpec
 from ..specs.arguments import require_type
-from ..specs.configs import DCMotorClampingConfig, ForeignConfig, NeuralControlConfig
+from ..specs.configs import Config, ForeignConfig, NeuralControlConfig
+from ..specs.fields import parameters_of
 from ..specs.stages import KINDS, parts_of
 from .articulation import axes_of, every_prim, on_stage, unloaded_payloads
 from .assets import read_network
@@ -26,7 +26,6 @@ from .readable import readable
 from .schema import (
     CONFIG_BY_SCHEMA,
     TARGETS,
-    applied_schemas,
     foreign_config,
     is_actuator,
     may_be_later,
@@ -35,6 +34,7 @@ from .schema import (
     read_config,
     schema_problem,
     stood_in_for,
+    todays_schemas,
     values_without_effect,
 )
 from .units import from_stage, units_of
@@ -123,7 +123,7 @@ def parse_prim(prim: Usd.Prim, *, files: bool = False, trusted: bool = False) ->
     spec = _parse(prim, _driven(prim, targets, owned, "", {}, issues), issues, files, trusted)
     if spec is None and not issues:
         issues.append(
-            f"<{prim.GetPath()}> has schemas {applied_schemas(prim)}: must have a controller schema that this version "
+            f"<{prim.GetPath()}> has schemas {todays_schemas(prim)}: must have a controller schema that this version "
             "knows. Apply one."
         )
     if issues:
@@ -247,7 +247,7 @@ def _parse(
     unknown = []
     of_later_version = False
     for_others = stood_in_for(prim)
-    for schema in applied_schemas(prim):
+    for schema in todays_schemas(prim):
         if schema in for_others:
             continue
         if problem := schema_problem(prim, schema):
@@ -276,9 +276,9 @@ def _parse(
                 f"<{path}> has controller schemas {has}: must have exactly one. Apply one or deactivate the prim."
             )
         return None
-    _warn_of_idle_limits(path, configs["clamping"])
     # what is wrong with the others was told
     stages = [one for kind, found in configs.items() for one in found if one is not None and kind not in several]
+    _warn_of_idle_values(path, stages)
     model = next((str(one.model_path) for one in stages if isinstance(one, NeuralControlConfig) and one.model_path), "")
     return ActuatorSpec(
         path=path,
@@ -309,16 +309,12 @@ def _in_si(spec: ActuatorSpec, stage: Usd.Stage, issues: list[str]) -> ActuatorS
         return spec
 
 
-def _warn_of_idle_limits(path: str, clamps: Sequence[Any]) -> None:
-    """Say so when a velocity limit has no effect."""
-    for clamp in clamps:
-        if isinstance(clamp, DCMotorClampingConfig):
-            if math.isinf(clamp.saturation_effort) and math.isfinite(clamp.velocity_limit):
-                warnings.warn(
-                    f"<{path}>: newton:velocityLimit = {clamp.velocity_limit:g} has no effect, for an infinite "
-                    "newton:saturationEffort switches the speed curve off. Author the stall effort.",
-                    stacklevel=2,
-                )
+def _warn_of_idle_values(path: str, configs: Sequence[Config]) -> None:
+    """Say so when values have no effect."""
+    for config in configs:
+        for name, why in config.idle().items():
+            value = f"{parameters_of(config)[name].attribute} = {getattr(config, name):g}"
+            warnings.warn(f"<{path}>: {value} has no effect, for {why}", stacklevel=2)
 
 
 def _warn_of_unloaded(stage: Usd.Stage, root: str, owner: Ownership) -> None:

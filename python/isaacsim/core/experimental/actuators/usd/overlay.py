@@ -17,7 +17,7 @@ from .axes import is_angular
 from .discover import dofs_driven
 from .edits import Edit, ParameterEdit, PropertyEdit, SchemaEdit, SplitEdit, StandInEdit
 from .joint_properties import axis_of, write_properties
-from .schema import attributes_of, attributes_on
+from .schema import applied_schemas, attributes_of, attributes_on, earlier_schemas
 from .split import split
 from .stage import open_stage
 from .units import to_stage, units_of
@@ -96,10 +96,19 @@ def _apply_parameter(stage: Usd.Stage, edit: ParameterEdit) -> None:
 
 def _apply_schema(stage: Usd.Stage, edit: SchemaEdit) -> None:
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), edit.prim)
-    applied, before = Sdf.TokenListOp(), spec.GetInfo("apiSchemas") if spec.HasInfo("apiSchemas") else None
-    applied.prependedItems = [*(before.prependedItems if before else ()), edit.instead]
-    applied.deletedItems = [*(before.deletedItems if before else ()), edit.schema]
-    spec.SetInfo("apiSchemas", applied)
+    # all of them, for elsewhere limits act in this order
+    names = [edit.instead if name == edit.schema else name for name in applied_schemas(stage.GetPrimAtPath(edit.prim))]
+    _write_schemas(spec, list(dict.fromkeys(names)), [*_taken_back(spec), edit.schema])
+
+
+def _taken_back(spec: Sdf.PrimSpec) -> list[str]:
+    """Schemas of layers below that a spec takes back."""
+    return list(spec.GetInfo("apiSchemas").deletedItems) if spec.HasInfo("apiSchemas") else []
+
+
+def _write_schemas(spec: Sdf.PrimSpec, names: Sequence[str], taken_back: Sequence[str]) -> None:
+    gone = [name for name in dict.fromkeys(taken_back) if name not in names]
+    spec.SetInfo("apiSchemas", Sdf.TokenListOp.Create(prependedItems=list(names), deletedItems=gone))
 
 
 def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
@@ -109,7 +118,9 @@ def _apply_stand_ins(stage: Usd.Stage, edit: StandInEdit) -> None:
     stored = {type(config): attributes_on(prim, type(config)) for config in configs}
     moved = [config for config in configs if stored[type(config)] != attributes_of(type(config))]
     spec = Sdf.CreatePrimInLayer(stage.GetRootLayer(), prim.GetPath())
+    taken_back = [*_taken_back(spec), *(earlier for earlier, _ in earlier_schemas(prim))]
     write_configs(spec, configs, moved)
+    _write_schemas(spec, spec.GetInfo("apiSchemas").prependedItems, taken_back)
     for name in {name for config in moved for name in stored[type(config)].values()}.difference(spec.attributes.keys()):
         Sdf.AttributeSpec(spec, name, Sdf.ValueTypeNames.Float).default = Sdf.ValueBlock()
 

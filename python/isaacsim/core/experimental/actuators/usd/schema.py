@@ -1,4 +1,4 @@
-"""Read configs from applied API schemas, with or without the schema plugin of newton-usd-schemas.
+"""Read configs from applied API schemas, with or without the plugins that tell USD of newton's schemas and of ours.
 
 Values, types, ranges and fallbacks come from the field descriptions in `specs`, so both cases give the same result.
 """
@@ -25,6 +25,8 @@ TARGETS = "newton:targets"
 _MARKERS = ("NewtonActuatorControlBaseAPI", "NewtonActuatorClampingBaseAPI")
 _FROM_USD: dict[str, Callable[[Any], Any]] = {"float": float, "int": int, "float[]": list, "asset": str}
 CONFIG_BY_SCHEMA = {config.SCHEMA: config for config in CONFIGS}
+# what files of version 0.9 and before call schemas of today
+_TODAYS = {config.EARLIER_SCHEMA: config.SCHEMA for config in CONFIGS if config.EARLIER_SCHEMA}
 # every property an actuator prim may have, and the schemas that give it; the targets come with the prim type
 _SCHEMAS_OF: dict[str, list[str]] = {TARGETS: []}
 for _config in CONFIGS:
@@ -60,6 +62,16 @@ def applied_schemas(prim: Usd.Prim) -> list[str]:
     return list(prim.GetPrimTypeInfo().GetAppliedAPISchemas())
 
 
+def todays_schemas(prim: Usd.Prim) -> list[str]:
+    """Applied API schemas by their names of today, each once, in authored order."""
+    return list(dict.fromkeys(_TODAYS.get(schema, schema) for schema in applied_schemas(prim)))
+
+
+def earlier_schemas(prim: Usd.Prim) -> list[tuple[str, str]]:
+    """Applied API schemas that version 0.9 and before called otherwise: the name on the prim, and that of today."""
+    return [(schema, _TODAYS[schema]) for schema in applied_schemas(prim) if schema in _TODAYS]
+
+
 def is_actuator(prim: Usd.Prim) -> bool:
     """Whether `prim` is a `NewtonActuator`."""
     return prim.GetTypeName() == ACTUATOR_TYPE
@@ -74,7 +86,7 @@ def stood_in_for(prim: Usd.Prim) -> set[str]:
     listed = attribute.Get() if attribute else None
     if not isinstance(listed, Vt.TokenArray):
         return set()
-    applied = [CONFIG_BY_SCHEMA[schema] for schema in applied_schemas(prim) if schema in CONFIG_BY_SCHEMA]
+    applied = [CONFIG_BY_SCHEMA[schema] for schema in todays_schemas(prim) if schema in CONFIG_BY_SCHEMA]
     ours = {config.KIND for config in applied if config in STAND_INS}
     others = (config for config in applied if config not in STAND_INS and config.KIND in ours)
     return {config.SCHEMA for config in others if config.SCHEMA in set(listed)}
@@ -148,7 +160,7 @@ def may_be_later(schema: str) -> bool:
 
 def values_without_effect(prim: Usd.Prim) -> list[str]:
     """One message per attribute that is read at its default value, and changes over time beside it."""
-    schemas = applied_schemas(prim)
+    schemas = todays_schemas(prim)
     read = _properties_on(prim, schemas)
     foreign = any(schema in _foreign for schema in schemas)
     return [
@@ -173,7 +185,7 @@ def _source(attribute: Usd.Attribute, time: Usd.TimeCode) -> Usd.ResolveInfoSour
 
 def properties_without_effect(prim: Usd.Prim) -> list[str]:
     """One message per authored `newton:*` property that none of the known schemas applied to `prim` has."""
-    schemas = applied_schemas(prim)
+    schemas = todays_schemas(prim)
     # what a schema of the host program has is not known here
     if any(schema in _foreign for schema in schemas):
         return []

@@ -7,19 +7,22 @@ import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
-# USD learns of newton's schemas only before the first stage of the process is opened
 import newton_usd_schemas  # noqa: F401
 from pxr import Pcp, Tf, Usd, UsdGeom, UsdUtils
 
 from ..errors import UnsupportedSceneError
 from ..specs.arguments import ROBOT_FILES, require_type
 from .parts import open_parts
+from .plugin import register_schemas
 from .units import units_of
 from .words import said
 
 _MISSING = (Pcp.ErrorInvalidAssetPath, Pcp.ErrorInvalidSublayerPath, Pcp.ErrorUnresolvedPrimPath)
 # missing parts that are told of by name
 _SHOWN = 5
+
+# USD learns of schemas only before the first stage of the process is opened
+register_schemas()
 
 
 def open_stage(source: str | os.PathLike[str] | Usd.Stage, variants: Mapping[str, str] | None = None) -> Usd.Stage:

@@ -26,16 +26,18 @@ from ...values import resolve_indices
 from ..articulation import DofArrays, Robot, RootArrays
 from ..bus import EventBus
 from ..copied import warp_copy
+from ..port import JointViews
 from ..rotations import matrices
 from ..transfer import in_turn, transfer
 from .dynamics import Equations, Layout, State, base_of, incoming_forces, projected_forces
 from .fields import KNOWN, ModelFields, read_property, write_properties
+from .joint_signals import JointSignals
 from .kinematics import Kinematics, cross
 from .model import CONTACT, build_model, initial_state
 from .model_actuators import warn_of
 from .roots import RootMirrors
 from .tendons import FixedTendons
-from .user_warnings import MUTE
+from .user_warnings import MUTE, ignore, warnings_to
 from .velocity_limits import linear_couplings, velocity_limiter
 
 # fields of the model by what `write_link_inertias` sets
@@ -65,6 +67,11 @@ class MujocoArticulation(FixedTendons):
         self._live()
         rows = self._backend.drive_efforts()[self._index(indices, dof_indices)]
         return warp_copy(rows)
+
+    def joint_signals(self, names: Sequence[str]) -> JointViews:
+        """Effective inertias (`inertia`) [kg·m² or kg] and the efforts that balance gravity and Coriolis (`load`)."""
+        self._live()
+        return self._following(self._backend.joint_signals(names))
 
 
 class MujocoHost(NotCopied):
@@ -145,6 +152,7 @@ class MujocoHost(NotCopied):
         self._grid(self._arrays.dampings)[:] = [axis.drive_damping for axis in self._axes]
         self._drive = np.zeros((self.num_envs, self._width), np.float32)
         self._contact = np.zeros((self.num_envs, self.model.nsensordata), np.float32)
+        self._signals = JointSignals(self.model, self.num_envs, self._address.velocity)
         self._connect(self._arrays)
         self.write_gains()
         self.generation += 1
@@ -302,6 +310,16 @@ class MujocoHost(NotCopied):
         self._bias[:, at.position_drive, 1] = -stiffness
         self._gain[:, at.velocity_drive, 0] = damping
         self._bias[:, at.velocity_drive, 2] = -damping
+
+    def joint_signals(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Signals of all axes that laws ask for, in the order of the mirrors, as far as they are known."""
+        if self._signals.ask(names):
+            arrays = self._arrays
+            assert arrays is not None
+            self._connect(arrays)
+            self._choose_settling()
+            self._update_signals(np.arange(self.num_envs))
+        return {name: self._signals.arrays[name].reshape(-1) for name in names if name in self._signals.arrays}
 
     def drive_efforts(self) -> np.ndarray:
         """Efforts of the drives in the last step, in the order of the mirrors."""
@@ -621,6 +639,15 @@ class MujocoHost(NotCopied):
             nothing[envs] = 0.0
         if self._roots is not None:
             self._roots.update(envs)
+        self._update_signals(envs)
+
+    def _update_signals(self, envs: np.ndarray) -> None:
+        """Take over what laws ask of joints in some environments, without a step."""
+        if self._signals.arrays:
+            assert self._batch is not None
+            with warnings_to(ignore):
+                self._batch.forward(ids=envs, stage=int(mujoco.mjtStage.mjSTAGE_VEL))
+            self._signals.update()
 
     def _connect(self, arrays: DofArrays) -> None:
         """Make what keeps MuJoCo's arrays and the mirrors in step: `_refresh` reads, `_commit` writes."""
@@ -633,6 +660,7 @@ class MujocoHost(NotCopied):
             (self._qvel, at.velocity, grid["velocities"], every),
             (drive, at.velocity, self._drive, every),
             (contact, columns, self._contact, columns),
+            *self._signals.bind(self._batch),
             watched=self._motion,
         )
         self._commit = transfer(
@@ -660,7 +688,7 @@ class MujocoHost(NotCopied):
 
     def _choose_settling(self) -> None:
         """Make what follows a physics step: limits of velocity, then the mirrors; it returns whether all is finite."""
-        self._settle = in_turn([self._limit_velocities, self._follow_roots], self._refresh)
+        self._settle = in_turn([self._limit_velocities, self._follow_roots, self._signals.follow], self._refresh)
 
     def _equations_of(self, robots: np.ndarray) -> tuple[Equations, State]:
         """The equations of motion, and the state of the environments of some robots."""

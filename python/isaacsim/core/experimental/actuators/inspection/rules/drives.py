@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator
 
 from ...specs.configs import ForeignConfig, MaxEffortClampingConfig
+from ...specs.fields import parameters_of
 from ...usd.edits import Edit, ParameterEdit, PropertyEdit
 from ..described import InspectedActuator, InspectedJoint
-from ..figures import DC_MOTORS, gains, largest_effort
+from ..figures import gains, largest_effort
 from ..findings import Finding
 from .rule import Checked
 
@@ -108,8 +109,8 @@ def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoin
 
 def _lowered(actuator: InspectedActuator, joint: InspectedJoint) -> Iterator[Edit]:
     limit = joint.value("effort_limit")
-    for clamp in actuator.clamping:
-        field = "max_motor_effort" if isinstance(clamp, DC_MOTORS) else "max_effort"
-        if isinstance(clamp, (MaxEffortClampingConfig, *DC_MOTORS)) and getattr(clamp, field) > limit:
-            yield ParameterEdit(actuator.path, dataclasses.replace(clamp, **{field: limit}), field)
-            return
+    for clamp in actuator.stages:
+        for field, most in clamp.bounds("effort").items():
+            if parameters_of(clamp)[field].or_joint and most > limit:
+                yield ParameterEdit(actuator.path, dataclasses.replace(clamp, **{field: limit}), field)
+                return

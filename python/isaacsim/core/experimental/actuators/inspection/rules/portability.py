@@ -101,9 +101,7 @@ def _refused(actuator: InspectedActuator) -> Iterator[tuple[str, str]]:
             "Convert it with convert_checkpoint.",
         )
     for clamp in actuator.clamping:
-        if type(clamp) is DCMotorClampingConfig and math.isinf(clamp.saturation_effort) > math.isinf(
-            clamp.velocity_limit
-        ):
+        if type(clamp) is DCMotorClampingConfig and clamp.idle():
             yield "has a velocity limit and no stall effort", "Author the stall effort, or remove the velocity limit."
 
 

@@ -1,4 +1,4 @@
-"""Actuator prims that cannot be used as they are."""
+"""Actuator prims that cannot be used as they are, or not everywhere."""
 
 from __future__ import annotations
 
@@ -30,3 +30,17 @@ def without_effect(checked: Checked) -> Iterator[Finding]:
         meant = _MEANT.search(line)
         edits = (SchemaEdit(where, as_written(meant[1]), meant[2]),) if meant and where else ()
         yield Finding("without-effect", "warning", where or checked.robot.path, problem, remedy, edits)
+
+
+def earlier_name(checked: Checked) -> Iterator[Finding]:
+    """A schema by its name of version 0.9 and before: it is read as ever, and USD does not know it."""
+    for actuator in checked.robot.actuators:
+        for schema, today in actuator.earlier:
+            yield Finding(
+                "earlier-name",
+                "note",
+                actuator.path,
+                f"applies {schema}, as {today} was called until version 0.9: usdview and Kit do not know it.",
+                f"Rename it to {today}.",
+                (SchemaEdit(actuator.path, schema, today),),
+            )

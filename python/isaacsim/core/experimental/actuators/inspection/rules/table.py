@@ -8,6 +8,7 @@ from .rule import Rule
 _FUNCTIONS: tuple[Rule, ...] = (
     prims.unusable_actuator,
     prims.without_effect,
+    prims.earlier_name,
     portability.several_targets,
     portability.no_stand_in,
     portability.refused_elsewhere,

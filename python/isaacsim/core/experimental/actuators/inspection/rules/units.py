@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ..figures import DC_MOTORS, gains, largest_effort
+from ..described import InspectedActuator
+from ..figures import gains, largest_effort
 from ..findings import Finding
 from .rule import Checked
 
@@ -42,10 +43,10 @@ def speed_in_degrees(checked: Checked) -> Iterator[Finding]:
     for actuator, joints in checked.usable:
         turning = [joint for joint in joints if not joint.linear]
         ranges = [joint.value("upper_limit") - joint.value("lower_limit") for joint in turning]
-        for clamp in actuator.clamping:
-            if isinstance(clamp, DC_MOTORS) and ranges and all(map(math.isfinite, ranges)):
-                if _FASTEST < clamp.velocity_limit < math.inf:
-                    yield _speed("speed-in-degrees", actuator.path, "its motor", clamp.velocity_limit)
+        if ranges and all(map(math.isfinite, ranges)):
+            for speed in _speeds(actuator):
+                if _FASTEST < speed < math.inf:
+                    yield _speed("speed-in-degrees", actuator.path, "its motor", speed)
 
 
 def speed_in_radians(checked: Checked) -> Iterator[Finding]:
@@ -54,10 +55,10 @@ def speed_in_radians(checked: Checked) -> Iterator[Finding]:
         if not joint.linear and 0.0 < (speed := joint.value("velocity_limit")) < _SLOWEST:
             yield _speed("speed-in-radians", joint.path, f"joint {joint.name}", speed)
     for actuator, joints in checked.usable:
-        for clamp in actuator.clamping:
-            if isinstance(clamp, DC_MOTORS) and not all(joint.linear for joint in joints):
-                if clamp.velocity_limit < _SLOWEST:
-                    yield _speed("speed-in-radians", actuator.path, "its motor", clamp.velocity_limit)
+        if not all(joint.linear for joint in joints):
+            for speed in _speeds(actuator):
+                if speed < _SLOWEST:
+                    yield _speed("speed-in-radians", actuator.path, "its motor", speed)
 
 
 def gains_in_degrees(checked: Checked) -> Iterator[Finding]:
@@ -82,6 +83,10 @@ def gains_in_degrees(checked: Checked) -> Iterator[Finding]:
             f"{math.degrees(error):.3g}°: too {'soft' if small else 'stiff'} for a motor.",
             f"If it was meant per {'degree' if small else 'radian, and converted twice'}, write {meant:.4g}.",
         )
+
+
+def _speeds(actuator: InspectedActuator) -> list[float]:
+    return [speed for stage in actuator.stages for speed in stage.bounds("speed").values()]
 
 
 def _speed(rule: str, where: str, whose: str, speed: float) -> Finding:

@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 
 from ...specs.arguments import DEFAULT_DT
-from ...specs.configs import MaxEffortClampingConfig
+from ...specs.fields import parameters_of
 from ...specs.stages import KINDS
 from ...usd.edits import ParameterEdit
-from ..figures import DC_MOTORS, gains, largest_effort
+from ..figures import gains, largest_effort
 from ..findings import Finding
 from .rule import Checked
 
@@ -39,19 +39,20 @@ def undamped(checked: Checked) -> Iterator[Finding]:
 def stall_below_peak(checked: Checked) -> Iterator[Finding]:
     """A motor gives most at stall: a peak above that is never reached, and one of the two is wrong."""
     for actuator, _ in checked.usable:
-        for clamp in actuator.clamping:
-            if isinstance(clamp, DC_MOTORS) and clamp.saturation_effort < float(clamp.max_motor_effort) < math.inf:
-                peak = dataclasses.replace(clamp, max_motor_effort=clamp.saturation_effort)
-                yield Finding(
-                    "stall-below-peak",
-                    "warning",
-                    actuator.path,
-                    f"saturation_effort = {clamp.saturation_effort:g} is below max_motor_effort = "
-                    f"{float(clamp.max_motor_effort):g}, which is never reached.",
-                    "Raise the stall effort to that of the data sheet, or lower the peak to it.",
-                    # what the motor gives stays the same
-                    (ParameterEdit(actuator.path, peak, "max_motor_effort"),),
-                )
+        for stage in actuator.stages:
+            bounds = stage.bounds("effort")
+            stall = min(bounds, key=lambda name: bounds[name], default="")
+            for peak, most in bounds.items():
+                if parameters_of(stage)[peak].or_joint and bounds[stall] < most < math.inf:
+                    yield Finding(
+                        "stall-below-peak",
+                        "warning",
+                        actuator.path,
+                        f"{stall} = {bounds[stall]:g} is below {peak} = {most:g}, which is never reached.",
+                        "Raise the stall effort to that of the data sheet, or lower the peak to it.",
+                        # what the motor gives stays the same
+                        (ParameterEdit(actuator.path, dataclasses.replace(stage, **{peak: bounds[stall]}), peak),),
+                    )
 
 
 def zero_limit(checked: Checked) -> Iterator[Finding]:
@@ -82,10 +83,9 @@ def huge_value(checked: Checked) -> Iterator[Finding]:
         law = gains(actuator) or (0.0, 0.0)
         found = {"kp": law[0], "kd": law[1]}
         large = {name: value for name, value in found.items() if value > _LARGEST_GAIN}
-        for clamp in actuator.clamping:
-            if isinstance(clamp, (MaxEffortClampingConfig, *DC_MOTORS)):
-                efforts = {name: value for name, value in vars(clamp).items() if name.endswith("_effort")}
-                large |= {name: value for name, value in efforts.items() if _LARGEST_EFFORT < value < math.inf}
+        for stage in actuator.stages:
+            efforts = stage.bounds("effort").items()
+            large |= {name: value for name, value in efforts if _LARGEST_EFFORT < value < math.inf}
         for name, value in large.items():
             yield Finding(
                 "huge-value",

@@ -24,6 +24,7 @@ import warp as wp
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
 from ...memory import warp_view
+from ...specs.stages import KINDS, follows_limits
 from ..plan import Between, Plan, Row
 from . import warp_functions
 from .binding import SIGNALS, Columns, Indices, places_of
@@ -145,13 +146,22 @@ class Insert:
         self.count = plan.num_robots * len(self.slots)
         self.at = places_of(self.slots, plan.num_robots, plan.num_slots, device)
         self.one_by_one = self._indices(np.arange(self.count))
-        self.raw, self.limited = (wp.zeros(self.count, dtype=wp.float32, device=device) for _ in range(2))
-        for clamp in between.stages:
-            if clamp.STATE:
+        self.raw = wp.zeros(self.count, dtype=wp.float32, device=device)
+        for stage in (between.controller, *between.stages):
+            if asked := getattr(stage, "ASKS", ()):
                 raise TypeError(
-                    f"actuator {label!r}: {type(clamp).__name__} remembers {clamp.STATE} and stands before a limit "
+                    f"actuator {label!r}: {type(stage).__name__} asks for {asked} and stands beside a delay or before "
+                    "a stage that computes arrays: must run in the plan. Change their order, or give those a LAW."
+                )
+        # efforts after the stages of each kind
+        self._behind: dict[str, wp.array] = {}
+        for stage in between.stages:
+            if stage.STATE:
+                raise TypeError(
+                    f"actuator {label!r}: {type(stage).__name__} remembers {stage.STATE} and stands before a stage "
                     "that computes arrays: must come after it. Change their order."
                 )
+            self._behind[stage.KIND] = wp.zeros_like(self.raw)
         self._check_axes(self.new_state().controller_state)
         self.acting: Sequence[wp.array] = ()
         """What a delay of its own let through in the last step: both targets and feedforward, one by one."""
@@ -221,18 +231,18 @@ class Insert:
             controller.compute(*arguments, device=device, **more)
             for _, given in self._taken.values():
                 wp.launch(_refuse_kernel, self.count, [given, *self._places], [self.raw], device=device)
-        # limits
-        limited = self.raw
-        for clamp in self.between.stages:
-            clamp.modify_forces(limited, self.limited, positions, velocities, at, at, device=device)
-            limited = self.limited
+        # limits and other stages
+        changed = self.raw
+        for stage in self.between.stages:
+            stage.modify_forces(changed, self._behind[stage.KIND], positions, velocities, at, at, device=device)
+            changed = self._behind[stage.KIND]
         # state
         self._advanced = []
         if controller is not None and now.controller_state is not None:
             self._update_controller(now.controller_state, after.controller_state)
         if delay is not None:
             self._update_delay(targets, now.delay_state, after.delay_state, bad)
-        wp.launch(give_kernel, self.count, [at, bad, self.raw, limited], [computed, efforts], device=device)
+        wp.launch(give_kernel, self.count, [at, bad, self.raw, changed], [computed, efforts], device=device)
 
     def hold(self, bad: wp.array) -> None:
         """Let the controller keep its state where the step found a fault.
@@ -243,6 +253,30 @@ class Insert:
         for before, written in self._advanced:
             inputs = [self.at, bad, self.raw, before, written]
             wp.launch(_hold_kernel, written.shape, inputs, device=self.device)
+
+    @property
+    def limits(self) -> list[str]:
+        """Class names of its limits."""
+        return [type(stage).__name__ for stage in self.between.stages if KINDS[stage.KIND].is_limit]
+
+    def limited(self) -> np.ndarray:
+        """Where its limits changed the effort in the last step, bool `(robots, slots)`."""
+        before, after = self.raw, self.raw
+        for kind, behind in self._behind.items():
+            after = behind
+            if KINDS[kind].is_limit:
+                break
+            before = behind
+        found, changed = (array.numpy().reshape(-1, len(self.slots)) for array in (before, after))
+        return np.isfinite(found) & (changed != found)
+
+    def motor_efforts(self) -> np.ndarray | None:
+        """Efforts that came out of its limits, `(robots, slots)`; None where all its stages come before those."""
+        kinds = list(self._behind)
+        if not any(map(follows_limits, kinds)):
+            return None
+        inside = [behind for kind, behind in self._behind.items() if not follows_limits(kind)]
+        return [self.raw, *inside][-1].numpy().reshape(-1, len(self.slots))
 
     def reset(self, state: Any, mask: wp.array | None) -> None:
         """Start over where the mask, bool over the actuators, is true; everywhere without one."""
@@ -397,15 +431,20 @@ class StepBetween:
         return self.around.plan
 
     @property
+    def signals(self) -> dict[str, wp.array]:
+        """Signals that laws of the plan ask for, by name, float32 `(robots, slots)`."""
+        return self.around.signals
+
+    @property
     def handed(self) -> Sequence[wp.array]:
         """What stands between the phases, flattened: five signals with delayed commands, fault codes, efforts."""
         return self._handed
 
     @property
     def stage_names(self) -> list[str]:
-        """Class names of the limits; those between the phases, by the last of each actuator, come at the end."""
-        last = [insert.between.stages[-1:] for insert in self.inserts]
-        return [*self.around.stage_names, *(type(clamp).__name__ for clamps in last for clamp in clamps)]
+        """Class names of the stages; the limits between the phases, by the last of each actuator, come at the end."""
+        last = [insert.limits[-1:] for insert in self.inserts]
+        return [*self.around.stage_names, *(name for names in last for name in names)]
 
     def new_state(self) -> StateBetween:
         """Return a state that remembers nothing."""
@@ -478,12 +517,20 @@ class StepBetween:
         computed, numbers = (np.array(array) for array in self.around.observed())
         number = len(self.around.stage_names)
         for insert in self.inserts:
-            if insert.between.stages:
+            if insert.limits:
                 number += 1
-                raw, limited = (array.numpy().reshape(-1, len(insert.slots)) for array in (insert.raw, insert.limited))
-                changed = np.isfinite(raw) & (limited != raw) & (numbers[:, insert.slots] == 0)
+                changed = insert.limited() & (numbers[:, insert.slots] == 0)
                 numbers[:, insert.slots] = np.where(changed, number, numbers[:, insert.slots])
         return computed, numbers
+
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        found = np.array(self.around.motor_efforts())
+        bad = self._handed[5].numpy().reshape(found.shape)
+        for insert in self.inserts:
+            if (own := insert.motor_efforts()) is not None:
+                found[:, insert.slots] = np.where(bad[:, insert.slots] == 0, own, 0)
+        return found
 
     @property
     def computed(self) -> wp.array:

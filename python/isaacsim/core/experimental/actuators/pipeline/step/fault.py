@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 import warp as wp
 
-FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort")
+FAULT_INPUTS = ("position", "velocity", "position target", "velocity target", "feedforward", "effort", "signal")
 """What the bits of a fault code stand for, lowest first."""
 
 EFFORT_FAULT = 1 << FAULT_INPUTS.index("effort")
 """Fault code of an effort that was not finite while all inputs were."""
+
+SIGNAL_FAULT = 1 << FAULT_INPUTS.index("signal")
+"""Fault code of a signal that a law asks for."""
 
 
 @wp.func

@@ -179,16 +179,21 @@ class Kernels(NamedTuple):
     """Those of a pipeline.
 
     `numbers` are what was noted, a row of the elements each: signals with the commands that acted, NaN for those of a
-    step whose commands were not finite; states; parameters. `delay` is the row of the ring that a command came from, -1
-    for that of the step; how many rows held one, 0 where the first one filled the ring, -1 where it was not good; which
-    commands of the step were finite, a bit each; and the row that was written last. `outputs` are effort, effort before
-    the limits, and states.
+    step whose commands were not finite; states; of each law the signals that it asks for, and parameters. `delay` is
+    the row of the ring that a command came from, -1 for that of the step; how many rows held one, 0 where the first one
+    filled the ring, -1 where it was not good; which commands of the step were finite, a bit each; and the row that was
+    written last. `outputs` are effort, effort before the limits, and states.
     """
 
     note: wp.Kernel
     efforts: wp.Kernel
     take: wp.Kernel
     leave: wp.Kernel
+
+
+def given_to(owner: Any) -> int:
+    """How many numbers a law is given besides its kind's signals and its state: asked signals and parameters."""
+    return len(owner.ASKS) + len(owner.PARAMETERS)
 
 
 class _Law:
@@ -198,14 +203,15 @@ class _Law:
         owner: Its class.
         number: Its place in the pipeline; 0 is the controller.
         state: First row of its state.
-        parameter: First row of its parameters.
+        parameter: First row of the signals that it asks for, which its parameters follow.
     """
 
     def __init__(self, owner: Any, number: int, state: int, parameter: int) -> None:
         self._owner, self._number = owner, number
         self._signals = CLAMPING_SIGNALS if number else CONTROLLER_SIGNALS
         self.states = [f"state_{row}" for row in range(state, state + len(owner.STATE))]
-        self._parameters = [f"parameter_{row}" for row in range(parameter, parameter + len(owner.PARAMETERS))]
+        given = [f"parameter_{row}" for row in range(parameter, parameter + given_to(owner))]
+        self.asked, self._parameters = given[: len(owner.ASKS)], given[len(owner.ASKS) :]
 
     @property
     def functions(self) -> dict[str, Any]:
@@ -247,7 +253,8 @@ class _Law:
             names = [f"{effort}_{self._number}_{name}" for name in prepared_of(owner, self._signals)]
             lines.append(f"{', '.join(names)} = prepare_{self._number}({', '.join(inputs)})")
             inputs = names
-        signals = [_NAMES[name] for name in signals_of(owner, self._signals)]
+        names_of = _NAMES | dict(zip(owner.ASKS, self.asked, strict=True))
+        signals = [names_of[name] for name in signals_of(owner, self._signals)]
         arguments = [name if name == "dt" else pattern.format(name) for name in (*signals, *self.states)] + inputs
         if self.curve:
             found = f"{effort}_{self.curve}"
@@ -258,10 +265,10 @@ class _Law:
 
 
 @functools.cache
-def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) -> Kernels:
-    """The kernels of a controller with limits behind it and maybe a delay before it, given their classes.
+def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool, network: bool = False) -> Kernels:
+    """The kernels of a controller with stages behind it and maybe a delay before it, given their classes.
 
-    Without a controller the effort is that of a network, `network`.
+    Without a controller the effort is that of a network, `network`, or zero.
     """
     owners = {0: controller} if controller else {}
     owners |= dict(enumerate(limits, 1))
@@ -272,12 +279,12 @@ def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool) ->
     for number, owner in owners.items():
         laws.append(_Law(owner, number, state, parameter))
         called |= laws[-1].functions
-        state, parameter = state + len(owner.STATE), parameter + len(owner.PARAMETERS)
+        state, parameter = state + len(owner.STATE), parameter + given_to(owner)
     states = range(len(SIGNALS), first_parameter)
     parameters = range(first_parameter, parameter)
     texts = {
         "note": _note_text(states, parameters, delayed),
-        "efforts": _efforts_text(laws, states, parameters, network=not controller),
+        "efforts": _efforts_text(laws, states, parameters, network=network, controlled=bool(controller)),
         "take": _take_text(states),
         "leave": _leave_text(states, parameters, delayed),
     }
@@ -333,12 +340,16 @@ def note(
 """
 
 
-def _efforts_text(laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], network: bool) -> str:
+def _efforts_text(
+    laws: Sequence[_Law], states: Sequence[int], parameters: Sequence[int], *, network: bool, controlled: bool
+) -> str:
     blocks = [law.lines() for law in laws]
-    if network:
-        blocks.insert(0, ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"])
+    if not controlled:
+        given = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"]
+        blocks.insert(0, given if network else [])
     blocks[0] += ["raw = effort"]
-    good = " and ".join(f"wp.isfinite({name})" for name in SIGNALS)
+    asked = [name for law in laws for name in law.asked]
+    good = " and ".join(f"wp.isfinite({name})" for name in (*SIGNALS, *asked))
     return f"""
 def efforts(
     # In:

@@ -12,6 +12,7 @@ import warp as wp
 from ... import native
 from ...components.curve import prepare_curve
 from ...memory import numpy_view, warp_view
+from ...specs.signals import SIGNALS
 from ..plan import Plan, Remembering, Row
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
@@ -48,6 +49,10 @@ class NativeStep:
         """The compiled networks of the plan, in its order."""
         delayed = _slots(plan.delayed), plan.depth
         self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks)
+        self.signals = {name: warp_view(np.full(size, SIGNALS[name].neutral, np.float32)) for name in plan.asked}
+        """Signals that laws ask for, by name, float32 `(robots, slots)`; whoever hosts the robot writes them."""
+        for name, values in self.signals.items():
+            self._core.give_signal(list(SIGNALS).index(name), numpy_view(values))
         for number, stage in enumerate(plan.stages):
             for points, values, served in stage.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
@@ -58,6 +63,7 @@ class NativeStep:
         for row in plan.rows():
             self._give(row)
         self._observed: tuple[Any, Any] = (None, None)
+        self._motor: Any = None
         # states as the core takes them
         self._bound: weakref.WeakKeyDictionary[StepState, Any] = weakref.WeakKeyDictionary()
         self._state = self.new_state()
@@ -163,16 +169,21 @@ class NativeStep:
         """Record from the next step on what `observed` returns, or stop it."""
         size = (self.plan.num_robots, self.plan.num_slots)
         self._observed = (np.zeros(size, np.float32), np.zeros(size, np.uint8)) if on else (None, None)
-        self._core.observe(*self._observed)
+        self._motor = np.zeros(size, np.float32) if on else None
+        self._core.observe(*self._observed, self._motor, self.plan.motor_stages)
 
     def observe_computed(self, computed: np.ndarray) -> None:
         """Record from the next step on the efforts before the limits, 0 for a fault, in an array `(robots, slots)`."""
-        self._observed = (computed, None)
+        self._observed, self._motor = (computed, None), None
         self._core.observe(computed, None)
 
     def observed(self) -> tuple[Any, Any]:
         """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
         return self._observed
+
+    def motor_efforts(self) -> Any:
+        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        return self._motor
 
     @property
     def computed(self) -> Any:
@@ -225,7 +236,8 @@ class NativeStep:
     @property
     def bytes_held(self) -> int:
         """Bytes held besides the articulation's arrays and parameters of single robots."""
-        return self._core.memory + sum(array.nbytes for array in self._state.arrays())
+        held = [*self._state.arrays(), *map(numpy_view, self.signals.values())]
+        return self._core.memory + sum(array.nbytes for array in held)
 
     def _numbers(self, rows: Any) -> list[int]:
         return [self._number[id(row)] for row in rows]

@@ -25,13 +25,14 @@ import warp as wp
 from ...specs.stages import KINDS
 from ...version import __version__
 from ..plan import Placed, Plan
+from .fault import FAULT_INPUTS
 
 LAYOUT = 2
 """Number of the layout of saved states; 1 had no number and differed between engines."""
 
 _BUFFERS = ("buffer_pos", "buffer_vel", "buffer_act")
 # what fault codes and numbers of steps may be
-_FAULT_LIMIT, _STEPS_LIMIT = 1 << 6, 1 << 31
+_FAULT_LIMIT, _STEPS_LIMIT = 1 << len(FAULT_INPUTS), 1 << 31
 
 
 @dataclass(eq=False)

@@ -15,6 +15,7 @@ import warp as wp
 from ...components.base import clear_kernel
 from ...components.curve import prepare_curve
 from ...memory import warp_view
+from ...specs.signals import SIGNALS
 from ..plan import Plan, Row
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
@@ -52,6 +53,10 @@ class WarpStep:
 
             numbered = enumerate(plan.stateful)
             self._networks = {n: WarpNetwork(one, plan, device) for n, one in numbered if one.is_network}
+        self.signals = {
+            name: wp.full(size, SIGNALS[name].neutral, dtype=wp.float32, device=device) for name in plan.asked
+        }
+        """Signals that laws ask for, by name, float32 `(robots, slots)`; whoever hosts the robot writes them."""
         self._slots = self._new_slots()
         rows = [row for row in plan.rows() if row is not plan.lag]
         self._rows = {id(row): self._on_device(row) for row in rows}
@@ -180,13 +185,19 @@ class WarpStep:
     def observe(self, on: bool) -> None:
         """Record from the next step on what `observed` returns, or stop it."""
         size = (self.plan.num_robots, self.plan.num_slots)
-        self._observed = tuple(wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32) if on)
+        self._observed = tuple(
+            wp.zeros(size, dtype=t, device=self.device) for t in (wp.float32, wp.int32, wp.float32) if on
+        )
         self._forget_kernels()
 
     def observed(self) -> tuple[np.ndarray, np.ndarray]:
         """Efforts before the limits, 0 for a fault, and the limit that changed each last, from 1; `(robots, slots)`."""
-        computed, limited_by = (array.numpy() for array in self._observed)
+        computed, limited_by = (array.numpy() for array in self._observed[:2])
         return computed, limited_by
+
+    def motor_efforts(self) -> np.ndarray:
+        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        return self._observed[2].numpy()
 
     @property
     def computed(self) -> wp.array:
@@ -338,6 +349,7 @@ class WarpStep:
             inputs += [None if array is None else warp_view(array) for array in binding.indices]
             computed = binding.computed
             efforts += [warp_view(binding.effort_indices), None if computed is None else warp_view(computed)]
+        inputs += self.signals.values()
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
         in_place = phase == "limit" and self._now is self._after
@@ -395,6 +407,8 @@ class WarpStep:
             for points, values, served in stage.curves:
                 first[number, served], counts[number, served] = sum(map(len, rows)), len(points)
                 rows.append(prepare_curve(points, values))
+        asked = list(plan.asked.values()) or [np.zeros(plan.num_slots, bool)]
+        slots.asked = self._ints(np.stack(asked))
         slots.used, slots.curve_first, slots.curve_count = self._ints(used), self._ints(first), self._ints(counts)
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
         return slots

@@ -34,6 +34,8 @@ class Slots:
     used: wp.array2d[int]
     curve_first: wp.array2d[int]
     curve_count: wp.array2d[int]
+    # per signal that laws ask for and slot: whether a law of the slot does
+    asked: wp.array2d[int]
     # prepared rows of all curves
     curves: wp.array2d[float]
 

@@ -13,7 +13,7 @@ import numpy as np
 import warp as wp
 
 from ...memory import warp_view
-from .gradient_kernels import COMMANDS, SIGNALS, gradient_kernels
+from .gradient_kernels import COMMANDS, SIGNALS, given_to, gradient_kernels
 from .state import StepState
 from .warp import load_kernel
 
@@ -38,9 +38,9 @@ class WarpGradients:
 
     Args:
         elements: Number of joints.
-        controller: Class of the controller, None for a network.
-        limits: Classes of the limits.
-        curves: Prepared rows of the curve of each limit, None without one.
+        controller: Class of the controller, None for a network or for no controller.
+        limits: Classes of the stages after it.
+        curves: Prepared rows of the curve of each of these, None without one.
         depth: Rows of the delay's ring, 0 without a delay.
         device: Warp device.
         network: The law of a network, which is the controller then.
@@ -60,11 +60,11 @@ class WarpGradients:
         network: NetworkLaw | None = None,
     ) -> None:
         self._elements, self._depth, self._device = elements, depth, device
-        self._kernels = gradient_kernels(controller, tuple(limits), depth > 0)
+        self._kernels = gradient_kernels(controller, tuple(limits), depth > 0, network is not None)
         owners = [*([controller] if controller else []), *limits]
         load_kernel(self._kernels.efforts, owners, device)
         self._curves = [wp.array(rows, dtype=wp.float32, device=device) for rows in curves if rows is not None]
-        states, parameters = (sum(len(getattr(one, name)) for one in owners) for name in ("STATE", "PARAMETERS"))
+        states, parameters = sum(len(one.STATE) for one in owners), sum(map(given_to, owners))
         self._rows = len(SIGNALS) + states + parameters
         shapes = (self._rows, elements), (2 + states, elements)
         self._by_numbers, self._by_outputs = (wp.zeros(shape, dtype=wp.float32, device=device) for shape in shapes)

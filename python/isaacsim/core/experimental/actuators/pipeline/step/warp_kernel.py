@@ -16,10 +16,12 @@ from typing import Any
 import warp as wp
 
 from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, generated_kernel, prepared_of, signals_of
+from ...specs.signals import SIGNALS
+from ...specs.stages import KINDS, follows_limits
 from ..plan import base_of
 from . import warp_functions as functions
-from .binding import SIGNALS
-from .fault import EFFORT_FAULT, fault_bit
+from .binding import SIGNALS as INPUTS
+from .fault import EFFORT_FAULT, SIGNAL_FAULT, fault_bit
 
 _SIGNATURE = """
 def step_kernel(
@@ -30,6 +32,7 @@ def step_kernel(
     dt: float,
     # In:
     $signals
+    $asked
     # State in, state out; whether they are two:
     now: Ring,
     $laws_now
@@ -70,6 +73,7 @@ _COMMAND = """
     # guard: nothing that is not finite enters state or law
     late = bad(q_target, 4) | bad(qd_target, 8) | bad(ff, 16)
     fault = bad(q, 1) | bad(qd, 2) | late
+    $guard
 
     # delay: read the command that acts, then write this one; before the first good one nothing enters
     if slots.delay_place[slot] >= 0:
@@ -133,11 +137,13 @@ _LIMIT = """
     # limits, in their order; none sees what is not finite
     limiter = wp.int32(0)
     $limits
+    $joint
 
     # guard: the first fault since the reset is kept
     if not wp.isfinite(effort):
         effort = 0.0
         raw = 0.0
+        motor = 0.0
         if fault == 0:
             fault = EFFORT_FAULT
     if fault != 0 and faults.codes[robot, slot] == 0:
@@ -170,12 +176,13 @@ _PHASES = {
 }
 _HANDED = "".join(f"handed_{name}: wp.array2d[float], " for name in ("q", "qd", "q_target", "qd_target", "ff"))
 _HANDED += "handed_bad: wp.array2d[int], handed_efforts: wp.array2d[float], handed_computed: wp.array2d[float],"
-_OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int],"
+_OBSERVED = "computed: wp.array2d[float], limited_by: wp.array2d[int], motor_efforts: wp.array2d[float],"
+_OBSERVE = "computed[robot, slot] = raw; limited_by[robot, slot] = limiter; motor_efforts[robot, slot] = motor"
 _ARRAYS = {
-    "columns": ("".join(f"{name}: wp.array2d[float], " for name in SIGNALS), "efforts: wp.array2d[float],"),
+    "columns": ("".join(f"{name}: wp.array2d[float], " for name in INPUTS), "efforts: wp.array2d[float],"),
     "indices": (
-        "".join(f"{name}: wp.array[float], " for name in SIGNALS)
-        + "".join(f"{name}_at: wp.array[wp.uint32], " for name in SIGNALS),
+        "".join(f"{name}: wp.array[float], " for name in INPUTS)
+        + "".join(f"{name}_at: wp.array[wp.uint32], " for name in INPUTS),
         "efforts: wp.array[float], efforts_at: wp.array[wp.uint32], computed_efforts: wp.array[float],",
     ),
 }
@@ -191,6 +198,7 @@ _SIGNAL_NAMES = {
 }
 _FUNCTIONS: dict[str, Any] = {
     "EFFORT_FAULT": wp.constant(EFFORT_FAULT),
+    "SIGNAL_FAULT": wp.constant(SIGNAL_FAULT),
     "Slots": functions.Slots,
     "Ring": functions.Ring,
     "Faults": functions.Faults,
@@ -251,7 +259,8 @@ class _Law:
             values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.signals)]
             lines.append(f"{', '.join(values)} = {self.name}_prepare({', '.join(rows)})")
         curves = [f"{self.name}_curve"] if self.owner.CURVES else []
-        signals = [_SIGNAL_NAMES[name] for name in signals_of(self.owner, self.signals)]
+        asked = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
+        signals = [(_SIGNAL_NAMES | asked)[name] for name in signals_of(self.owner, self.signals)]
         arguments = ", ".join([*signals, *states, *values, *curves])
         lines.append(f"{', '.join(['effort', *new])} = {self.name}({arguments})")
         if base_of(self.owner) is None:
@@ -289,6 +298,14 @@ class _Law:
         return f"{self.name}_at = robot * slots.law_count[{n}] + slots.law_place[{n}, slot]"
 
 
+def _guarding(number: int, name: str) -> list[str]:
+    """Lines that look at a signal that laws ask for."""
+    return [
+        f"if slots.asked[{number}, slot] != 0:",
+        f"    fault = fault | bad(asked_{name}[robot, slot], SIGNAL_FAULT)",
+    ]
+
+
 def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
@@ -322,6 +339,8 @@ def step_kernel(
             state_out += [f"if kind == {kind}:", *_indented(law.state_out(found=phase != "limit"))]
 
     limiting: list[str] = []
+    # what the stages that follow the limits do to the effort of the motor
+    joint: list[str] = ["motor = effort"]
     for number, clamp in enumerate(limits):
         names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
         rows += names
@@ -331,13 +350,15 @@ def step_kernel(
         if clamp.CURVES:
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
             good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
-        if observed:
+        if observed and KINDS[clamp.KIND].is_limit:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
-        limiting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
+        acting = joint if follows_limits(clamp.KIND) else limiting
+        acting += [f"if slots.used[{number}, slot] != 0:", *_indented(limited)]
         if clamp.STATE and phase != "command":
             state_out += [f"if slots.used[{number}, slot] != 0:", *_indented(law.state_out(found=True))]
 
+    asked = [name for name in SIGNALS if any(name in law.ASKS for law in (*controllers, *limits))]
     observed = observed and phase != "command"
     signals, efforts = _ARRAYS[binding]
     remembered = [f"{n}_{k}: wp.array[float]," for n, owner in enumerate(stateful) for k in range(len(owner.STATE))]
@@ -346,13 +367,16 @@ def step_kernel(
     text = Template(text).substitute(
         rows="\n    ".join(f"{name}: wp.array2d[float]," for name in rows),
         signals=signals,
+        asked="".join(f"asked_{name}: wp.array2d[float], " for name in asked),
+        guard="\n    ".join(line for number, name in enumerate(asked) for line in _guarding(number, name)),
         laws_now="\n    ".join(f"now_{one}" for one in remembered),
         laws_after="\n    ".join(f"after_{one}" for one in remembered),
         outputs=(_OBSERVED if observed else "") + ("" if phase == "step" else _HANDED),
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
         limits="\n    ".join(limiting or ["pass"]),
+        joint="\n    ".join(joint),
         state_out="\n    ".join(state_out or ["pass"]),
-        observe="computed[robot, slot] = raw; limited_by[robot, slot] = limiter" if observed else "",
+        observe=_OBSERVE if observed else "",
     )
     return generated_kernel("step_kernel", text, called)

@@ -22,9 +22,9 @@ from typing import Any
 
 import warp as wp
 
-from ..components import catalogue
-from ..components.base import Clamping, Component, Controller
-from ..components.delay import Delay
+from . import catalogue
+from .base import Clamping, Component, Controller
+from .delay import Delay
 
 _FAMILIES = {"Controller": Controller, "Clamping": Clamping, "Delay": Delay}
 _KINDS = {"drive": "controller"}

@@ -28,7 +28,7 @@ from isaacsim.core.experimental.actuators import (
     register_actuator_component,
     use_host,
 )
-from isaacsim.core.experimental.actuators.compat import newton as newton_compat
+from isaacsim.core.experimental.actuators.components import newton_classes
 from isaacsim.core.experimental.actuators.components.quiet_warp import quiet_warp
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from neural_twin import random_network, write_network
@@ -614,7 +614,7 @@ def test_networks_of_files_are_instances_of_newtons(host: ArraysHost, kind: str,
     """Of its class for the kind of network, where its version has one, and give the same efforts."""
     path = write_network(tmp_path / "net.safetensors", random_network(kind, 2), {})
     name = f"ControllerNeural{kind.upper()}"
-    there = newton_compat.peer_of(name, newton)
+    there = newton_classes.peer_of(name, newton)
     found = {}
     for given in (ours.NeuralControlConfig(path), getattr(ours, name)(path)):
         with wrapped((ActuatorConfig(given), "hip")) as wrapper:

@@ -1,0 +1,103 @@
+"""What laws may ask of joints: effective inertia and load, in arrays that follow the simulations.
+
+The effective inertia of a joint is 1/(M⁻¹)ᵢᵢ, from the factors of the mass matrices that MuJoCo's step needs. The load
+is the effort that balances gravity and Coriolis forces. Both are those of the state before the step.
+"""
+
+# MuJoCo ships no type stubs
+# pyright: reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from ...native import core
+from ..transfer import Item, transfer
+
+SIGNALS = ("inertia", "load")
+"""Names of the signals that are kept."""
+
+
+class JointSignals:
+    """Signals of the axes of all environments, float32 `(environments, axes)`, as far as somebody asked for them.
+
+    Args:
+        model: What the environments are copies of.
+        num_envs: Number of environments.
+        columns: Where the axes stand among velocities.
+    """
+
+    def __init__(self, model: mujoco.MjModel, num_envs: int, columns: np.ndarray) -> None:
+        self._model, self._columns = model, [int(column) for column in columns]
+        self._shape = num_envs, len(self._columns)
+        self.arrays: dict[str, np.ndarray] = {}
+        """Signals by name."""
+        self.follow: Callable[[], None] | None = None
+        """To be called after each physics step; None where nobody asked for an inertia."""
+        self._copy: Callable[[], bool] | None = None
+
+    def ask(self, names: Iterable[str]) -> bool:
+        """Keep these signals from now on; return whether any of them is new, so that `bind` has to be called."""
+        new = [name for name in SIGNALS if name in names and name not in self.arrays]
+        for name in new:
+            self.arrays[name] = np.zeros(self._shape, np.float32)
+        return bool(new)
+
+    def bind(self, batch: Any) -> list[Item]:
+        """Follow a batch from now on; return what has to be copied after each physics step."""
+        model = self._model
+        self.follow = None
+        if (inertias := self.arrays.get("inertia")) is not None:
+            factors = batch.bind("qLD"), batch.bind("qLDiagInv")
+            counts, starts, columns = (one.tolist() for one in (model.M_rownnz, model.M_rowadr, model.M_colind))
+            make: Any = _EffectiveInertias if core is None else core.EffectiveInertias
+            self.follow = make(*factors, counts, starts, columns, self._columns, inertias).run
+        items: list[Item] = []
+        if (loads := self.arrays.get("load")) is not None:
+            items.append((batch.bind("qfrc_bias"), self._columns, loads, range(self._shape[1])))
+        self._copy = transfer(*items)
+        return items
+
+    def update(self) -> None:
+        """Take over what the batch has now."""
+        if self.follow is not None:
+            self.follow()
+        if self._copy is not None:
+            self._copy()
+
+
+class _EffectiveInertias:
+    """What the class of that name in the native core does, in NumPy."""
+
+    def __init__(
+        self,
+        factors: np.ndarray,
+        inverses: np.ndarray,
+        counts: list[int],
+        starts: list[int],
+        columns: list[int],
+        chosen: list[int],
+        out: np.ndarray,
+    ) -> None:
+        self._factors, self._inverses, self._chosen, self._out = factors, inverses, chosen, out
+        self._rows = [
+            list(zip(range(start, start + count - 1), columns[start : start + count - 1], strict=True))
+            for start, count in zip(starts, counts, strict=True)
+        ]
+
+    def run(self) -> None:
+        """Compute all of them."""
+        for k, i in enumerate(self._chosen):
+            row = {i: np.ones(len(self._out))}
+            row |= {column: np.zeros(len(self._out)) for _, column in self._rows[i]}
+            admittance = np.zeros(len(self._out))
+            for j in sorted(row, reverse=True):
+                admittance += row[j] ** 2 * self._inverses[:, j]
+                for at, column in self._rows[j]:
+                    row[column] = row[column] - self._factors[:, at] * row[j]
+            with np.errstate(divide="ignore"):
+                self._out[:, k] = np.where(admittance > 0, 1 / admittance, 0)
