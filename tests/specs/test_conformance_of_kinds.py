@@ -23,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     Actuator,
     ArticulationActuators,
+    ControllerPD,
     PDControlConfig,
     Simulation,
     Uniform,
@@ -365,8 +366,8 @@ def recording(bench: Bench) -> None:
     np.testing.assert_array_equal(log.applied_efforts, efforts)
     if bench.kind.takes_effort:
         assert (log.applied_efforts != log.computed_efforts).any()
-    if bench.kind.is_limit:
-        assert bench.law.name in log.limited_by
+    # what is no limit is not said to limit
+    assert (bench.law.name in log.limited_by) == bench.kind.is_limit
     log.save(bench.folder / "log.npz")
     np.testing.assert_array_equal(Recording.load(bench.folder / "log.npz").applied_efforts, efforts)
 
@@ -445,8 +446,18 @@ def stability(bench: Bench) -> None:
         assert bench.law.name in str(table)
 
 
+def full(value: float, needs: bool = False) -> wp.array:
+    """An array of one joint."""
+    return wp.array([value], dtype=wp.float32, device="cpu", requires_grad=needs)
+
+
 def gradients(bench: Bench) -> None:
     """Right, or refused by name."""
+    if bench.kind.takes_effort:
+        own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, "STATE": ()})
+        stages: Any = [ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
+        with pytest.raises(NotImplementedError, match="OwnStage"):
+            Actuator(wp.zeros(1, dtype=wp.uint32, device="cpu"), **parts_of(stages), requires_grad=True)
     names = [name for name, one in bench.described.items() if one.type == "float"]
     try:
         found = [gradient(bench, name) for name in names]
@@ -469,10 +480,6 @@ def gradient(bench: Bench, name: str) -> float:
 
 def stepped(bench: Bench, name: str, more: float, tape: Any = None) -> tuple[Any, Any, Any]:
     """The effort of one step with a parameter that is so much more, the array of the parameter, and the tape."""
-
-    def full(number: float, needs: bool = False) -> wp.array:
-        return wp.array([number], dtype=wp.float32, device="cpu", requires_grad=needs)
-
     array = full(getattr(bench.config, name) + more, tape is not None)
 
     def built(config: Any) -> Any:

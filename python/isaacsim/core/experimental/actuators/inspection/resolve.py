@@ -21,7 +21,6 @@ from ..pipeline.feedback import feedback_gains, largest_efforts
 from ..pipeline.motors import resolve_motors
 from ..simulation import Simulation
 from ..specs.arguments import path_of
-from ..specs.configs import Config, ForeignConfig
 from ..specs.fields import parameters_of
 from ..specs.motors import Motors
 from ..specs.stages import KINDS
@@ -29,7 +28,7 @@ from ..values import as_numpy
 from .described import JOINT_UNITS, InspectedActuator, InspectedJoint, InspectedRobot
 from .figures import gains, largest_effort
 from .inspect import inspect_robots
-from .words import law_of, unit_of
+from .words import law_of, unit_of, values_of
 
 # of the simulator, as `motor_properties` calls them
 _APPLIED = {
@@ -163,11 +162,11 @@ class _Rows:
         actuator, motor = self._actuator(joint), self._motor(joint.name)
         said = [{} if one is None else _numbers_of(one.by_kind) for one in (actuator, motor)]
         applied = _running(*self._running[joint.name]) if joint.name in self._running else {}
-        for name, config in dict.fromkeys([*said[0], *said[1], *applied]):
-            unit = unit_of(parameters_of(config)[name].unit, joint.linear)
-            of_file, of_config, now = (found.get((name, config)) for found in (*said, applied))
-            path, shown = self._robot.path, f"{law_of(config)}.{name}"
-            yield Resolved(path, joint.name, shown, unit, of_file, of_config, now, self._whose(joint))
+        for key in dict.fromkeys([*said[0], *said[1], *applied]):
+            of_file, of_config, now = (found.get(key) for found in (*said, applied))
+            name, unit = key
+            unit = unit_of(unit, joint.linear)
+            yield Resolved(self._robot.path, joint.name, name, unit, of_file, of_config, now, self._whose(joint))
 
     def _property(self, joint: InspectedJoint, name: str) -> Resolved:
         value = joint.values[name]
@@ -208,25 +207,25 @@ def _has_no_row(kind: str) -> bool:
     return kind in KINDS and kind != "controller" and not KINDS[kind].is_limit
 
 
-def _numbers_of(stages: Iterable[tuple[str, Any]]) -> dict[tuple[str, type[Config]], float]:
-    """Numbers of configs by name and class."""
-    return {
-        (name, type(config)): float(getattr(config, name))
-        for kind, config in stages
-        if _has_no_row(kind) and not isinstance(config, ForeignConfig)
-        for name, described in parameters_of(config).items()
-        if described.type in ("float", "int")
-    }
+def _numbers_of(stages: Iterable[tuple[str, Any]]) -> dict[tuple[str, str], float]:
+    """Numbers of configs, by law and parameter, and unit."""
+    found: dict[tuple[str, str], float] = {}
+    for kind, config in stages:
+        for name, (described, value) in values_of(config, False, "").items() if _has_no_row(kind) else ():
+            if isinstance(value.value, int | float):
+                found[f"{law_of(config)}.{name}", described.unit if described else ""] = float(value.value)
+    return found
 
 
-def _running(actuator: Any, at: int) -> dict[tuple[str, type[Config]], float]:
-    """The same of the components that run, for one joint of the first robot."""
-    found: dict[tuple[str, type[Config]], float] = {}
+def _running(actuator: Any, at: int) -> dict[tuple[str, str], float]:
+    """The same of the components that run, for one joint of the first robot; those of the host program aside."""
+    found: dict[tuple[str, str], float] = {}
     for kind, component in actuator.by_kind:
         line = catalogue.law_of(type(component)) if _has_no_row(kind) else None
-        if line is not None:
-            for name in [one for one in parameters_of(line.config) if one in component.PARAMETERS]:
-                found[name, line.config] = float(component.read(name).reshape(-1, len(actuator.dof_names))[0, at])
+        for name, described in parameters_of(line.config).items() if line is not None else ():
+            if line is not None and name in component.PARAMETERS:
+                values = component.read(name).reshape(-1, len(actuator.dof_names))
+                found[f"{law_of(line.config)}.{name}", described.unit] = float(values[0, at])
     return found
 
 

@@ -29,7 +29,7 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.curve import prepare_curve
-from .plan import Placed, Plan, Remembering, Row
+from .plan import Placed, Plan, Remembering, Row, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
@@ -72,13 +72,16 @@ def require_gradients(label: str, step: Any) -> None:
         NotImplementedError: Something computes by code of its own.
     """
     if not isinstance(step, NativeStep | WarpStep):
+        apart = [insert.between for insert in getattr(step, "inserts", ())]
+        own = [one for beside in apart for one in (beside.delay, beside.controller, *beside.stages)]
+        names = dict.fromkeys(type(one).__name__ for one in own if one is not None and not has_law(one))
         why = (
             "a component that computes by code of its own, a network that Torch runs, or one with a column of the "
             "caller's has none. Leave it out, or give the law as a wp.func"
         )
-        refuse(label, why)
-    if names := [stage.law.__name__ for stage in step.plan.feedback]:
-        refuse(label, f"what a sensor gives ({', '.join(names)}) has none. Leave it out")
+        refuse(label, f"{', '.join(names)}: {why}" if names else why)
+    if sensors := [stage.law.__name__ for stage in step.plan.feedback]:
+        refuse(label, f"what a sensor gives ({', '.join(sensors)}) has none. Leave it out")
 
 
 def refuse(label: str, why: str) -> NoReturn:

@@ -287,6 +287,7 @@ class ActuatorBase(NotCopied):
             )
         return efforts
 
+    # cfgs of Isaac Lab know a control law, one limit and a delay: what is made of one has no other stages
     def _limited(self, efforts: Any) -> Any:
         """Efforts within the limits of the plan, at the last positions and the speeds `_joint_vel`."""
         limited = self._empty()
