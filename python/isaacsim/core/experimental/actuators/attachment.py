@@ -6,6 +6,7 @@ stepping resumed; with every stop all of that is void.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import weakref
@@ -36,6 +37,12 @@ def attached_to(bus: PhysicsBus) -> list[Any]:
     """The wrappers that are attached to the physics of this bus, as they were made."""
     found = sorted((one for one in _open if one.bus is bus and not one.closed), key=lambda one: one.number)
     return [owner for one in found if (owner := one.owner) is not None]
+
+
+def _do_both(first: Callable[[], None], second: Callable[[], None]) -> None:
+    """Call one after the other."""
+    first()
+    second()
 
 
 class Steppable(Protocol):
@@ -280,6 +287,9 @@ class Attachment:
         with quiet_warp():
             self.feedforward_on_device = self._on_device(feedforward)
             self._assembly.bind(columns, (*inputs, self.feedforward_on_device), buffers.efforts)
+        follow, refresh = self._robots.following(self._assembly.signals, columns), buffers.refresh
+        if follow is not nothing:
+            buffers = dataclasses.replace(buffers, refresh=functools.partial(_do_both, refresh, follow))
         self.buffers, self._holds_drives = buffers, True
         # physics of a small robot takes no longer than the way through the owner and `step`
         self._steps_alone = self._is_plain and buffers.refresh is nothing is buffers.commit and bool(self._axes)

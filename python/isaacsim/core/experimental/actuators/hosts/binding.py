@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ import warp as wp
 
 from ..errors import HostError
 from ..values import as_numpy
-from .port import ArticulationPort, Buffers, require_members
+from .port import ArticulationPort, Buffers, JointViews, nothing, require_members
+from .transfer import transfer
 
 _STATE = ("positions", "velocities", "position_targets", "velocity_targets")
 
@@ -74,6 +75,38 @@ class Binding:
         )
         return buffers
 
+    def following(
+        self, wanted: Mapping[str, Sequence[tuple[Sequence[int], wp.array]]], columns: Sequence[int]
+    ) -> Callable[[], None]:
+        """Return what puts signals of joints into arrays that laws read, to be called before each step.
+
+        Args:
+            wanted: By name of the signal: joints and array `(robots, these joints)`, as `Assembly.signals` has them.
+            columns: Of the joints.
+        """
+        tell = getattr(self.articulation, "joint_signals", None)
+        if tell is None or not wanted:
+            return nothing
+        views: JointViews = tell(list(wanted))
+        copies = [
+            (views.arrays[name], [columns[joint] for joint in joints], array)
+            for name, parts in wanted.items()
+            for joints, array in parts
+            if name in views.arrays
+        ]
+        if wp.get_device(self.device).is_cpu:
+            take: Callable[[], Any] = transfer(
+                *((as_numpy(source), at, array.numpy(), range(len(at))) for source, at, array in copies)
+            )
+        else:
+            take = _taken_on_device(copies, self.num_robots, self.device)
+
+        def follow() -> None:
+            views.refresh()
+            take()
+
+        return follow
+
     def _copies(self, columns: list[int]) -> Buffers:
         robots = self.articulation
         shape = (self.num_robots, robots.num_dofs)
@@ -94,6 +127,24 @@ class Binding:
             robots.set_dof_efforts(packed.numpy() if device.is_cpu else packed, dof_indices=columns)
 
         return Buffers(**state, efforts=efforts, refresh=refresh, commit=commit)
+
+
+def _taken_on_device(
+    copies: Sequence[tuple[wp.array, list[int], wp.array]], num_robots: int, device: str
+) -> Callable[[], None]:
+    """What copies columns of arrays on a device to other arrays there."""
+    rows = wp.array(np.arange(num_robots, dtype=np.int32), device=device)
+    # Warp copies views of picked rows and columns, which its types do not say
+    picked: list[tuple[Any, wp.array]] = [
+        (wp.indexedarray(source, [rows, wp.array(at, dtype=wp.int32, device=device)]), array)
+        for source, at, array in copies
+    ]
+
+    def take() -> None:
+        for source, array in picked:
+            wp.copy(array, source)
+
+    return take
 
 
 def _require_in_place(buffers: Buffers, host: str, shape: tuple[int, int], device: str) -> None:
