@@ -15,7 +15,7 @@ from typing import Any
 
 import warp as wp
 
-from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, generated_kernel, prepared_of, signals_of
+from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, LawClass, generated_kernel, prepared_of, signals_of
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS, follows_limits
 from ..plan import base_of
@@ -228,7 +228,7 @@ class _Law:
     """
 
     def __init__(
-        self, owner: Any, signals: Sequence[str], name: str, rows: Sequence[str], among_stateful: int | None
+        self, owner: LawClass, signals: Sequence[str], name: str, rows: Sequence[str], among_stateful: int | None
     ) -> None:
         self.owner, self.signals, self.name, self.rows, self.among_stateful = (
             owner,
@@ -312,7 +312,7 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 @functools.cache
 def step_kernel(
-    controllers: tuple[Any, ...], limits: tuple[Any, ...], binding: str, phase: str, observed: bool
+    controllers: tuple[LawClass, ...], limits: tuple[LawClass, ...], binding: str, phase: str, observed: bool
 ) -> wp.Kernel:
     """The kernel that knows these laws, of a whole step or of one of its phases, for one of the two bindings.
 
@@ -320,9 +320,9 @@ def step_kernel(
     """
     called = dict(_FUNCTIONS)
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
-    stateful: list[Any] = []
+    stateful: list[LawClass] = []
 
-    def number_of(owner: Any) -> int | None:
+    def number_of(owner: LawClass) -> int | None:
         if not owner.STATE:
             return None
         stateful.append(owner)
