@@ -27,7 +27,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import warp as wp
 
@@ -37,6 +37,23 @@ from .curve import curve_row, curve_value
 
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
+
+
+class LawClass(Protocol):
+    """What plans and kernels need of a class with a law, a subclass of `Component`; see there for the names."""
+
+    __name__: str
+    KIND: str
+    PARAMETERS: tuple[str, ...]
+    STATE: tuple[str, ...]
+    CURVES: tuple[str, ...]
+    ASKS: tuple[str, ...]
+    PREPARE: Any
+    LAW: Any
+
+    def neutral(self) -> tuple[float, ...]:
+        """The value of each parameter with which the law does nothing."""
+        ...
 
 
 @wp.func
@@ -68,7 +85,7 @@ def indexed_or_zero(values: wp.array[float], indices: wp.array[wp.uint32], at: i
     return 0.0
 
 
-def signals_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
+def signals_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     """The signals that the law of a class takes: those of its kind, maybe the time step, and those that it asks for.
 
     Others than controllers take the time step where they have a state.
@@ -77,13 +94,13 @@ def signals_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
     return (*signals, *timed, *owner.ASKS)
 
 
-def prepared_of(owner: Any, signals: Sequence[str]) -> tuple[str, ...]:
+def prepared_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     """The law's own names of what it takes after signals and state, but for curve values."""
     names = tuple(owner.LAW.input_types)
     return names[len(signals_of(owner, signals)) + len(owner.STATE) : len(names) - len(owner.CURVES)]
 
 
-def require_law(owner: Any, signals: Sequence[str]) -> None:
+def require_law(owner: LawClass, signals: Sequence[str]) -> None:
     """Refuse a law that does not take what its class promises.
 
     Raises:
@@ -145,7 +162,7 @@ def each(pattern: str, names: Sequence[str]) -> str:
     return "".join(pattern.format(number) for number in range(len(names)))
 
 
-def prepare_lines(owner: Any, signals: Sequence[str], values: Sequence[str]) -> tuple[str, list[str]]:
+def prepare_lines(owner: LawClass, signals: Sequence[str], values: Sequence[str]) -> tuple[str, list[str]]:
     """A line of a kernel that prepares the values of the parameters, and the names of what the law takes instead.
 
     The kernel calls the function `prepare`; without one the line is empty and the values are taken as they are.
@@ -156,13 +173,13 @@ def prepare_lines(owner: Any, signals: Sequence[str], values: Sequence[str]) -> 
     return f"{', '.join(names)} = prepare({', '.join(values)})", names
 
 
-def _neutral(owner: Any) -> str:
+def _neutral(owner: LawClass) -> str:
     """What a law by itself gets of the signals that it asks for, followed by commas."""
     return "".join(f"{float(SIGNALS[name].neutral)}, " for name in owner.ASKS)
 
 
 @functools.cache
-def controller_kernel(owner: Any) -> wp.Kernel:
+def controller_kernel(owner: LawClass) -> wp.Kernel:
     """The kernel of a controller class by itself: one thread per actuator, arrays read through indices."""
     require_law(owner, CONTROLLER_SIGNALS)
     values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]
@@ -207,7 +224,7 @@ def compute(
 
 
 @functools.cache
-def clamping_kernel(owner: Any) -> wp.Kernel:
+def clamping_kernel(owner: LawClass) -> wp.Kernel:
     """The kernel of a clamping class by itself: one thread per actuator, arrays read through indices."""
     require_law(owner, CLAMPING_SIGNALS)
     values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]

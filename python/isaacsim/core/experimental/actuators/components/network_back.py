@@ -141,7 +141,7 @@ class NetworkBack:
 
     def __init__(self, law: NetworkLaw, rows: int, device: Any) -> None:
         self.law, self._rows, self._device = law, rows, device
-        network: Any = law.network
+        network = law.data
         self._evaluator = DifferentiableEvaluator(network, rows, device)
         self._run = NetworkRun(law, rows, device, self._evaluator)
         self._places = wp.array(np.arange(rows, dtype=np.uint32), dtype=wp.uint32, device=device)

@@ -44,6 +44,17 @@ class NetworkLaw:
     sample_dt: float | None
     subject: str = field(compare=False)
 
+    @property
+    def data(self) -> Network:
+        """The network as data: those of plans are, and those that have gradients.
+
+        Raises:
+            TypeError: Torch runs it.
+        """
+        if isinstance(self.network, Network):
+            return self.network
+        raise TypeError(f"{self.subject}: a network that Torch runs is no data here. Give an ONNX file.")
+
     def state_shape(self, rows: int) -> tuple[int, ...]:
         """Shape of each array that is remembered, for so many actuators; axis 1 runs over them."""
         if self.history:

@@ -138,7 +138,7 @@ class TorchGradients:
                 places = (rows + np.asarray(columns)).ravel().astype(np.uint32)
                 shapes: list[tuple[int, ...]] = [(pipeline.depth, pipeline.count)] * (3 if pipeline.depth else 0)
                 for _, _, one, _ in pipeline.remembered(placed):
-                    shapes.append(one.law.state_shape(pipeline.count) if one.is_network else (pipeline.count,))
+                    shapes.append(one.shape_of(pipeline.count))
                 network = self._network_of(step, pipeline, step.plan.dof_names[placed.slots[0]])
                 part = _Part(step, placed, pipeline, columns, places, first, network, shapes)
                 self._parts.append(part)
@@ -331,7 +331,7 @@ class TorchGradients:
             return None
         found = next((one for one in self._networks if one.law == law), None)
         if found is None:
-            found = _Network(joint, law, Weights(law.network), [], {})
+            found = _Network(joint, law, Weights(law.data), [], {})
             self._networks.append(found)
         core = step.networks[[one.law for one in step.plan.networks].index(law)]
         if core not in found.steps:

@@ -21,7 +21,7 @@ import math
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 import warp as wp
@@ -29,11 +29,15 @@ import warp as wp
 from .. import native
 from ..components.base import clear_kernel
 from ..components.curve import prepare_curve
+from ..components.law import LawClass
 from .plan import Placed, Plan, Remembering, Row, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
 from .step.warp import WarpStep
+
+if TYPE_CHECKING:
+    from ..components.network_law import NetworkLaw
 
 # how many views of gradients are kept
 _KEPT = 256
@@ -218,7 +222,7 @@ class Pipeline:
         mine = np.searchsorted(np.flatnonzero(having), self._slots)
         return (np.arange(self._plan.num_robots)[:, None] * int(having.sum()) + mine).ravel()
 
-    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, Remembering, Any]]:
+    def remembered(self, placed: Placed) -> Iterator[tuple[int, int, Remembering[LawClass | NetworkLaw], Any]]:
         """What its laws remember: number of the law, number in its `STATE`, the law, and index into that array."""
         stages = {stage for *_, stage in placed.stages}
         for number, one in enumerate(self._plan.stateful):

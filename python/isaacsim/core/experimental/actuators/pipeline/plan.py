@@ -13,14 +13,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeGuard, TypeVar
 
 import numpy as np
 
-from ..components.base import Controller, EffortStage, check_type
+from ..components.base import Component, Controller, EffortStage, check_type
 from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
-from ..components.law import require_law
+from ..components.law import LawClass, require_law
 from ..specs.fields import Parameter, parameters_of
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS, follows_limits, kind_of, parts_of
@@ -28,6 +28,8 @@ from .entry import ActuatorEntry
 
 if TYPE_CHECKING:
     from ..components.network_law import NetworkLaw
+
+AnyLaw_co = TypeVar("AnyLaw_co", bound="LawClass | NetworkLaw", covariant=True)
 
 # what a class with a law must not override for the law to be all there is to it
 _COMPUTATION = {
@@ -78,14 +80,14 @@ class PlannedStage:
         curves: Points and values of its curve, and which slots they serve, bool; each curve once.
     """
 
-    law: Any
+    law: LawClass
     used: np.ndarray
     rows: dict[str, Row]
-    curves: list[tuple[list[float], list[float], np.ndarray]] = field(default_factory=list)
+    curves: list[tuple[Sequence[float], Sequence[float], np.ndarray]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
-class Remembering:
+class Remembering(Generic[AnyLaw_co]):
     """A law of the plan with a state.
 
     Args:
@@ -94,24 +96,22 @@ class Remembering:
         stage: Number of its stage after the controllers, which those of feedback follow; None for a controller.
     """
 
-    law: Any
+    law: AnyLaw_co
     used: np.ndarray
     stage: int | None = None
 
     @property
-    def is_network(self) -> bool:
-        """Whether it is a network."""
-        return hasattr(self.law, "network")
-
-    @property
     def axis(self) -> int:
         """Axis of each array of its state that runs over robots times slots, robot-major."""
-        return self.law.STATE_AXIS if self.is_network else 0
+        return self.law.STATE_AXIS if is_network(self.law) else 0
 
     def shape(self, num_robots: int) -> tuple[int, ...]:
         """Shape of each array of its state."""
-        rows = num_robots * self.count
-        return self.law.state_shape(rows) if self.is_network else (rows,)
+        return self.shape_of(num_robots * self.count)
+
+    def shape_of(self, count: int) -> tuple[int, ...]:
+        """Shape of each array of the state of so many actuators."""
+        return self.law.state_shape(count) if is_network(self.law) else (count,)
 
     @property
     def count(self) -> int:
@@ -140,7 +140,7 @@ class Placed:
     label: str
     slots: tuple[int, ...]
     max_delay: int | None
-    controller: Any
+    controller: LawClass | NetworkLaw | None
     stages: list[tuple[str, int, int]]
 
 
@@ -203,14 +203,14 @@ class Plan:
     num_robots: int
     labels: tuple[str, ...]
     dof_names: tuple[str, ...]
-    controllers: tuple[Any, ...]
+    controllers: tuple[LawClass, ...]
     controller_kind: np.ndarray
     control: dict[str, Row]
     stages: list[PlannedStage]
     delayed: np.ndarray
     lag: Row
     depth: int = 1
-    networks: list[Remembering] = field(default_factory=list)
+    networks: list[Remembering[NetworkLaw]] = field(default_factory=list)
     feedback: list[PlannedStage] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
     placed: list[Placed] = field(default_factory=list)
@@ -227,7 +227,7 @@ class Plan:
         return int(self.delayed.sum())
 
     @property
-    def stateful(self) -> list[Remembering]:
+    def stateful(self) -> list[Remembering[LawClass | NetworkLaw]]:
         """The laws with a state in the order that holds everywhere: controllers, networks, other stages, feedback."""
         controllers = [
             Remembering(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers) if law.STATE
@@ -237,7 +237,7 @@ class Plan:
             for number, stage in enumerate([*self.stages, *self.feedback])
             if stage.law.STATE
         ]
-        return controllers + self.networks + stages
+        return [*controllers, *self.networks, *stages]
 
     @property
     def asked(self) -> dict[str, np.ndarray]:
@@ -267,6 +267,12 @@ class Plan:
         for stage in (*self.stages, *self.feedback):
             yield from stage.rows.values()
         yield self.lag
+
+
+def is_network(law: LawClass | NetworkLaw) -> TypeGuard[NetworkLaw]:
+    """Whether a law is a network."""
+    # asked without loading what runs networks
+    return hasattr(law, "network")
 
 
 def between(entry: ActuatorEntry) -> Between | None:
@@ -403,10 +409,15 @@ def has_law(component: Any) -> bool:
     )
 
 
-def base_of(component: Any) -> Any:
+def base_of(component: Any) -> LawClass | None:
     """The built-in class whose law a component, or class, has; None for a law of the user's own."""
     law = law_of(component if isinstance(component, type) else type(component))
     return law and law.component
+
+
+def law_class_of(component: Component) -> LawClass:
+    """The class whose law a plan runs: the built-in one, or the user's own."""
+    return base_of(component) or type(component)
 
 
 def network_law_of(component: Any) -> NetworkLaw | None:
@@ -439,7 +450,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
             labels[slot], names[slot] = entry.label, name
     laws = [entry.controller for entry in entries if entry.controller is not None]
     numbers = [law for law in laws if network_law_of(law) is None]
-    controllers = tuple(dict.fromkeys(base_of(law) or type(law) for law in numbers))
+    controllers = tuple(dict.fromkeys(map(law_class_of, numbers)))
     networks = dict.fromkeys(law for law in map(network_law_of, laws) if law is not None)
     control: dict[str, Row] = {}
     for controller in controllers:
@@ -474,11 +485,11 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
         _add_values(plan, entry, controller, name, plan.control[name], slots)
 
 
-def _planned_law(plan: Plan, controller: Any) -> Any:
+def _planned_law(plan: Plan, controller: Controller) -> LawClass | NetworkLaw:
     """What of the plan a controller is: one of its networks, or a class."""
     law = network_law_of(controller)
     if law is None:
-        return base_of(controller) or type(controller)
+        return law_class_of(controller)
     return next(one.law for one in plan.networks if one.law == law)
 
 
@@ -501,14 +512,14 @@ def _add_stages(
         places: Slots of each.
         before: Stages of each that stand between the phases of a step.
     """
-    merged: list[dict[Any, PlannedStage]] = []
+    merged: list[dict[LawClass, PlannedStage]] = []
     found: list[tuple[Placed, str, int, PlannedStage]] = []
     for number, (entry, slots) in enumerate(zip(entries, places, strict=True)):
         sweep, rank = 0, (-1, -1)
         # those before stand between the phases
         kinds = [kind_of(stage) for stage in before[number]]
         for stage in entry.after_controller:
-            law = base_of(stage) or type(stage)
+            law = law_class_of(stage)
             # within a sweep classes come in canonical order
             if (own_rank := canonical_rank(law)) <= rank:
                 sweep += 1
@@ -536,7 +547,7 @@ def _add_feedback(
     plan: Plan, entries: Sequence[ActuatorEntry], places: Sequence[tuple[int, ...]], apart: Sequence[Between | None]
 ) -> None:
     """Add what controllers see of their joints."""
-    found: dict[Any, PlannedStage] = {}
+    found: dict[LawClass, PlannedStage] = {}
     for entry, slots, beside in zip(entries, places, apart, strict=True):
         for stage in entry.sensing:
             name = type(stage).__name__
@@ -547,20 +558,22 @@ def _add_feedback(
                     f"actuator {entry.label!r}: {name} beside {type(beside.stages[-1]).__name__}, which computes "
                     "arrays of what the controller sees: must be left out. Give the latter a LAW."
                 )
-            law = base_of(stage) or type(stage)
+            law = law_class_of(stage)
             if law not in found:
                 found[law] = _neutral_stage(plan, law)
             _add_stage(plan, entry, stage, found[law], slots)
     plan.feedback += found.values()
 
 
-def _neutral_stage(plan: Plan, law: Any) -> PlannedStage:
+def _neutral_stage(plan: Plan, law: LawClass) -> PlannedStage:
     neutral = zip(law.PARAMETERS, law.neutral(), strict=True)
     rows = {name: Row.filled(value, plan.num_slots) for name, value in neutral}
     return PlannedStage(law, np.zeros(plan.num_slots, bool), rows)
 
 
-def _add_stage(plan: Plan, entry: ActuatorEntry, component: Any, stage: PlannedStage, slots: tuple[int, ...]) -> None:
+def _add_stage(
+    plan: Plan, entry: ActuatorEntry, component: EffortStage, stage: PlannedStage, slots: tuple[int, ...]
+) -> None:
     require_law(type(component), KINDS[component.KIND].takes)
     stage.used[list(slots)] = True
     for name in component.CURVES:

@@ -23,6 +23,7 @@ from ...components.curve import curve_row, curve_value
 from ...components.law import (
     CLAMPING_SIGNALS,
     CONTROLLER_SIGNALS,
+    LawClass,
     generated_kernels,
     indexed_or_zero,
     prepared_of,
@@ -191,7 +192,7 @@ class Kernels(NamedTuple):
     leave: wp.Kernel
 
 
-def given_to(owner: Any) -> int:
+def given_to(owner: LawClass) -> int:
     """How many numbers a law is given besides its kind's signals and its state: asked signals and parameters."""
     return len(owner.ASKS) + len(owner.PARAMETERS)
 
@@ -206,7 +207,7 @@ class _Law:
         parameter: First row of the signals that it asks for, which its parameters follow.
     """
 
-    def __init__(self, owner: Any, number: int, state: int, parameter: int) -> None:
+    def __init__(self, owner: LawClass, number: int, state: int, parameter: int) -> None:
         self._owner, self._number = owner, number
         self._signals = CLAMPING_SIGNALS if number else CONTROLLER_SIGNALS
         self.states = [f"state_{row}" for row in range(state, state + len(owner.STATE))]
@@ -265,7 +266,9 @@ class _Law:
 
 
 @functools.cache
-def gradient_kernels(controller: Any, limits: tuple[Any, ...], delayed: bool, network: bool = False) -> Kernels:
+def gradient_kernels(
+    controller: LawClass | None, limits: tuple[LawClass, ...], delayed: bool, network: bool = False
+) -> Kernels:
     """The kernels of a controller with stages behind it and maybe a delay before it, given their classes.
 
     Without a controller the effort is that of a network, `network`, or zero.

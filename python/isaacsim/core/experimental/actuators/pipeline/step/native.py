@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import warp as wp
@@ -16,6 +16,9 @@ from ...specs.signals import SIGNALS
 from ..plan import Plan, Remembering, Row
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
+
+if TYPE_CHECKING:
+    from ...components.network_law import NetworkLaw
 
 
 def is_native_there() -> bool:
@@ -283,7 +286,7 @@ class NativeStep:
         return bound
 
 
-def network_of(one: Remembering, *, keep: bool = False) -> tuple[Any, ...]:
+def network_of(one: Remembering[NetworkLaw], *, keep: bool = False) -> tuple[Any, ...]:
     """A network as the core takes it; what goes back through it must keep all that it computes."""
     # most plans have none
     from ...networks.evaluator import core_of
@@ -298,7 +301,7 @@ def network_of(one: Remembering, *, keep: bool = False) -> tuple[Any, ...]:
     ]
     histories = [columns.index(column) for column in kept]
     numbers = law.steps, law.scale, law.offset
-    network = core_of(Program(law.network, keep=keep))
+    network = core_of(Program(law.data, keep=keep))
     return network, features, histories, *numbers, _slots(one.used), law.first_fills
 
 

@@ -228,7 +228,7 @@ def _restore_plan(plan: Plan, state: StepState, saved: Mapping[str, np.ndarray])
 def _remembered(plan: Plan, placed: Placed) -> Iterator[tuple[str, int, int, tuple[Any, ...]]]:
     """Each number that the laws of an actuator remember: name, law, number in its `STATE`, and index into the array."""
     for law, one in enumerate(plan.stateful):
-        owners = [("controller", placed.controller)] if one.stage is None and placed.controller is one.law else []
+        owners = [("controller", one.law)] if one.stage is None and placed.controller is one.law else []
         owners += [
             (f"{kind}.{k}" if KINDS[kind].many else kind, one.law)
             for kind, k, stage in placed.stages

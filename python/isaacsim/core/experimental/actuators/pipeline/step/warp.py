@@ -14,9 +14,10 @@ import warp as wp
 
 from ...components.base import clear_kernel
 from ...components.curve import prepare_curve
+from ...components.law import LawClass
 from ...memory import warp_view
 from ...specs.signals import SIGNALS
-from ..plan import Plan, Row
+from ..plan import Plan, Row, is_network
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
 from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, piece_kernel, reset_kernel
@@ -51,8 +52,8 @@ class WarpStep:
             # most plans have none
             from .warp_network import WarpNetwork
 
-            numbered = enumerate(plan.stateful)
-            self._networks = {n: WarpNetwork(one, plan, device) for n, one in numbered if one.is_network}
+            stateful = plan.stateful
+            self._networks = {stateful.index(one): WarpNetwork(one, plan, device) for one in plan.networks}
         self.signals = {
             name: wp.full(size, SIGNALS[name].neutral, dtype=wp.float32, device=device) for name in plan.asked
         }
@@ -395,7 +396,7 @@ class WarpStep:
         slots.delay_place = self._ints(np.where(plan.delayed, np.cumsum(plan.delayed) - 1, -1))
         slots.num_slots, slots.num_delayed, slots.depth = plan.num_slots, plan.num_delayed, plan.depth
         # networks find their own places
-        stateful = [one for one in plan.stateful if not one.is_network]
+        stateful = [one for one in plan.stateful if not is_network(one.law)]
         slots.law_count = self._ints([one.count for one in stateful])
         places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
         slots.law_place = self._ints(np.stack(places))
@@ -420,7 +421,7 @@ def _kind(binding: Columns | Indices) -> str:
     return "columns" if isinstance(binding, Columns) else "indices"
 
 
-def load_kernel(kernel: wp.Kernel, laws: Sequence[Any], device: Any) -> None:
+def load_kernel(kernel: wp.Kernel, laws: Sequence[LawClass], device: Any) -> None:
     """Compile a kernel, and those in its module, now.
 
     Raises:

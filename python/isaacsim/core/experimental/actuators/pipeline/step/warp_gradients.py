@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import warp as wp
 
+from ...components.law import LawClass
 from ...memory import warp_view
 from .gradient_kernels import COMMANDS, SIGNALS, given_to, gradient_kernels
 from .state import StepState
@@ -52,8 +53,8 @@ class WarpGradients:
     def __init__(
         self,
         elements: int,
-        controller: Any,
-        limits: Sequence[Any],
+        controller: LawClass | None,
+        limits: Sequence[LawClass],
         curves: Sequence[np.ndarray | None],
         depth: int,
         device: Any,

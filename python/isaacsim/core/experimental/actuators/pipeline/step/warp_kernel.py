@@ -15,7 +15,7 @@ from typing import Any
 
 import warp as wp
 
-from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, generated_kernel, prepared_of, signals_of
+from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, LawClass, generated_kernel, prepared_of, signals_of
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS, follows_limits
 from ..plan import base_of
@@ -233,7 +233,7 @@ class _Law:
 
     def __init__(
         self,
-        owner: Any,
+        owner: LawClass,
         signals: Sequence[str],
         name: str,
         rows: Sequence[str],
@@ -317,9 +317,9 @@ def _indented(lines: Sequence[str]) -> list[str]:
 
 @functools.cache
 def step_kernel(
-    controllers: tuple[Any, ...],
-    limits: tuple[Any, ...],
-    feedback: tuple[Any, ...],
+    controllers: tuple[LawClass, ...],
+    limits: tuple[LawClass, ...],
+    feedback: tuple[LawClass, ...],
     binding: str,
     phase: str,
     observed: bool,
@@ -332,9 +332,9 @@ def step_kernel(
     commanded = _SIGNAL_NAMES | {"position": seen["q"], "velocity": seen["qd"]}
     called = dict(_FUNCTIONS)
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
-    stateful: list[Any] = []
+    stateful: list[LawClass] = []
 
-    def number_of(owner: Any) -> int | None:
+    def number_of(owner: LawClass) -> int | None:
         if not owner.STATE:
             return None
         stateful.append(owner)
