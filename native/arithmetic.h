@@ -48,6 +48,20 @@ inline V magnitude(V x) {
     return x < splat<V>(0.0f) ? -x : x;
 }
 
+// Rounded correctly, in each lane: IEEE 754 asks for that.
+inline float square_root(float x) {
+    return std::sqrt(x);
+}
+template <class V>
+inline V square_root(V x) {
+    for (size_t lane = 0; lane < sizeof(V) / sizeof(float); ++lane) x[lane] = std::sqrt(x[lane]);
+    return x;
+}
+
+// Numbers with their derivative, see dual.h.
+template <class V>
+struct Dual;
+
 // One of two values, lane by lane.
 template <class V, class C>
 inline V pick(C first, V one, V other) {

@@ -20,6 +20,330 @@ inline V curve_value(V position, V point, V value, V slope) {
 }
 
 template <class V>
+inline V nearest(V x) {
+    return x + splat<V>(1.2582912e+07f) - splat<V>(1.2582912e+07f);
+}
+
+template <class V>
+inline Values<V, 2> doubled(V power, V left, V count, V factor) {
+    const auto enough = left >= count;
+    return {{pick(enough, power * factor, power), pick(enough, left - count, left)}};
+}
+
+template <class V>
+inline V power_of_two(V n) {
+    V power = pick(n >= splat<V>(2.0f), splat<V>(4.0f), splat<V>(1.1754944e-38f));
+    V left = pick(n >= splat<V>(2.0f), n - splat<V>(2.0f), n + splat<V>(126.0f));
+    const auto results_1 = doubled(power, left, splat<V>(64.0f), splat<V>(1.8446744e+19f));
+    power = results_1.at[0];
+    left = results_1.at[1];
+    const auto results_2 = doubled(power, left, splat<V>(32.0f), splat<V>(4.2949673e+09f));
+    power = results_2.at[0];
+    left = results_2.at[1];
+    const auto results_3 = doubled(power, left, splat<V>(16.0f), splat<V>(65536.0f));
+    power = results_3.at[0];
+    left = results_3.at[1];
+    const auto results_4 = doubled(power, left, splat<V>(8.0f), splat<V>(256.0f));
+    power = results_4.at[0];
+    left = results_4.at[1];
+    const auto results_5 = doubled(power, left, splat<V>(4.0f), splat<V>(16.0f));
+    power = results_5.at[0];
+    left = results_5.at[1];
+    const auto results_6 = doubled(power, left, splat<V>(2.0f), splat<V>(4.0f));
+    power = results_6.at[0];
+    left = results_6.at[1];
+    const auto results_7 = doubled(power, left, splat<V>(1.0f), splat<V>(2.0f));
+    power = results_7.at[0];
+    left = results_7.at[1];
+    return power;
+}
+
+template <class V>
+inline V exp_of_sum(V x, V rest) {
+    const V raised = pick(x < splat<V>(-105.0f), splat<V>(-105.0f), x);
+    const V inside = pick(raised > splat<V>(90.0f), splat<V>(90.0f), raised);
+    const V n = nearest(inside * splat<V>(1.442695f));
+    const V r = inside - n * splat<V>(0.6933594f) - n * splat<V>(-0.00021219444f) + rest;
+    V p = splat<V>(0.00019875691f);
+    p = p * r + splat<V>(0.0013981999f);
+    p = p * r + splat<V>(0.008333452f);
+    p = p * r + splat<V>(0.041665796f);
+    p = p * r + splat<V>(0.16666666f);
+    p = p * r + splat<V>(0.5f);
+    const V value = splat<V>(1.0f) + (r + r * r * p);
+    const auto low = n < splat<V>(-62.0f);
+    const auto high = n > splat<V>(62.0f);
+    const V first = pick(low, n + splat<V>(64.0f), pick(high, n - splat<V>(64.0f), n));
+    const V last = pick(low, splat<V>(5.421011e-20f), pick(high, splat<V>(1.8446744e+19f), splat<V>(1.0f)));
+    return value * power_of_two(first) * last;
+}
+
+template <class V>
+inline V law_exp(V x) {
+    return exp_of_sum(x, splat<V>(0.0f));
+}
+
+template <class V>
+inline Values<V, 2> normalized(V y, V e, V least, V factor, V count) {
+    const auto large = y >= least;
+    return {{pick(large, y * factor, y), pick(large, e + count, e)}};
+}
+
+template <class V>
+inline Values<V, 2> mantissa_and_exponent(V x) {
+    const auto tiny = x < splat<V>(1.1754944e-38f);
+    const V normal = pick(tiny, x * splat<V>(4.2949673e+09f), x);
+    V e = pick(tiny, splat<V>(-32.0f), splat<V>(0.0f));
+    const auto low = normal < splat<V>(2.0f);
+    V y = pick(low, normal * splat<V>(8.507059e+37f), normal * splat<V>(0.5f));
+    e = pick(low, e - splat<V>(126.0f), e + splat<V>(1.0f));
+    const auto results_1 = normalized(y, e, splat<V>(1.8446744e+19f), splat<V>(5.421011e-20f), splat<V>(64.0f));
+    y = results_1.at[0];
+    e = results_1.at[1];
+    const auto results_2 = normalized(y, e, splat<V>(4.2949673e+09f), splat<V>(2.3283064e-10f), splat<V>(32.0f));
+    y = results_2.at[0];
+    e = results_2.at[1];
+    const auto results_3 = normalized(y, e, splat<V>(65536.0f), splat<V>(1.5258789e-05f), splat<V>(16.0f));
+    y = results_3.at[0];
+    e = results_3.at[1];
+    const auto results_4 = normalized(y, e, splat<V>(256.0f), splat<V>(0.00390625f), splat<V>(8.0f));
+    y = results_4.at[0];
+    e = results_4.at[1];
+    const auto results_5 = normalized(y, e, splat<V>(16.0f), splat<V>(0.0625f), splat<V>(4.0f));
+    y = results_5.at[0];
+    e = results_5.at[1];
+    const auto results_6 = normalized(y, e, splat<V>(4.0f), splat<V>(0.25f), splat<V>(2.0f));
+    y = results_6.at[0];
+    e = results_6.at[1];
+    const auto results_7 = normalized(y, e, splat<V>(2.0f), splat<V>(0.5f), splat<V>(1.0f));
+    y = results_7.at[0];
+    e = results_7.at[1];
+    const auto results_8 = normalized(y, e, splat<V>(1.4142135f), splat<V>(0.5f), splat<V>(1.0f));
+    y = results_8.at[0];
+    e = results_8.at[1];
+    return {{y, e}};
+}
+
+template <class V>
+inline V law_log(V x) {
+    const auto results_1 = mantissa_and_exponent(x);
+    const V m = results_1.at[0];
+    const V e = results_1.at[1];
+    const V f = m - splat<V>(1.0f);
+    const V square = f * f;
+    V p = splat<V>(0.070376836f);
+    p = p * f - splat<V>(0.1151461f);
+    p = p * f + splat<V>(0.116769984f);
+    p = p * f - splat<V>(0.12420141f);
+    p = p * f + splat<V>(0.14249323f);
+    p = p * f - splat<V>(0.16668057f);
+    p = p * f + splat<V>(0.20000714f);
+    p = p * f - splat<V>(0.24999994f);
+    p = p * f + splat<V>(0.3333333f);
+    const V y = f * square * p + e * splat<V>(-0.00021219444f) - square * splat<V>(0.5f);
+    const V inside = f + y + e * splat<V>(0.6933594f);
+    const V below = pick(x < splat<V>(kInfinity), inside, x);
+    const V positive = pick(x > splat<V>(0.0f), below, negative(splat<V>(kInfinity)));
+    return nan_unless(x >= splat<V>(0.0f), positive);
+}
+
+template <class V>
+inline V log_slope(V x) {
+    return nan_unless(x >= splat<V>(0.0f), splat<V>(1.0f) / x);
+}
+
+template <class V>
+inline V law_sqrt(V x) {
+    return square_root(x);
+}
+
+template <class V>
+inline V sqrt_slope(V x) {
+    return splat<V>(0.5f) / law_sqrt(x);
+}
+
+template <class V>
+inline V law_tanh(V x) {
+    const V size = magnitude(x);
+    const V square = x * x;
+    V p = splat<V>(-0.0057049887f);
+    p = p * square + splat<V>(0.020639088f);
+    p = p * square - splat<V>(0.053739715f);
+    p = p * square + splat<V>(0.13331442f);
+    p = p * square - splat<V>(0.3333328f);
+    const V inner = x + x * square * p;
+    const V outer = splat<V>(1.0f) - splat<V>(2.0f) / (law_exp(size + size) + splat<V>(1.0f));
+    const V with_sign = pick(x < splat<V>(0.0f), negative(outer), outer);
+    const V tiny = pick(size < splat<V>(1e-04f), x, inner);
+    return pick(size < splat<V>(0.625f), tiny, with_sign);
+}
+
+template <class V>
+inline V tanh_slope(V x) {
+    const V e = law_exp(magnitude(x) * splat<V>(-2.0f));
+    return splat<V>(4.0f) * e / ((splat<V>(1.0f) + e) * (splat<V>(1.0f) + e));
+}
+
+template <class V>
+inline Values<V, 2> quadrant_and_rest(V x) {
+    const V many = nearest(x * splat<V>(0.00015542474f)) * splat<V>(4096.0f);
+    const V a = x - many * splat<V>(1.5703125f) - many * splat<V>(0.0004837513f) - many * splat<V>(7.5495336e-08f) -
+            many * splat<V>(2.563344e-12f);
+    const V n = nearest(a * splat<V>(0.63661975f));
+    V b = x - many * splat<V>(1.5703125f) - n * splat<V>(1.5703125f);
+    b = b - many * splat<V>(0.0004837513f) - n * splat<V>(0.0004837513f);
+    b = b - many * splat<V>(7.5495336e-08f) - n * splat<V>(7.5495336e-08f);
+    return {{n, b - (many + n) * splat<V>(2.563344e-12f)}};
+}
+
+template <class V>
+inline V cos_of_rest(V r) {
+    const V square = r * r;
+    const V p = (splat<V>(2.4433157e-05f) * square - splat<V>(0.0013887316f)) * square + splat<V>(0.041666646f);
+    return splat<V>(1.0f) - splat<V>(0.5f) * square + square * square * p;
+}
+
+template <class V>
+inline V sin_of_rest(V r) {
+    const V square = r * r;
+    const V p = (splat<V>(-0.00019515296f) * square + splat<V>(0.008332161f)) * square - splat<V>(0.16666655f);
+    return r + r * square * p;
+}
+
+template <class V>
+inline V sin_in_quadrant(V n, V r) {
+    const V quarter = n - splat<V>(4.0f) * nearest(n * splat<V>(0.25f));
+    const auto odd = magnitude(quarter) == splat<V>(1.0f);
+    const V value = pick(odd, cos_of_rest(r), sin_of_rest(r));
+    const auto turned = (quarter == splat<V>(-1.0f)) | (magnitude(quarter) == splat<V>(2.0f));
+    return pick(turned, negative(value), value);
+}
+
+template <class V>
+inline V law_sin(V x) {
+    const auto results_1 = quadrant_and_rest(x);
+    const V n = results_1.at[0];
+    const V r = results_1.at[1];
+    const V inside = sin_in_quadrant(n, r);
+    const V tiny = pick(magnitude(x) < splat<V>(1e-04f), x, inside);
+    return nan_unless(magnitude(x) < splat<V>(1.6777216e+07f), tiny);
+}
+
+template <class V>
+inline V law_cos(V x) {
+    const auto results_1 = quadrant_and_rest(x);
+    const V n = results_1.at[0];
+    const V r = results_1.at[1];
+    const V inside = sin_in_quadrant(n + splat<V>(1.0f), r);
+    return nan_unless(magnitude(x) < splat<V>(1.6777216e+07f), inside);
+}
+
+template <class V>
+inline V cos_slope(V x) {
+    return negative(law_sin(x));
+}
+
+template <class V>
+inline Values<V, 2> sum_and_rest(V x, V y) {
+    const V value = x + y;
+    const V second = value - x;
+    return {{value, x - (value - second) + (y - second)}};
+}
+
+template <class V>
+inline Values<V, 2> halves(V x) {
+    const V scaled = x * splat<V>(4097.0f);
+    const V high = scaled - (scaled - x);
+    return {{high, x - high}};
+}
+
+template <class V>
+inline Values<V, 2> product_and_rest(V x, V y) {
+    const auto results_1 = halves(x);
+    const V high_x = results_1.at[0];
+    const V low_x = results_1.at[1];
+    const auto results_2 = halves(y);
+    const V high_y = results_2.at[0];
+    const V low_y = results_2.at[1];
+    const V value = x * y;
+    return {{value, high_x * high_y - value + high_x * low_y + low_x * high_y + low_x * low_y}};
+}
+
+template <class V>
+inline Values<V, 2> log_in_two(V x) {
+    const auto results_1 = mantissa_and_exponent(x);
+    const V m = results_1.at[0];
+    const V e = results_1.at[1];
+    const V above = m - splat<V>(1.0f);
+    const auto results_2 = sum_and_rest(m, splat<V>(1.0f));
+    const V below = results_2.at[0];
+    const V lost_below = results_2.at[1];
+    const V s = above / below;
+    const auto results_3 = product_and_rest(s, below);
+    const V back = results_3.at[0];
+    const V lost = results_3.at[1];
+    const V rest = (above - back - lost - s * lost_below) / below;
+    const V square = s * s;
+    V p = splat<V>(0.15384616f);
+    p = p * square + splat<V>(0.18181819f);
+    p = p * square + splat<V>(0.22222222f);
+    p = p * square + splat<V>(0.2857143f);
+    p = p * square + splat<V>(0.4f);
+    p = p * square + splat<V>(0.6666667f);
+    const auto results_4 = sum_and_rest(e * splat<V>(0.6933594f), s + s);
+    const V high = results_4.at[0];
+    const V lost_high = results_4.at[1];
+    const V low = lost_high + (rest + rest) + s * square * p + e * splat<V>(-0.00021219444f);
+    return sum_and_rest(high, low);
+}
+
+template <class V>
+inline V whole(V x) {
+    const V size = magnitude(x);
+    const V inner = size + splat<V>(8.388608e+06f) - splat<V>(8.388608e+06f);
+    const V with_sign = pick(x < splat<V>(0.0f), negative(inner), inner);
+    return pick(size < splat<V>(8.388608e+06f), with_sign, x);
+}
+
+template <class V>
+inline V law_pow(V x, V y) {
+    const V size = magnitude(x);
+    const auto results_1 = log_in_two(size);
+    const V high = results_1.at[0];
+    const V low = results_1.at[1];
+    const V raised = pick(y < splat<V>(-8.589935e+09f), splat<V>(-8.589935e+09f), y);
+    const V exponent = pick(raised > splat<V>(8.589935e+09f), splat<V>(8.589935e+09f), raised);
+    const auto results_2 = product_and_rest(high, exponent);
+    const V power = results_2.at[0];
+    const V lost = results_2.at[1];
+    const V result = exp_of_sum(power, pick(magnitude(power) < splat<V>(110.0f), lost + low * exponent,
+            splat<V>(0.0f)));
+    const auto at_end = (size == splat<V>(0.0f)) | (size == splat<V>(kInfinity));
+    const auto grows = ((size > splat<V>(1.0f)) & (y > splat<V>(0.0f))) | ((size < splat<V>(1.0f)) & (y <
+            splat<V>(0.0f)));
+    const V inside = pick(at_end, pick(grows, splat<V>(kInfinity), splat<V>(0.0f)), result);
+    const auto integer = whole(y) == y;
+    const V half = y * splat<V>(0.5f);
+    const auto odd = integer & (whole(half) != half);
+    const auto below_zero = (x < splat<V>(0.0f)) | ((x == splat<V>(0.0f)) & (splat<V>(1.0f) / x < splat<V>(0.0f)));
+    const V with_sign = pick(below_zero & odd, inside * splat<V>(-1.0f), inside);
+    const V real = pick((x < splat<V>(0.0f)) & (x > negative(splat<V>(kInfinity))) & (!integer), splat<V>(kNaN),
+            with_sign);
+    const V number = nan_unless(!((x != x) | (y != y)), real);
+    return pick((y == splat<V>(0.0f)) | (x == splat<V>(1.0f)), splat<V>(1.0f), number);
+}
+
+template <class V>
+inline V pow_slope(V x, V y) {
+    return pick(y == splat<V>(0.0f), splat<V>(0.0f), y * law_pow(x, y - splat<V>(1.0f)));
+}
+
+template <class V>
+inline V pow_slope_of_exponent(V x, V y) {
+    return pick((x == splat<V>(0.0f)) & (y > splat<V>(0.0f)), splat<V>(0.0f), law_pow(x, y) * law_log(x));
+}
+
+template <class V>
 inline V pd_effort(V position, V velocity, V position_target, V velocity_target, V feedforward, V dt, V kp, V kd,
         V const_effort) {
     return const_effort + feedforward + kp * (position_target - position) + kd * (velocity_target - velocity);
@@ -116,6 +440,105 @@ template <class V>
 inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
     return bounded(effort, negative(max_effort), max_effort);
 }
+
+template <class V>
+inline Dual<V> law_exp(Dual<V> x) {
+    return {law_exp(x.value), x.d * law_exp(x.value)};
+}
+
+struct FunctionExp {
+    static constexpr const char* kName = "exp";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_exp(x);
+    }
+};
+
+template <class V>
+inline Dual<V> law_log(Dual<V> x) {
+    return {law_log(x.value), x.d * log_slope(x.value)};
+}
+
+struct FunctionLog {
+    static constexpr const char* kName = "log";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_log(x);
+    }
+};
+
+template <class V>
+inline Dual<V> law_sqrt(Dual<V> x) {
+    return {law_sqrt(x.value), x.d * sqrt_slope(x.value)};
+}
+
+struct FunctionSqrt {
+    static constexpr const char* kName = "sqrt";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_sqrt(x);
+    }
+};
+
+template <class V>
+inline Dual<V> law_tanh(Dual<V> x) {
+    return {law_tanh(x.value), x.d * tanh_slope(x.value)};
+}
+
+struct FunctionTanh {
+    static constexpr const char* kName = "tanh";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_tanh(x);
+    }
+};
+
+template <class V>
+inline Dual<V> law_sin(Dual<V> x) {
+    return {law_sin(x.value), x.d * law_cos(x.value)};
+}
+
+struct FunctionSin {
+    static constexpr const char* kName = "sin";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_sin(x);
+    }
+};
+
+template <class V>
+inline Dual<V> law_cos(Dual<V> x) {
+    return {law_cos(x.value), x.d * cos_slope(x.value)};
+}
+
+struct FunctionCos {
+    static constexpr const char* kName = "cos";
+    static constexpr int kArguments = 1;
+    template <class V>
+    static inline V value(V x) {
+        return law_cos(x);
+    }
+};
+
+template <class V>
+inline Dual<V> law_pow(Dual<V> x, Dual<V> y) {
+    return {law_pow(x.value, y.value), x.d * pow_slope(x.value, y.value) + y.d * pow_slope_of_exponent(x.value,
+            y.value)};
+}
+
+struct FunctionPow {
+    static constexpr const char* kName = "pow";
+    static constexpr int kArguments = 2;
+    template <class V>
+    static inline V value(V x, V y) {
+        return law_pow(x, y);
+    }
+};
 
 struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
@@ -303,6 +726,7 @@ struct ClampingMaxEffort {
     }
 };
 
+using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
 using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
 using Feedbacks = List<>;

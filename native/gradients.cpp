@@ -5,6 +5,7 @@
 #include "dual.h"
 #include "lanes.h"
 #include "law_in_block.h"
+#include "variants.h"
 
 namespace ACTUATORS_VARIANT {
 
@@ -191,7 +192,39 @@ Run backward_of(List<Laws...>, int law) {
     return all[law];
 }
 
+// A function and its derivatives, for one number or a vector of them.
+template <class Function, class V, size_t... K>
+void function_at(const float* const* in, float* const* out, int64_t i, std::index_sequence<K...>) {
+    V x[sizeof...(K)];
+    for (size_t k = 0; k < sizeof...(K); ++k) std::memcpy(&x[k], in[k] + i, sizeof(V));
+    const V value = Function::value(x[K]...);
+    std::memcpy(out[0] + i, &value, sizeof(V));
+    const auto slope = [&](size_t by) {
+        const auto found =
+            Function::value(Dual<V>{x[K], K == by ? Derivative<V>{splat<V>(1.0f), false} : Derivative<V>{}}...);
+        std::memcpy(out[1 + by] + i, &found.d.by, sizeof(V));
+    };
+    (slope(K), ...);
+}
+
+template <class Function>
+void function_over(const float* const* in, float* const* out, int64_t size) {
+    const std::make_index_sequence<Function::kArguments> arguments;
+    int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) function_at<Function, Lanes>(in, out, i, arguments);
+    for (; i < size; ++i) function_at<Function, float>(in, out, i, arguments);
+}
+
+template <class... All>
+std::vector<FunctionFacts> function_facts(List<All...>) {
+    return {{All::kName, All::kArguments, function_over<All>}...};
+}
+
 }  // namespace
+
+std::vector<FunctionFacts> functions() {
+    return function_facts(Functions{});
+}
 
 void law_forward(bool controller, int law, const LawInBlock& block, int64_t size) {
     (controller ? forward_of(Controllers{}, law) : forward_of(EffortStages{}, law))(block, size);

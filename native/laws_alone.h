@@ -17,6 +17,7 @@
 #endif
 #include "generated_laws.h"
 #include "lanes.h"
+#include "variants.h"
 
 namespace ACTUATORS_VARIANT {
 
@@ -163,6 +164,17 @@ inline Column curve(const py::object& given_rows, const py::object& given_positi
     return out;
 }
 
+// Values of a function, and its derivative by each argument, as an instruction set computes them.
+inline std::vector<Column> function(const std::string& name, const py::list& columns, const std::string& variant) {
+    for (const actuators::Variant* one : actuators::variants()) {
+        if (variant != one->name || !one->available()) continue;
+        for (const actuators::FunctionFacts& known : one->functions())
+            if (name == known.name) return evaluate(known.over, columns, known.arguments, 1 + known.arguments);
+        throw std::invalid_argument("name = " + name + ": must be a function of laws.");
+    }
+    throw std::invalid_argument("variant = " + variant + ": must be one of variants().");
+}
+
 inline void register_laws(py::module_& m) {
     m.def("laws", [] {
         py::dict all;
@@ -186,6 +198,7 @@ inline void register_laws(py::module_& m) {
             return evaluate(one.prepare, columns, one.parameters, one.prepared);
         },
         py::arg("name"), py::arg("columns"));
+    m.def("function", &function, py::arg("name"), py::arg("columns"), py::arg("variant"));
     m.def("curve", &curve, py::arg("rows"), py::arg("positions"));
 }
 

@@ -10,7 +10,7 @@
 namespace actuators {
 
 // Most parameters, and most remembered numbers, that a law may have; the step refuses to compile with more.
-constexpr int kMost = 8;
+constexpr int kMost = 16;
 
 // Numbers of a row of a curve, each repeated so that a vector of any width is one load.
 constexpr int kRepeated = 16;

@@ -18,6 +18,7 @@ namespace ACTUATORS_VARIANT {
 void network_by_places(const Block& b, const NetworkUse& use, float* efforts);
 void evaluate(const Network& network, const NetworkRows& rows, float* columns);
 // in gradients.cpp
+std::vector<FunctionFacts> functions();
 void law_forward(bool controller, int law, const LawInBlock& block, int64_t size);
 void law_backward(bool controller, int law, const LawInBlock& block, int64_t size);
 // in network_gradients.cpp
@@ -530,6 +531,7 @@ const Variant ACTUATORS_SYMBOL{ACTUATORS_NAME,
                                ACTUATORS_VARIANT::evaluate,
                                ACTUATORS_VARIANT::law_forward,
                                ACTUATORS_VARIANT::law_backward,
+                               ACTUATORS_VARIANT::functions,
                                ACTUATORS_VARIANT::network_forward,
                                ACTUATORS_VARIANT::network_backward};
 }

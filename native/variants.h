@@ -28,6 +28,13 @@ struct LawFacts {
     const int* passes;
 };
 
+// A function of laws, which reads a column per argument and writes its values and its derivative by each.
+struct FunctionFacts {
+    const char* name;
+    int arguments;
+    void (*over)(const float* const* in, float* const* out, int64_t size);
+};
+
 // The step as one instruction set does it; one object file each, see step.cpp and setup.py.
 struct Variant {
     const char* name;
@@ -49,6 +56,8 @@ struct Variant {
     // the effort of a controller or a limit by its number for `size` elements, and back through it; see gradients.h
     void (*law_forward)(bool controller, int law, const LawInBlock& block, int64_t size);
     void (*law_backward)(bool controller, int law, const LawInBlock& block, int64_t size);
+    // what laws call
+    std::vector<FunctionFacts> (*functions)();
     // the same of a network
     void (*network_forward)(const NetworkInBlock& block);
     void (*network_backward)(const NetworkInBlock& block);
