@@ -125,13 +125,22 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
 // ---- law and limits apart
 
 // Let controllers see positions and velocities as feedback laws give them; NaN where one fails.
-void sense(const Problem& p, Block& b, const Scratch& scratch) {
-    if (p.feedback.empty()) return;
+APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     float* const sensed = scratch.at(Scratch::kSensed);
     const int signals[] = {kPosition, kVelocity};
     for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (const int s : signals) b.input[s] = sensed + s * b.pitch;
+}
+
+// Efforts of joints without a controller: 0 where all signals are good.
+APART void leave_free(const Problem& p, const Block& b, float* efforts) {
+    for (int64_t k = 0; k < b.robots * p.free_slots; ++k) {
+        const int32_t i = p.free_places[k];
+        bool good = true;
+        for (const float* const signal : b.input) good = good & finite(signal[i]);
+        efforts[i] = good ? 0.0f : kNaN;
+    }
 }
 
 // Efforts before the limits. The block is lent: it is as before afterwards.
@@ -147,12 +156,7 @@ void command(const Problem& p, Block& b, float* efforts) {
     for (size_t k = 0, use = 0; k < p.route.laws.size(); ++use)
         if (static_cast<int>(use) != p.route.law_of_all) p.route.laws[k++](p, b, p.controllers[use], efforts);
     for (const NetworkUse& use : p.networks) network_by_places(b, use, efforts);
-    for (int64_t k = 0; k < b.robots * p.free_slots; ++k) {
-        const int32_t i = p.free_places[k];
-        bool good = true;
-        for (const float* const signal : b.input) good = good & finite(signal[i]);
-        efforts[i] = good ? 0.0f : kNaN;
-    }
+    if (p.free_slots) leave_free(p, b, efforts);
     b.efforts = out;
     b.driven = driven;
 }
@@ -261,8 +265,8 @@ int32_t fault_of(const float* const* signals, int64_t i) {
 }
 
 // Whether signals are bad that laws of an element ask for.
-int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
-    const uint8_t asking = p.asking.empty() ? 0 : p.asking[i % p.period];
+APART int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
+    const uint8_t asking = p.asking[i % p.period];
     for (int s = 0; s < kMostAsked && asking >> s; ++s)
         if (asking >> s & 1 && !finite(p.asked[s][b.first + i])) return kAskedFault;
     return 0;
@@ -271,7 +275,7 @@ int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
 // Find the faults of a block, set their efforts to zero.
 APART void find_faults(const Problem& p, const Block& b, const float* const* signals) {
     const auto code_of = [&](int64_t i) {
-        const int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
+        const int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
         return code || finite(b.efforts[i]) ? code : kEffortFault;
     };
     if (b.kept) put_back(p, b, code_of);
@@ -303,7 +307,7 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
         for (int64_t i = 0; i < b.size; ++i) kept[i] = finite(from[i]) ? from[i] : kept[i];
     }
     for (int64_t i = 0; i < b.size; ++i) {
-        int32_t code = fault_of(signals, i) | asked_fault_of(p, b, i);
+        int32_t code = fault_of(signals, i) | (p.asking.empty() ? 0 : asked_fault_of(p, b, i));
         // what a sensor gives
         if (!code && fault_of(b.input, i) & (1 << kPosition | 1 << kVelocity)) code = kEffortFault;
         to.bad[b.first + i] = code;
@@ -345,7 +349,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     if (b.kept && p.phase != Phase::kLimit) keep_state(p, b);
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const float* const truth[] = {b.input[kPosition], b.input[kVelocity]};
-    if (p.phase != Phase::kLimit) sense(p, b, scratch);
+    if (!p.feedback.empty() && p.phase != Phase::kLimit) sense(p, b, scratch);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
         return hand_over(p, b, signals);

@@ -23,9 +23,16 @@ import oracle
 import pytest
 import step_bench
 import warp as wp
-from isaacsim.core.experimental.actuators import Actuator, ControllerPD, native
+from isaacsim.core.experimental.actuators import (
+    Actuator,
+    ControllerNeuralLSTM,
+    ControllerNeuralMLP,
+    ControllerPD,
+    native,
+)
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.memory import numpy_view
+from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
@@ -37,6 +44,7 @@ from isaacsim.core.experimental.actuators.pipeline.step.state import restore, sa
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from isaacsim.core.experimental.actuators.recording.recorder import Recorder
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
+from neural_twin import random_network
 from other_laws import replace_laws
 from own_components import OwnController, OwnLimit
 from places import REPOSITORY
@@ -713,6 +721,39 @@ def test_sensors_have_the_numbers_of_float64(rng: np.random.Generator) -> None:
         toe = 5 * (target - q) + target_velocity - qd + ff
         expected = [np.clip(hip, -9, 9)[:, 0] - 0.5 * qd[:, 0], knee, ankle, np.clip(toe, -4, 4)[:, 3]]
         np.testing.assert_allclose(arrays[5], np.where(good, np.stack(expected, 1), 0), atol=2e-4)
+
+
+@pytest.mark.usefixtures("built_in")
+def test_networks_see_what_sensors_give(rng: np.random.Generator) -> None:
+    """With and without a history; the core and Warp agree, and a network behind a skewed sensor sees a skewed joint."""
+    columns = {"input_idx": [0, 1], "effort_scale": 9.0, "pos_scale": 2.0}
+    mlp = Checkpoint(random_network("mlp", 4, layers=2), columns, "onnx", "a")
+    lstm = Checkpoint(random_network("lstm", 2, layers=1), {"effort_scale": 30.0}, "onnx", "b")
+    skewed, filtered = sensing_entries()[1].others[0], sensing_entries()[2].others[0]
+    drag = PassiveDrag(step_bench.full(0.5))
+    given = [
+        ActuatorEntry("/A/hip", ("hip",), ControllerNeuralMLP(mlp), [], None, others=[skewed, drag]),
+        ActuatorEntry("/A/knee", ("knee",), ControllerNeuralMLP(mlp), [], None),
+        ActuatorEntry("/A/ankle", ("ankle",), ControllerNeuralLSTM(lstm), [], None, others=[filtered]),
+        ActuatorEntry("/A/toe", ("toe",), None, [], None, others=[PassiveDrag(step_bench.full(1))]),
+    ]
+    steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
+    benches = [Bench(step) for step in steps]
+    for number in range(20):
+        inputs = draw(rng, faults=number > 10)
+        # the knee is where the hip seems to be
+        inputs[:, :, 1] = inputs[:, :, 0]
+        inputs[0, :, 1] += np.array([0.1, 0.2, 0.3], np.float32)
+        inputs[1, :, 1] *= np.float32(1.5)
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_allclose(found, other, atol=1e-5, rtol=1e-5)
+        good = np.isfinite(inputs[:, :, 0]).all(axis=0)
+        seen = np.where(good, found[:, 1] - 0.5 * inputs[1, :, 0], 0)
+        np.testing.assert_allclose(found[:, 0], seen, atol=1e-4)
+    for one, two in zip(steps[0].now.laws, steps[1].now.laws, strict=True):
+        for values, others in zip(one, two, strict=True):
+            np.testing.assert_allclose(values, numpy_view(others), atol=1e-5)
+    assert steps[0].faults() == steps[1].faults() != []
 
 
 def test_public_actuator_with_a_sensor(
