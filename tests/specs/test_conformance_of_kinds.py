@@ -441,7 +441,7 @@ def stability(bench: Bench) -> None:
     if bench.kind.name == "controller":
         assert table.joints[0].kp == pytest.approx(bench.value)
     # how delays and limits take no part stands in the equations
-    if bench.kind.shapes_effort:
+    if bench.kind.changes_loop:
         assert bench.law.name in table.left_out, f"left_out = {table.left_out}"
         assert bench.law.name in str(table)
 

@@ -27,8 +27,15 @@ def resisted(effort: float, position: float, velocity: float, dt: float, felt: f
     return effort - resistance * now + 0.0 * (position + dt), now
 
 
+@wp.func
+def felt_late(position: float, velocity: float, dt: float, felt: float, resistance: float):
+    """Return the position, a velocity that is felt late and less of it, and that velocity."""
+    now = 0.5 * felt + 0.5 * velocity
+    return position + 0.0 * dt, now - 0.01 * resistance * velocity, now
+
+
 def made_up_law(kind: stages.Kind) -> catalogue.Law:
-    """A law of a kind after the controller: a parameter with a unit, and a state."""
+    """A law of a sensor, or of a kind after the controller: a parameter with a unit, and a state."""
     name = f"{kind.family}Resistance"
     described: dict[str, Any] = {
         **{"attribute": f"actuator:{kind.name}Resistance:resistance", "type": "float", "lower": 0.0, "fallback": 0.0},
@@ -42,7 +49,8 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
     )
     family = getattr(base, kind.family, base.EffortStage)
     own: dict[str, Any] = {
-        **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "LAW": resisted, "NEUTRAL": (0.0,)},
+        **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "NEUTRAL": (0.0,)},
+        "LAW": felt_late if kind.senses else resisted,
         **{"__module__": f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}", "__doc__": "A made-up law."},
     }
     component = type(name, (family,), own)

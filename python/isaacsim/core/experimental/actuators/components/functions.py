@@ -10,7 +10,7 @@ too small a denormal or zero. Errors in units in the last place (ulp) of the res
     sin   r = x − n π/2, π/2 in four parts, polynomials in r
     pow   e^(y log x), log x as a sum of two floats
 
-Networks have functions of their own in `native/functions.h`, made of multiplications and additions that are rounded once.
+Networks have functions of their own in `native/functions.h`, whose products and sums are rounded together.
 
 A law's gradients take the derivative from `SLOPES`, natively, and Warp's tape from the adjoints below, which call the
 same functions. Coefficients: Cephes 2.8 (S. L. Moshier), single precision.

@@ -45,9 +45,9 @@ class Kind:
         return self.takes[:1] == ("effort",)
 
     @property
-    def shapes_effort(self) -> bool:
-        """Whether it acts on the effort otherwise than by a limit."""
-        return self.takes_effort and not self.is_limit
+    def changes_loop(self) -> bool:
+        """Whether it acts on what the controller sees, or on the effort otherwise than by a limit."""
+        return self.senses or (self.takes_effort and not self.is_limit)
 
     @property
     def senses(self) -> bool:

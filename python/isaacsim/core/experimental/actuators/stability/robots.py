@@ -118,9 +118,9 @@ class ClosedLoops:
 
     @property
     def _left_out(self) -> tuple[str, ...]:
-        """Class names of stages that act on efforts, are no limits and have no place in the equations."""
+        """Class names of stages that change the loop and have no place in the equations."""
         found = [part for actuator in self._assembly.actuators for part in actuator.by_kind]
-        return tuple(dict.fromkeys(type(one).__name__ for kind, one in found if KINDS[kind].shapes_effort))
+        return tuple(dict.fromkeys(type(one).__name__ for kind, one in found if KINDS[kind].changes_loop))
 
     @property
     def _has_matrices(self) -> bool:
