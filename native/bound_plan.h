@@ -147,6 +147,13 @@ class BoundPlan {
         give(name, values, [&] { plan.give_signal(number, array.data()); });
     }
 
+    void start_at(const std::vector<std::tuple<float, bool>>& given) {
+        std::vector<Plan::Start> starts;
+        for (const auto& [value, kept] : given) starts.push_back({value, kept});
+        const Turn turn(plan.busy());
+        plan.start_at(std::move(starts));
+    }
+
     void add_curve(size_t limit, const py::object& rows, const std::vector<int32_t>& slots) {
         const auto array = typed<float>("curve", rows);
         if (array.ndim() != 2) refuse("curve", "of rows of point, value and slope");

@@ -442,6 +442,42 @@ inline V max_effort_clamp(V effort, V position, V velocity, V max_effort) {
 }
 
 template <class V>
+inline V started(V remembered, V first) {
+    return pick(remembered != remembered, first, remembered);
+}
+
+template <class V>
+inline Values<V, 4> friction(V effort, V position, V velocity, V dt, V inertia, V dry_effort, V previous_velocity,
+        V previous_effort, V coulomb, V viscous, V excess, V stribeck_velocity, V stribeck_exponent,
+        V assumed_inertia) {
+    const V level = coulomb + excess * law_exp(negative(law_pow(magnitude(velocity) / stribeck_velocity,
+            stribeck_exponent)));
+    const V known = pick(inertia > splat<V>(0.0f), inertia, nan_unless(assumed_inertia > splat<V>(0.0f),
+            assumed_inertia));
+    const V next_velocity = velocity + (velocity - started(previous_velocity, velocity));
+    const V before = started(previous_effort, effort);
+    const V wanted = splat<V>(-0.5f) * (known * next_velocity / dt + (effort - before));
+    const V dry = bounded(dry_effort + wanted, negative(level), level);
+    const V change = within(wanted, negative(level) - dry_effort, level - dry_effort);
+    const V drag = dt * viscous;
+    const V light = known / (known + drag);
+    const V heavy = drag / (known + drag);
+    const V left = effort - viscous * next_velocity;
+    const V rest = light * left + heavy * (before - change);
+    return {{light * (left + dry) + heavy * (before + dry_effort), dry, velocity, rest}};
+}
+
+template <class V>
+inline Values<V, 6> friction_prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity, V stribeck_exponent,
+        V assumed_inertia) {
+    const V above = breakaway - coulomb;
+    const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f) * breakaway);
+    const auto good = (viscous >= splat<V>(0.0f)) & (stribeck_velocity > splat<V>(0.0f)) & (stribeck_exponent >
+            splat<V>(0.0f));
+    return {{coulomb, viscous, nan_unless(good, excess), stribeck_velocity, stribeck_exponent, assumed_inertia}};
+}
+
+template <class V>
 inline Dual<V> law_exp(Dual<V> x) {
     return {law_exp(x.value), x.d * law_exp(x.value)};
 }
@@ -654,8 +690,8 @@ struct ClampingDCMotor {
         return {{dc_motor_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V saturation_effort, V velocity_limit, V max_motor_effort) {
-        return dc_motor_prepare(saturation_effort, velocity_limit, max_motor_effort);
+    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak) {
+        return dc_motor_prepare(stall, no_load_velocity, peak);
     }
 };
 
@@ -677,8 +713,8 @@ struct ClampingDCMotorCutoff {
         return {{dc_motor_cutoff_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V saturation_effort, V velocity_limit, V max_motor_effort) {
-        return dc_motor_cutoff_prepare(saturation_effort, velocity_limit, max_motor_effort);
+    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak) {
+        return dc_motor_cutoff_prepare(stall, no_load_velocity, peak);
     }
 };
 
@@ -726,9 +762,35 @@ struct ClampingMaxEffort {
     }
 };
 
+struct PassiveFriction {
+    static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
+    static constexpr bool kLimits = false;
+    static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 14;
+    static constexpr bool kPrepares = true;
+    // the parameter that each prepared number is as it stands, -1 for one that is derived
+    static constexpr int kPasses[] = {0, 1, -1, 3, 4, 5};
+    // numbers of the signals that it asks for
+    static constexpr int kAsks[] = {0};
+    // effort, position, velocity
+    static constexpr bool kReads[] = {true, false, true};
+
+    template <class V>
+    static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V dt, V inertia, V dry_effort,
+            V previous_velocity, V previous_effort, V coulomb, V viscous, V excess, V stribeck_velocity,
+            V stribeck_exponent, V assumed_inertia) {
+        return friction(effort, position, velocity, dt, inertia, dry_effort, previous_velocity, previous_effort,
+                coulomb, viscous, excess, stribeck_velocity, stribeck_exponent, assumed_inertia);
+    }
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity,
+            V stribeck_exponent, V assumed_inertia) {
+        return friction_prepare(coulomb, viscous, breakaway, stribeck_velocity, stribeck_exponent, assumed_inertia);
+    }
+};
+
 using Functions = List<FunctionExp, FunctionLog, FunctionSqrt, FunctionTanh, FunctionSin, FunctionCos, FunctionPow>;
 using Controllers = List<ControllerPD, ControllerPID, ControllerGearedPD, ControllerGearedPID>;
-using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort>;
+using EffortStages = List<ClampingDCMotor, ClampingDCMotorCutoff, ClampingPositionBased, ClampingMaxEffort, PassiveFriction>;
 using Feedbacks = List<>;
 
 }  // namespace ACTUATORS_VARIANT

@@ -74,6 +74,7 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
         one.use.rows = robots * one.use.slots;
     }
     remembered_ = remembered().size();
+    starts_.resize(remembered_);
     lag_.assign(slots, 0);
     latched_.assign((robots * slots + 63) / 64, 0);
     p_.guard = &guard_;
@@ -728,10 +729,17 @@ void Plan::unsettle() {
     settled_ = false;
 }
 
+void Plan::start_at(std::vector<Start> starts) {
+    if (starts.size() != remembered_)
+        refuse("starts of " + std::to_string(starts.size()) + " arrays", "of " + std::to_string(remembered_));
+    starts_ = std::move(starts);
+}
+
 void Plan::reset() {
     if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
     const std::vector<Kept> all = remembered();
-    for (size_t k = 0; k < now_.laws.size(); ++k) std::fill_n(now_.laws[k], all[k].pieces * all[k].size, 0.0f);
+    for (size_t k = 0; k < now_.laws.size(); ++k)
+        if (!starts_[k].kept) std::fill_n(now_.laws[k], all[k].pieces * all[k].size, starts_[k].value);
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     p_.step = 0;
@@ -746,9 +754,10 @@ void Plan::reset(const std::vector<int64_t>& robots) {
     for (const int64_t robot : robots) {
         if (now_.pushes) std::fill_n(now_.pushes + robot * p_.delayed_slots, p_.delayed_slots, 0);
         for (size_t k = 0; k < now_.laws.size(); ++k) {
+            if (starts_[k].kept) continue;
             const int64_t each = all[k].size / p_.robots;
             for (int64_t piece = 0; piece < all[k].pieces; ++piece)
-                std::fill_n(now_.laws[k] + piece * all[k].size + robot * each, each, 0.0f);
+                std::fill_n(now_.laws[k] + piece * all[k].size + robot * each, each, starts_[k].value);
         }
     }
     std::vector<Fault> kept;

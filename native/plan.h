@@ -123,6 +123,12 @@ class Plan {
         int64_t pieces, size;
     };
     std::vector<Kept> remembered() const;
+    // What a reset makes of the numbers of an array, if it does not leave them; zero unless given.
+    struct Start {
+        float value = 0;
+        bool kept = false;
+    };
+    void start_at(std::vector<Start> starts);
     size_t rows() const { return rows_.size(); }
     size_t limits() const { return limits_.size(); }
 
@@ -183,6 +189,7 @@ class Plan {
     Problem p_;
     int64_t depth_, blocks_ = 0;
     size_t remembered_ = 0;  // numbers that are
+    std::vector<Start> starts_;
     std::vector<RowValues> rows_;
     std::vector<MemberUse> controllers_, limits_, feedback_;
     std::vector<NetworkMember> networks_;

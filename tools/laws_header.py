@@ -439,7 +439,9 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     if component.CURVES:
         reads[watched.index("position")] = True
     call = f"{function.name}({', '.join(function.arguments)})"
-    prepare = f"{{{{{', '.join(component.PARAMETERS)}}}}}"
+    # a parameter may be called as C++ cannot call it, an argument not
+    parameters = prepared
+    prepare = f"{{{{{', '.join(parameters)}}}}}"
     if component.PREPARE is not None:
         preparing = translator.function(component.PREPARE)
         if preparing.results != len(prepared):
@@ -447,7 +449,8 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
                 f"{_place(component.PREPARE.func)}: {preparing.name} returns {preparing.results} values: must return "
                 f"the {len(prepared)} that {function.name} takes ({', '.join(prepared)}). Correct one of them."
             )
-        prepare = _values(f"{preparing.name}({', '.join(component.PARAMETERS)})", preparing.results)
+        parameters = preparing.arguments
+        prepare = _values(f"{preparing.name}({', '.join(parameters)})", preparing.results)
     counts = {
         "kResults": kind.gives,
         "kParameters": len(component.PARAMETERS),
@@ -476,7 +479,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *wrapped(f"        return {_values(call, results)};"),
         "    }",
         f"    template <class V{'' if component.PARAMETERS else ' = float'}>",
-        *wrapped(f"    static inline Values<V, kPrepared> prepare({_numbers(component.PARAMETERS)}) {{"),
+        *wrapped(f"    static inline Values<V, kPrepared> prepare({_numbers(parameters)}) {{"),
         *wrapped(f"        return {prepare};"),
         "    }",
         "};",

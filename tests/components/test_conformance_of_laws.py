@@ -376,7 +376,7 @@ def test_neutral_values_do_nothing(law: Law, rng: np.random.Generator) -> None:
     names = inputs_of(law)
     for name, value in zip(law.parameters, law.neutral, strict=True):
         table[:, names.index(name)] = value
-    given = "effort" if law.kind == "clamping" else "feedforward"
+    given = "effort" if KINDS[law.kind].takes_effort else "feedforward"
     np.testing.assert_array_equal(by_warp(law, table)[:, 0], table[:, names.index(given)])
 
 

@@ -48,7 +48,7 @@ from isaacsim.core.experimental.actuators.inspection.fix import fix
 from isaacsim.core.experimental.actuators.inspection.resolve import resolve
 from isaacsim.core.experimental.actuators.inspection.words import law_of
 from isaacsim.core.experimental.actuators.recording.recording import Recording
-from isaacsim.core.experimental.actuators.specs.fields import Parameter, parameters_of
+from isaacsim.core.experimental.actuators.specs.fields import Parameter, conflicts, parameters_of
 from isaacsim.core.experimental.actuators.specs.motors import motor_of
 from isaacsim.core.experimental.actuators.specs.stages import KINDS, Kind, parts_of
 from isaacsim.core.experimental.actuators.trials.envelope import envelope
@@ -86,9 +86,14 @@ class Bench:
 
     def other(self, factor: float) -> Any:
         """Its config, the first parameter times a factor; the values are such that it acts."""
-        values: dict[str, Any] = {
-            name: 3 if one.type == "int" else 10.0 - at for at, (name, one) in enumerate(self.described.items())
-        }
+        # the numbers fall, or rise where a law wants that
+        for step in (-1.0, 20.0):
+            values: dict[str, Any] = {
+                name: 3 if one.type == "int" else 10.0 + step * at
+                for at, (name, one) in enumerate(self.described.items())
+            }
+            if not conflicts(self.law.config(**values), ""):
+                break
         values[self.name] = type(values[self.name])(values[self.name] * factor)
         return self.law.config(**values)
 
@@ -451,10 +456,14 @@ def full(value: float, needs: bool = False) -> wp.array:
     return wp.array([value], dtype=wp.float32, device="cpu", requires_grad=needs)
 
 
+NOTHING: Any = {"STATE": (), "START": {}, "KEPT": (), "ASKS": ()}
+"""What a stage says that is evaluated by itself."""
+
+
 def gradients(bench: Bench) -> None:
     """Right, or refused by name."""
     if bench.kind.takes_effort:
-        own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, "STATE": ()})
+        own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, **NOTHING})
         stages: Any = [ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
         with pytest.raises(NotImplementedError, match="OwnStage"):
             Actuator(wp.zeros(1, dtype=wp.uint32, device="cpu"), **parts_of(stages), requires_grad=True)

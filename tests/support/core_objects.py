@@ -425,6 +425,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "Plan.use": of_plan("use", lambda b: [b.state, b.other]),
         "Plan.hand_over": of_plan("hand_over", Bench.handed),
         "Plan.give_signal": of_plan("give_signal", lambda b: [1, floats(b.robots, b.slots)]),
+        "Plan.start_at": of_plan("start_at", lambda b: [[(0.5, False), (0.0, True)]]),
         "Plan.observe": of_plan(
             "observe",
             lambda b: [

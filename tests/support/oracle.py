@@ -59,6 +59,21 @@ def dc_motor_clamp(effort, qd, saturation_effort, velocity_limit, max_motor_effo
     return min(max(effort, lower), upper)
 
 
+@law_of("PassiveFriction")
+def friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb, viscous, static, v_s, alpha, assumed):
+    """Dry and viscous friction: the impulse p = f·h of a proximal step, from the step before where there was one."""
+    inertia = np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
+    level = coulomb + np.maximum(static - coulomb, 0) * np.exp(-((np.abs(qd) / v_s) ** alpha))
+    qd_before = np.where(np.isnan(qd_before), qd, qd_before)
+    u_before = np.where(np.isnan(u_before), effort, u_before)
+    whole = inertia + h * viscous
+    free = (inertia * (2 * qd - qd_before) + h * (effort - u_before)) / whole
+    p = f * h
+    p_after = np.minimum(np.maximum(p - whole * free / 2, -h * level), h * level)
+    rest = effort - viscous * (free + (p_after - p) / whole)
+    return rest + p_after / h, p_after / h, qd, rest
+
+
 @law_of("ControllerPD")
 def pd_law(q, qd, q_target, qd_target, feedforward, _dt, kp, kd, const_effort):
     """PD control."""

@@ -19,6 +19,7 @@ from .components.controller_neural_mlp import ControllerNeuralMLP as ControllerN
 from .components.controller_pd import ControllerPD as ControllerPD
 from .components.controller_pid import ControllerPID as ControllerPID
 from .components.delay import Delay as Delay
+from .components.passive_friction import PassiveFriction as PassiveFriction
 from .extension import Extension as Extension
 from .hosts.current import Articulation as Articulation
 from .hosts.current import use_host as use_host
@@ -60,6 +61,7 @@ from .simulation import Simulation as Simulation
 from .specs.configs import DCMotorClampingConfig as DCMotorClampingConfig
 from .specs.configs import DCMotorCutoffClampingConfig as DCMotorCutoffClampingConfig
 from .specs.configs import DelayConfig as DelayConfig
+from .specs.configs import FrictionConfig as FrictionConfig
 from .specs.configs import GearedPDControlConfig as GearedPDControlConfig
 from .specs.configs import GearedPIDControlConfig as GearedPIDControlConfig
 from .specs.configs import MaxEffortClampingConfig as MaxEffortClampingConfig
@@ -126,6 +128,7 @@ __all__ = [
     "Distribution",
     "Extension",
     "Finding",
+    "FrictionConfig",
     "GearedPDControlConfig",
     "GearedPIDControlConfig",
     "Host",
@@ -142,6 +145,7 @@ __all__ = [
     "Normal",
     "PDControlConfig",
     "PIDControlConfig",
+    "PassiveFriction",
     "PhysicsBus",
     "PositionBasedClampingConfig",
     "Recording",

@@ -64,7 +64,11 @@ class Component(NotCopied):
     NEUTRAL: ClassVar[tuple[float, ...]] = ()
     """Value of each parameter with which the law does nothing; empty means 0 for controllers, inf for clamps."""
     STATE: ClassVar[tuple[str, ...]] = ()
-    """Names of what `LAW` remembers, one number each; zero when fresh."""
+    """Names of what `LAW` remembers, one number each."""
+    START: ClassVar[Mapping[str, float]] = {}
+    """What a fresh state and a reset make of those in `STATE`, zero of others; see also `UNSET` in `law.py`."""
+    KEPT: ClassVar[tuple[str, ...]] = ()
+    """Those in `STATE` that a reset leaves as they are."""
     STATE_AXIS: ClassVar[int] = -1
     """Axis of each state array that runs over the actuators, where the state class does not say otherwise."""
     ASKS: ClassVar[tuple[str, ...]] = ()
@@ -91,22 +95,36 @@ class Component(NotCopied):
 
         ACTUATOR_AXIS: ClassVar[dict[str, int]] = {}
         """Axis that runs over the actuators, by name of the array; `STATE_AXIS` of the component for the others."""
+        START: ClassVar[Mapping[str, float]] = {}
+        """What a reset makes of an array, by its name; zero of others."""
+        KEPT: ClassVar[tuple[str, ...]] = ()
+        """Names of the arrays that a reset leaves as they are."""
 
         def __init__(self, **arrays: wp.array) -> None:
             vars(self).update(arrays)
 
         def reset(self, mask: wp.array | None = None) -> None:
-            """Set everything to zero where `mask`, bool `(N,)`, is true; everywhere by default.
+            """Start over where `mask`, bool `(N,)`, is true; everywhere by default.
 
             Raises:
                 ValueError: The mask is of another type or shape.
             """
             for name, array in vars(self).items():
+                if name in self.KEPT:
+                    continue
+                start = self.START.get(name, 0.0)
                 if mask is None:
-                    array.zero_()
+                    array.fill_(start)
                 else:
                     require_mask(mask, len(array), array.device, name)
-                    wp.launch(clear_kernel, len(array), [mask, 1], [array], device=array.device, record_tape=False)
+                    inputs = [mask, 1, start]
+                    wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Tell the class's states what a reset does to them."""
+        super().__init_subclass__(**options)
+        if (cls.START or cls.KEPT) and "State" not in vars(cls):
+            cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT})
 
     def __init__(self, *values: wp.array | None, **named: wp.array | None) -> None:
         """Take one array per parameter, in their order or by name; None means zero."""
@@ -216,7 +234,10 @@ class Component(NotCopied):
         """Return a fresh state, or None where nothing is remembered."""
         if not self.STATE:
             return None
-        return self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
+        fresh = self.State(**dict(zip(self.STATE, _zeros(len(self.STATE), num_actuators, device), strict=True)))
+        for name, start in self.START.items():
+            getattr(fresh, name).fill_(start)
+        return fresh
 
 
 class Controller(Component):
@@ -363,11 +384,11 @@ class Passive(EffortStage):
 
 
 @wp.kernel
-def clear_kernel(mask: wp.array[bool], each: int, values: wp.array[float]):
-    """Forget where the mask is true; each of those it stands for has so many numbers side by side."""
+def clear_kernel(mask: wp.array[bool], each: int, start: float, values: wp.array[float]):
+    """Start over where the mask is true; each of those it stands for has so many numbers side by side."""
     n = wp.tid()
     if mask[(n / each) % mask.shape[0]]:  # pyright: ignore
-        values[n] = 0.0  # pyright: ignore[reportIndexIssue]
+        values[n] = start  # pyright: ignore[reportIndexIssue]
 
 
 def _zeros(count: int, num_actuators: int, device: Any) -> tuple[wp.array, ...]:

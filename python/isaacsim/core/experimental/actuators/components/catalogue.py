@@ -21,6 +21,7 @@ from ..specs.configs import (
     DCMotorCutoffClampingConfig,
     DelayConfig,
     ForeignConfig,
+    FrictionConfig,
     GearedPDControlConfig,
     GearedPIDControlConfig,
     MaxEffortClampingConfig,
@@ -133,6 +134,7 @@ LAWS = (
     # where clamps stand that the host program registered
     Law(ForeignConfig, None),
     Law(MaxEffortClampingConfig, "ClampingMaxEffort"),
+    Law(FrictionConfig, "PassiveFriction"),
     Law(DelayConfig, "Delay"),
 )
 

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
-from typing import Any, Protocol
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
 
 import warp as wp
 
@@ -46,6 +47,8 @@ class LawClass(Protocol):
     KIND: str
     PARAMETERS: tuple[str, ...]
     STATE: tuple[str, ...]
+    START: Mapping[str, float]
+    KEPT: tuple[str, ...]
     CURVES: tuple[str, ...]
     ASKS: tuple[str, ...]
     PREPARE: Any
@@ -54,6 +57,16 @@ class LawClass(Protocol):
     def neutral(self) -> tuple[float, ...]:
         """The value of each parameter with which the law does nothing."""
         ...
+
+
+UNSET: Final = math.nan
+"""In `START`: a number that is not known before the first step, where the law takes another one by `started`."""
+
+
+@wp.func
+def started(remembered: float, first: float) -> float:
+    """Return what is remembered; in the first step after a reset, where it is `UNSET`, `first`."""
+    return first if wp.isnan(remembered) else remembered
 
 
 @wp.func
@@ -127,6 +140,10 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
                 f"{owner.__name__}.{name} takes {len(given)} arguments ({', '.join(given)}): must take "
                 f"{len(arguments)} ({', '.join(arguments)}). Correct the function, STATE, PARAMETERS or CURVES."
             )
+    if odd := sorted({*owner.START, *owner.KEPT} - {*owner.STATE}):
+        raise TypeError(
+            f"{owner.__name__}.START or KEPT has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
+        )
     if len(owner.CURVES) > 1:
         raise TypeError(f"{owner.__name__}.CURVES = {owner.CURVES}: must be one at most. Split the limit in two.")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -32,6 +33,8 @@ class NetworkLaw:
     """
 
     STATE_AXIS: ClassVar[int] = 1
+    START: ClassVar[Mapping[str, float]] = {}
+    KEPT: ClassVar[tuple[str, ...]] = ()
 
     network: Network | TorchNetwork
     features: tuple[Feature, ...]

@@ -358,7 +358,7 @@ def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None
                 array.grad.zero_()
                 continue
             # axis 1 of what a network remembers runs over the actuators
-            inputs, values = [chosen, math.prod(array.shape[2:])], array.grad.flatten()
+            inputs, values = [chosen, math.prod(array.shape[2:]), 0.0], array.grad.flatten()
             wp.launch(clear_kernel, array.size, inputs, [values], device=array.device, record_tape=False)
 
     if arrays:

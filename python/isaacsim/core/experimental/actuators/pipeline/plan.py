@@ -119,6 +119,11 @@ class Remembering(Generic[AnyLaw_co]):
         return int(self.used.sum())
 
     @property
+    def starts(self) -> list[tuple[float, bool]]:
+        """What a fresh state makes of each array of its state, and whether a reset leaves it as it is."""
+        return [(self.law.START.get(name, 0.0), name in self.law.KEPT) for name in self.law.STATE]
+
+    @property
     def places(self) -> np.ndarray:
         """Place of each slot among those with the law, int32; -1 without it."""
         return np.where(self.used, np.cumsum(self.used) - 1, -1).astype(np.int32)

@@ -56,6 +56,8 @@ class Parameter:
     def dimension(self) -> tuple[int, int]:
         """Powers of an effort and of a position in the unit; time is in seconds everywhere."""
         linear = self.unit.rpartition(" or ")[2]
+        if linear == "kg":
+            return 1, -1
         return int(linear.startswith("N")), (linear.startswith("m")) - ("/m" in linear or "/(m" in linear)
 
     @property

@@ -4,7 +4,7 @@ newton and Isaac Sim know the schemas of newton-usd-schemas. They refuse a file 
 leave out a limit of ours. So `usd/author.py` applies the nearest schemas of newton beside it and lists them in the
 attribute `actuator:standIns`; `usd/discover.py` skips what is listed there, as long as it knows the law itself.
 
-A law that newton does not know has its line in `STAND_INS`.
+A law that newton does not know has its line in `STAND_INS`, if newton knows its kind; it leaves out the others.
 """
 
 from __future__ import annotations

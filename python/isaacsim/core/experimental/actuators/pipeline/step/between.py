@@ -91,10 +91,10 @@ def _hold_kernel(
 
 
 @wp.kernel
-def _clear_kernel(mask: wp.array[bool], values: wp.array3d[Any]):
+def _clear_kernel(mask: wp.array[bool], start: Any, values: wp.array3d[Any]):
     outer, n, inner = wp.tid()
     if mask[n]:
-        values[outer, n, inner] = values.dtype(0)
+        values[outer, n, inner] = start
 
 
 @wp.kernel
@@ -287,11 +287,15 @@ class Insert:
                 with wp.ScopedDevice(self.device):
                     kept.reset(mask)
                 continue
-            for array in self._held(component, kept).values():
+            starts, are_kept = getattr(type(kept), "START", {}), getattr(type(kept), "KEPT", ())
+            for name, array in self._held(component, kept).items():
+                start = array.dtype(starts.get(name, 0))
+                if name in are_kept:
+                    continue
                 if mask is None:
-                    array.zero_()
+                    array.fill_(start)
                 else:
-                    wp.launch(_clear_kernel, array.shape, [mask, array], device=self.device)
+                    wp.launch(_clear_kernel, array.shape, [mask, start, array], device=self.device)
 
     def kept(self, state: Any) -> Iterator[tuple[str, wp.array]]:
         """Names and arrays of what the components keep.
@@ -392,7 +396,7 @@ class Insert:
             dense = wp.array3d(dtype=array.dtype)
             held = [wp.array(dtype=wp.uint32), wp.array(dtype=wp.int32), wp.array(dtype=wp.float32), dense, dense]
             wp.overload(_hold_kernel, held)
-            wp.overload(_clear_kernel, [wp.array(dtype=wp.bool), dense])
+            wp.overload(_clear_kernel, [wp.array(dtype=wp.bool), array.dtype, dense])
 
     def _indices(self, values: np.ndarray) -> wp.array:
         return wp.array(values.astype(np.uint32), dtype=wp.uint32, device=self.device)

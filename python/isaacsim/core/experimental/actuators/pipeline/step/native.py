@@ -62,6 +62,7 @@ class NativeStep:
         for number, stage in enumerate(plan.stages):
             for points, values, served in stage.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
+        self._core.start_at([start for one in plan.stateful for start in one.starts])
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""
         # of rows by `id`: slots, and their values, which the core reads in place of those in `own`
@@ -90,7 +91,7 @@ class NativeStep:
         return f"native {self._core.variant}"
 
     def new_state(self) -> StepState:
-        """Return a state that remembers nothing."""
+        """Return a fresh state."""
         state = new_state(self.plan)
         delayed = self.plan.num_robots * self.plan.num_delayed
         # laid out for reading many rows

@@ -14,6 +14,7 @@ that neither the engine nor the other actuators beside it matter:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +68,7 @@ class StepState:
 
 
 def new_state(plan: Plan, device: Any = None) -> StepState:
-    """Return a state that remembers nothing, in Warp arrays of `device`, or in NumPy arrays without one."""
+    """Return a fresh state, in Warp arrays of `device`, or in NumPy arrays without one."""
 
     def filled(value: float, shape: Any, dtype: Any = np.float32) -> Any:
         values = np.full(shape, value, dtype)
@@ -80,7 +81,7 @@ def new_state(plan: Plan, device: Any = None) -> StepState:
         buffer_act=filled(0, (plan.depth, delayed)),
         num_pushes=filled(0, delayed, np.int32),
         write_idx=filled(plan.depth - 1, 1, np.int32),
-        laws=[tuple(filled(0, one.shape(plan.num_robots)) for _ in one.law.STATE) for one in plan.stateful],
+        laws=[tuple(filled(start, one.shape(plan.num_robots)) for start, _ in one.starts) for one in plan.stateful],
     )
 
 
@@ -301,12 +302,26 @@ def _require_alike(given: Mapping[str, np.ndarray], expected: Mapping[str, np.nd
 
 
 def _require_finite(given: Mapping[str, np.ndarray], parts: Parts) -> None:
-    """Refuse numbers that no step leaves behind; components of the user's own may keep any."""
+    """Refuse numbers that neither a step nor a reset leaves behind; components of the user's own may keep any."""
     own = {name for _, part in parts for name, _ in _kept(part)}
+    starts = _starts(parts)
     for name, values in given.items():
-        if name not in own and values.dtype.kind == "f" and not np.isfinite(values).all():
-            odd = values[~np.isfinite(values)][0]
+        if name in own or values.dtype.kind != "f":
+            continue
+        good = np.isfinite(values) | (np.isnan(values) & math.isnan(starts.get(name, 0.0)))
+        if not good.all():
+            odd = values[~good][0]
             raise ValueError(f"saved {name} holds {odd}: must be finite. Save the state anew.")
+
+
+def _starts(parts: Parts) -> dict[str, float]:
+    """What a reset makes of each number that laws remember, by its name."""
+    return {
+        name: part.plan.stateful[law].starts[k][0]
+        for _, part in parts
+        for placed in part.plan.placed
+        for name, law, k, _ in _remembered(part.plan, placed)
+    }
 
 
 def _steps_and_faults(given: Mapping[str, np.ndarray], parts: Parts) -> tuple[int, list[tuple[int, int, int, int]]]:

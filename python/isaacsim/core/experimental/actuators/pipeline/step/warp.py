@@ -169,9 +169,10 @@ class WarpStep:
         inputs = [mask, self._slots, self._now.num_pushes, self._faults.codes]
         wp.launch(reset_kernel, (plan.num_robots, plan.num_slots), inputs, device=self.device)
         for one, law in zip(plan.stateful, self._now.laws, strict=True):
-            for values in law:
+            for values, (start, is_kept) in zip(law, one.starts, strict=True):
                 each = one.count * math.prod(values.shape[one.axis + 1 :])
-                wp.launch(clear_kernel, values.size, [mask, each], [values.flatten()], device=self.device)
+                if not is_kept:
+                    wp.launch(clear_kernel, values.size, [mask, each, start], [values.flatten()], device=self.device)
 
     @property
     def stage_names(self) -> list[str]:
