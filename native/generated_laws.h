@@ -471,9 +471,12 @@ template <class V>
 inline Values<V, 6> friction_prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity, V stribeck_exponent,
         V assumed_inertia) {
     const V above = breakaway - coulomb;
-    const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f) * breakaway);
-    const auto good = (viscous >= splat<V>(0.0f)) & (stribeck_velocity > splat<V>(0.0f)) & (stribeck_exponent >
+    const V excess = pick(above > splat<V>(0.0f), above, splat<V>(0.0f));
+    const auto is_finite = finite(coulomb) & finite(viscous) & finite(breakaway);
+    const auto has_curve = finite(stribeck_velocity) & finite(stribeck_exponent);
+    const auto in_range = (viscous >= splat<V>(0.0f)) & (stribeck_velocity > splat<V>(0.0f)) & (stribeck_exponent >
             splat<V>(0.0f));
+    const auto good = is_finite & has_curve & in_range;
     return {{coulomb, viscous, nan_unless(good, excess), stribeck_velocity, stribeck_exponent, assumed_inertia}};
 }
 

@@ -395,7 +395,7 @@ template <class... Laws>
 Prepare find_prepare(List<Laws...>, int law) {
     Prepare found = nullptr;
     int at = 0;
-    const auto look = [&](auto one) {
+    [[maybe_unused]] const auto look = [&](auto one) {
         using Law = typename decltype(one)::type;
         if constexpr (Law::kPrepares) {
             if (at == law)

@@ -86,6 +86,7 @@ def robot(sim):
         (lambda: inspect_robots(ROBOTS / "pendulum.usda", 0.5), "variants = 0.5: must be a dictionary"),
         (lambda: ActuatedArrays(3, {}), "dof_names = 3: must be"),
         (lambda: Actuator(INDICES, PD, clamping=[None]), "None: must be a component"),
+        (lambda: Actuator(INDICES, PD, clamping=[PD]), "clamping has ControllerPD, of kind controller: must be an eff"),
         (lambda: Actuator(INDICES, PD, clamping=3), "clamping = 3: must be a list of limits"),
         (lambda: ActuatorConfig(PDControlConfig(1.0, 1.0), 0.5), "clamping = 0.5: must be a list of limits"),
         (lambda: ActuatorConfig(PD).controller.read([]), r"parameter = \[\]: must be the name"),

@@ -63,6 +63,7 @@ def dc_motor_clamp(effort, qd, saturation_effort, velocity_limit, max_motor_effo
 def friction_law(effort, _q, qd, h, told, f, qd_before, u_before, coulomb, viscous, static, v_s, alpha, assumed):
     """Dry and viscous friction: the impulse p = f·h of a proximal step, from the step before where there was one."""
     inertia = np.where(told > 0, told, np.where(assumed > 0, assumed, np.nan))
+    inertia = np.where(np.isfinite([coulomb, viscous, static, v_s, alpha]).all(axis=0), inertia, np.nan)
     level = coulomb + np.maximum(static - coulomb, 0) * np.exp(-((np.abs(qd) / v_s) ** alpha))
     qd_before = np.where(np.isnan(qd_before), qd, qd_before)
     u_before = np.where(np.isnan(u_before), effort, u_before)

@@ -22,6 +22,7 @@ from isaacsim.core.experimental.actuators import (
     native,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
+from isaacsim.core.experimental.actuators.specs.stages import parts_of
 
 N, STEPS, DEPTH, DT = 40, 6, 3, 0.02
 SIGNALS = ("joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act")
@@ -207,7 +208,8 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
             names = dict(zip(("lookup_positions", "lookup_efforts"), TABLE, strict=True))
         made.append(component(**names))
     delay = Delay(array(np.arange(N) % (DEPTH + 1), wp.int32), DEPTH)
-    actuator = Actuator(array(np.arange(N), wp.uint32), made[0], delay, made[1:], requires_grad=True)
+    parts = parts_of(made) | {"delay": delay}
+    actuator = Actuator(array(np.arange(N), wp.uint32), **parts, requires_grad=True)
     pairs = states_of(actuator, states)
     efforts, computed = ([array(np.zeros(N)) for _ in range(STEPS)] for _ in range(2))
     actuator.control_computed_output_attr = "before"
@@ -224,10 +226,11 @@ def rolled_out(laws: Sequence[str], values: Values, states: str, weights: np.nda
     last.delay_state.buffer_pos.grad.assign(weights[2, :DEPTH])
     tape.backward()
     found = {name: one.grad.numpy().copy() for name, one in given.items()}
-    first = dict(vars(pairs[0][0].delay_state))
-    if pairs[0][0].controller_state is not None:
-        first |= vars(pairs[0][0].controller_state)
-    return found | {f"before: {name}": one.grad.numpy().copy() for name, one in first.items() if one.grad is not None}
+    first = pairs[0][0]
+    for place, state in enumerate((first.delay_state, *first._of_laws())):
+        arrays = {} if state is None else vars(state)
+        found |= {f"before: {place} {name}": one.grad.numpy().copy() for name, one in arrays.items() if one.grad}
+    return found
 
 
 @pytest.mark.parametrize("special", [0.0, 1e-3, 1e30, np.inf, -np.inf, np.nan])
@@ -246,6 +249,8 @@ def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.M
     for name, value in values.items():
         value[rng.random(N) < (0.2 if name.startswith(law) else 0.03)] = special
     values = {name: value.astype(np.float32) for name, value in values.items()}
+    # a slope of a large number has the size of that number, and so has its rounding
+    odd = np.any([value == np.float32(special) for value in values.values()], axis=0) & (special > 1)
     weights = rng.normal(size=(3, STEPS, N)).astype(np.float32)
     for states in ("swapped", "in place"):
         expected = rolled_out(laws, values, states, weights)
@@ -254,7 +259,8 @@ def test_gradients_are_the_cores(law: str, special: float, monkeypatch: pytest.M
             found = rolled_out(laws, values, states, weights)
         for name, right in expected.items():
             assert np.isfinite(right).all(), name
-            np.testing.assert_allclose(found[name], right, atol=2e-3, rtol=1e-3, err_msg=name)
+            atol = 2e-3 * np.where(odd, max(1.0, np.abs(right).max()), 1.0)
+            assert (np.abs(found[name] - right) <= atol + 1e-3 * np.abs(right)).all(), name
         assert any(right.any() for right in expected.values())
 
 

@@ -39,10 +39,13 @@ def friction_prepare(
     stribeck_exponent: float,
     assumed_inertia: float,
 ):
-    """Return the parameters, for the breakaway level what it is more than coulomb."""
+    """Return the parameters, with the breakaway level as its excess over `coulomb`."""
     above = breakaway - coulomb
-    excess = above if above > 0.0 else 0.0 * breakaway
-    good = viscous >= 0.0 and stribeck_velocity > 0.0 and stribeck_exponent > 0.0
+    excess = above if above > 0.0 else 0.0
+    is_finite = wp.isfinite(coulomb) and wp.isfinite(viscous) and wp.isfinite(breakaway)
+    has_curve = wp.isfinite(stribeck_velocity) and wp.isfinite(stribeck_exponent)
+    in_range = viscous >= 0.0 and stribeck_velocity > 0.0 and stribeck_exponent > 0.0
+    good = is_finite and has_curve and in_range
     return coulomb, viscous, excess if good else wp.nan, stribeck_velocity, stribeck_exponent, assumed_inertia
 
 

@@ -20,7 +20,7 @@ from ..errors import NotCopied
 from ..memory import warp_view
 from ..specs.arguments import require_type
 from ..specs.fields import shown
-from ..specs.stages import KINDS, Staged
+from ..specs.stages import KINDS, Staged, kind_of
 from ..untraced import leave_out, untraced
 from .step.fault import Fault, fault_of
 
@@ -227,6 +227,12 @@ class Actuator(Staged, NotCopied):
         for component in (*(one for one in (law, delay) if one is not None), *clamps, *others):
             if not callable(getattr(newton_classes.adopt(component), "finalize", None)):
                 raise TypeError(f"{shown(component)}: must be a component, a controller, delay or clamp. Make one.")
+        for component in clamps:
+            if kind_of(component) not in (None, "clamping"):
+                raise TypeError(
+                    f"clamping has {type(component).__name__}, of kind {kind_of(component)}: must be an effort limit. "
+                    "Pass it in others."
+                )
         self.indices, self.delay, self.clamping, self.others = indices, delay, list(clamps), list(others)
         self.controller: Any = law
         self.pos_indices = indices if pos_indices is None else pos_indices

@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import math
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -331,15 +331,12 @@ class OnTape:
 
 def with_gradients(state: Any) -> None:
     """Give the arrays of a state, and of the states in it, gradients."""
-    for value in vars(state).values():
-        if isinstance(value, wp.array):
-            value.requires_grad = value.dtype is wp.float32
-        elif isinstance(value, tuple | list):
-            for one in value:
-                if one is not None:
-                    with_gradients(one)
-        elif hasattr(value, "__dict__"):
-            with_gradients(value)
+    if isinstance(state, wp.array):
+        state.requires_grad = state.dtype is wp.float32
+        return
+    parts = state.values() if isinstance(state, Mapping) else state if isinstance(state, tuple | list) else None
+    for part in vars(state).values() if parts is None and hasattr(state, "__dict__") else parts or ():
+        with_gradients(part)
 
 
 def forget_gradients(tape: wp.Tape, states: Sequence[Any], mask: wp.array | None) -> None:

@@ -373,31 +373,33 @@ def _of_friction(name: str, unit: str, fallback: float, **rule: Any) -> dict[str
 
 @dataclass
 class FrictionConfig(PassiveConfig):
-    """Dry friction, on which a joint rests, with Stribeck's curve, and viscous friction; added after all limits.
+    """Dry friction with the Stribeck effect, and viscous friction, added after all limits.
 
     A joint that slides at speed v is held back by `coulomb + (static − coulomb)·exp(−(|v|/v_s)^α) + viscous·|v|`, where
-    v_s is `stribeck_velocity` and α `stribeck_exponent`. The schema is our own. The law needs the effective inertia of
-    the joint.
+    v_s is `stribeck_velocity` and α `stribeck_exponent`. A joint at rest stays at rest below `static`. The schema is
+    our own. The law needs the effective inertia of the joint.
     """
 
     SCHEMA: ClassVar[str] = "ActuatorFrictionAPI"
 
     coulomb: float = parameter(0.0, **_of_friction("coulomb", "N·m or N", 0.0))
-    """Dry friction of a joint that slides fast [N·m or N]."""
+    """Dry friction at high speed [N·m or N]."""
     viscous: float = parameter(0.0, **_of_friction("viscous", "N·m·s/rad or N·s/m", 0.0))
     """Viscous friction [N·m·s/rad or N·s/m]."""
     static: float = parameter(0.0, **_of_friction("static", "N·m or N", 0.0))
-    """Dry friction that a joint at rest has to break [N·m or N], at least `coulomb`; 0 means that."""
+    """Breakaway level of a joint at rest [N·m or N], at least `coulomb`; 0 means `coulomb`."""
     stribeck_velocity: float = parameter(0.1, **_of_friction("stribeckVelocity", "rad/s or m/s", 0.1, above=True))
-    """Speed at which dry friction is on its way from `static` to `coulomb` [rad/s or m/s]."""
+    """Speed scale of the transition from `static` to `coulomb` [rad/s or m/s]."""
     stribeck_exponent: float = parameter(2.0, **_of_friction("stribeckExponent", "", 2.0, above=True))
-    """How steep it gets there."""
+    """Exponent of the transition."""
     assumed_inertia: float = parameter(0.0, **_of_friction("assumedInertia", "kg·m² or kg", 0.0))
-    """Effective inertia of the joint [kg·m² or kg] where the simulator does not tell it; rather too small than too
-    large. 0 means none: such a simulator is refused by a fault at every step."""
+    """Effective inertia of the joint [kg·m² or kg] where the simulator provides none.
+
+    Too small an estimate is safe, twice the true one chatters. With 0 every step on such a simulator is a fault.
+    """
 
     def conflicts(self) -> list[str]:
-        """What is wrong between the two levels of dry friction."""
+        """Return what is wrong with the two levels of dry friction."""
         if 0.0 < self.static < self.coulomb:
             return [
                 f"static = {self.static!r}: must be at least coulomb, {self.coulomb!r}, or 0 for that. Correct either."
