@@ -1,4 +1,4 @@
-"""One actuator as plain data: the hand-over to the pipeline from USD, and from motors that a program gives."""
+"""One actuator as plain data: the input of the pipeline, from USD or from motors of a program."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ ACTUATOR_TYPE = "NewtonActuator"
 
 @dataclass(frozen=True)
 class ActuatorSpec(Staged):
-    """One actuator of a robot file, or of a program.
+    """One actuator of a robot file or of a program.
 
-    A value of a config may be an array `(joints,)` or `(robots, joints)` where a program gives it.
+    In a program, a value of a config may be an array `(joints,)` or `(robots, joints)`.
 
     Args:
         path: Path of the `NewtonActuator` prim, or the pattern of a motor.
-        targets: Paths of the joint prims it drives, in authored order; each gets the whole pipeline.
+        targets: Paths of the driven joint prims, in authored order; each has the whole pipeline.
         controller: The control law, or None.
         clamping: Effort limits in authored order.
         delay: Command delay, or None.
         others: Stages of other kinds, in authored order.
-        checkpoint: The network of a neural controller, where its file was read.
+        checkpoint: The network of a neural controller, if its file was read.
         dof_names: Names of the driven joint axes; by default those of the joints.
     """
 

@@ -1,4 +1,4 @@
-"""Arguments of public functions, looked at before anything is done with them."""
+"""Validation of arguments of public functions."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 from .fields import shown
 
-# of a path: Linux takes no longer one
+# the longest path that Linux takes
 _LONGEST_PATH = 4096
 
 
 def number_of(name: str, value: Any) -> float:
-    """The number that an argument is; an array of no dimensions is one too.
+    """Return a number, also from an array without dimensions.
 
     Raises:
-        TypeError: It is none.
-        ValueError: It is too large.
+        TypeError: The argument is no number.
+        ValueError: The number is too large for a float.
     """
     is_scalar = getattr(value, "shape", None) == () and getattr(getattr(value, "dtype", None), "kind", "") in "biuf"
     if not (isinstance(value, Real) or is_scalar):
@@ -31,13 +31,13 @@ def number_of(name: str, value: Any) -> float:
 
 
 def whole_of(name: str, value: Any, least: int = 0) -> int:
-    """The integer that an argument is.
+    """Return an integer.
 
     Raises:
-        TypeError: It is none.
-        ValueError: It is too small.
+        TypeError: The argument is no integer.
+        ValueError: It is less than `least`.
     """
-    # a plain int in half the time, for `Simulation.step`
+    # fast path of `Simulation.step`
     if type(value) is int and value >= least:
         return value
     try:
@@ -51,23 +51,23 @@ def whole_of(name: str, value: Any, least: int = 0) -> int:
 
 
 def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
-    """The texts that an argument is: one, or several.
+    """Return strings, from one or several.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: The argument is neither.
     """
     if isinstance(given, str):
         return [given]
     found: list[str] = []
     try:
-        # not all at once: there may be very many things that are no texts
+        # one by one: a large array may hold no strings
         for one in given:
             if not isinstance(one, str):
                 break
             found.append(one)
         else:
             return found
-    # arrays of Warp have rows, and refuse to give them
+    # Warp arrays have rows, but refuse iteration
     except (TypeError, RuntimeError):
         pass
     kind = type(given).__name__
@@ -75,11 +75,11 @@ def names_of(name: str, given: Any, what: str = "a name") -> list[str]:
 
 
 def path_of(name: str, given: Any, what: str = "the path of a file") -> Path:
-    """The path that an argument is.
+    """Return a path.
 
     Raises:
-        TypeError: It is none.
-        ValueError: No file can have it.
+        TypeError: The argument is no path.
+        ValueError: No file can have this path.
     """
     require_type(name, given, (str, os.PathLike), what)
     fspath: Any = os.fspath
@@ -102,34 +102,34 @@ def require_one(name: str, value: Any, later: str, other: Any) -> Any:
     """Return an argument that has two names.
 
     Raises:
-        TypeError: It is given under both, or under none.
+        TypeError: Both or none of them are given.
     """
     if (value is None) == (other is None):
         raise TypeError(f"{name} = {value!r}, {later} = {other!r}: must be given under one of the names. Give one.")
     return other if value is None else value
 
 
-# physics step [s] of files that state none: USD and URDF
+# physics step [s] of files without one: USD and URDF
 DEFAULT_DT = 1 / 240
 ROBOT_FILES = "a USD (.usd, .usda, .usdc, .usdz), MJCF (.xml, .mjcf) or URDF (.urdf) file"
-"""What robots are read from, as errors and help say it."""
+"""Formats of robot files, for errors and help texts."""
 
 
 def require_file(path: Path) -> None:
-    """Refuse to read what is there and is no file, but for folders, which the system refuses itself.
+    """Refuse to read a device or a pipe, which may block forever.
 
     Raises:
-        ValueError: It is a device or a pipe, which would wait for its other end.
+        ValueError: The path is one.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise ValueError(f"{path}: must be a file, not a device or a pipe. Give the path of a file.")
 
 
 def flag_of(name: str, value: Any) -> bool:
-    """Whether an argument is true; an array of no dimensions is a number too.
+    """Return a Boolean, also from an array without dimensions.
 
     Raises:
-        TypeError: It is neither truth nor falsehood.
+        TypeError: The argument is none.
     """
     try:
         return bool(number_of(name, value))
@@ -139,10 +139,10 @@ def flag_of(name: str, value: Any) -> bool:
 
 
 def require_type(name: str, given: Any, wanted: type | tuple[type, ...], what: str) -> None:
-    """Refuse an argument that is of another type.
+    """Refuse an argument of another type.
 
     Raises:
-        TypeError: It is.
+        TypeError: The argument has another type.
     """
     if not isinstance(given, wanted):
         raise TypeError(f"{name} = {shown(given)}: must be {what}, not {type(given).__name__}. Give one.")

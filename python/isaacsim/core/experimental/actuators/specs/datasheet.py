@@ -1,10 +1,10 @@
-"""What the data sheet of a motor says, at its joint.
+"""Data-sheet figures of a motor at its joint.
 
 A permanent-magnet DC motor at a constant voltage V, with torque constant Kt and winding resistance R, loses torque in
 proportion to speed, and turns a gear of ratio N, rotor turns per turn of the joint, with efficiency η:
 
     τ(ω) = τ_stall·(1 − ω/ω_0)      τ_stall = Kt·V/R      ω_0 = V/Kt                the torque-speed line
-    at the joint:                   τ·N·η                 ω/N                       what the gear makes of it
+    at the joint:                   τ·N·η                 ω/N                       behind the gear
     armature                        J·N²                                            reflected inertia of the rotor
 
 For a joint that slides, N is rotor radians per metre, 2π/lead of a screw; efforts are then N and the armature is kg.
@@ -21,15 +21,15 @@ import math
 
 
 def from_rpm(speed: float) -> float:
-    """Speed [rad/s] of so many revolutions per minute."""
+    """Return a speed [rad/s] from revolutions per minute."""
     return speed * math.tau / 60
 
 
 def stall_torque(torque_constant: float, voltage: float, resistance: float) -> float:
-    """Torque [N·m] of a rotor that is held, from Kt [N·m/A], V [V] and R [Ω]."""
+    """Return the torque [N·m] of the held rotor from Kt [N·m/A], V [V] and R [Ω]."""
     return torque_constant * voltage / resistance
 
 
 def no_load_speed(torque_constant: float, voltage: float) -> float:
-    """Speed [rad/s] of a rotor that turns freely, from Kt [N·m/A] and V [V]; friction is left out."""
+    """Return the speed [rad/s] of the free rotor from Kt [N·m/A] and V [V], without friction."""
     return voltage / torque_constant

@@ -1,4 +1,4 @@
-"""How a value differs from robot to robot: distributions to draw it from, as plain data."""
+"""Distributions for values that differ from robot to robot, as plain data."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field, fields
 from typing import Literal
 
 Operation = Literal["set", "scale", "add"]
-"""What is done with a drawn number: it is the value, a factor of the nominal value, or added to it."""
+"""Use of a drawn number: as the value, as a factor of the nominal value, or added to it."""
 
-# normal distributions are cut off at so many standard deviations: every value that may come can be checked before
+# standard deviations at which normal distributions are truncated, so that every possible value can be checked
 NORMAL_CUT = 3.0
 
 
 @dataclass(frozen=True, repr=False)
 class Distribution:
-    """Where a value of each robot and joint is drawn from."""
+    """Distribution of a value over robots and joints."""
 
     operation: Operation = field(default="set", kw_only=True)
     """`set`: the number is the value. `scale`: a factor of the nominal value. `add`: added to the nominal value."""
     per_robot: bool = field(default=False, kw_only=True)
-    """Whether all joints of a robot share one number, instead of each having its own."""
+    """True if all joints of a robot share one number."""
 
     def __repr__(self) -> str:
         given = [repr(getattr(self, one.name)) for one in fields(self) if not one.kw_only]
@@ -32,11 +32,11 @@ class Distribution:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and largest number that is drawn."""
+        """Smallest and largest possible number."""
         raise NotImplementedError
 
     def problems(self) -> list[str]:
-        """What is wrong with the distribution itself, each as the end of a message."""
+        """Return what is wrong with the distribution."""
         if self.operation not in ("set", "scale", "add"):
             return [f"{self!r}: operation must be 'set', 'scale' or 'add'. Correct it."]
         if not all(_is_number(getattr(self, one.name)) for one in fields(self) if not one.kw_only):
@@ -44,26 +44,26 @@ class Distribution:
         return [f"{self!r}: {self._rule()}. Correct it."] if self._rule() else []
 
     def _rule(self) -> str:
-        """The rule that its numbers break, or nothing."""
+        """Return the rule that its numbers break, or an empty string."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, repr=False)
 class Range(Distribution):
-    """Numbers between two others."""
+    """Numbers in an interval."""
 
     low: float
     high: float
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and largest number that is drawn."""
+        """Smallest and largest possible number."""
         return self.low, self.high
 
 
 @dataclass(frozen=True, repr=False)
 class Uniform(Range):
-    """Every number from `low` to `high` is as likely as any other; of integers, both ends included."""
+    """Uniform distribution from `low` to `high`; for integers both ends are included."""
 
     def _rule(self) -> str:
         return "" if self.low <= self.high else "must be low <= high"
@@ -71,7 +71,7 @@ class Uniform(Range):
 
 @dataclass(frozen=True, repr=False)
 class LogUniform(Range):
-    """Numbers whose logarithm is uniform: a half is as likely as a double."""
+    """Log-uniform distribution: half is as likely as double."""
 
     def _rule(self) -> str:
         return "" if 0.0 < self.low <= self.high else "must be 0 < low <= high"
@@ -79,14 +79,14 @@ class LogUniform(Range):
 
 @dataclass(frozen=True, repr=False)
 class Normal(Distribution):
-    """A normal distribution, cut off at three standard deviations."""
+    """Normal distribution, truncated at three standard deviations."""
 
     mean: float
     std: float
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and largest number that is drawn."""
+        """Smallest and largest possible number."""
         return self.mean - NORMAL_CUT * self.std, self.mean + NORMAL_CUT * self.std
 
     def _rule(self) -> str:
@@ -99,5 +99,5 @@ def _is_number(value: object) -> bool:
     try:
         return math.isfinite(value)
     except OverflowError:
-        # an integer larger than any number of floating point
+        # an integer that is too large for a float
         return False

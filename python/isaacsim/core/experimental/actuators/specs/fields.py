@@ -1,6 +1,6 @@
-"""One description per authored parameter: USD attribute, type, range, fallback and unit.
+"""Descriptions of authored parameters: USD attribute, type, range, fallback and unit.
 
-Authoring, parsing and the constructors all check a value against the same description, so a rule is written once.
+Authoring, parsing and constructors check a value against the same description.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, Final, Literal
 
 JOINT: Final = "joint"
-"""Stands for the effort limit of the joint itself, in the place of a number."""
+"""Value that means the effort limit of the joint itself."""
 UNKNOWN_JOINT: Final = (
     "the effort limit of its joint is not known here. Give a number, or pass the motor to from_configs or add_motors."
 )
@@ -25,36 +25,36 @@ _NO_TABLES = (str, bytes, bytearray, Mapping)
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
-    """What one parameter of a config may be."""
+    """Description of one parameter of a config."""
 
     attribute: str
-    """USD attribute the value is stored in."""
+    """USD attribute that stores the value."""
     type: Literal["float", "int", "float[]", "asset"]
     """USD value type."""
     unit: str
-    """Unit of a rotary joint, then of a linear one."""
+    """Units: of a revolute joint, then of a prismatic one."""
     fallback: Any
-    """Value of the USD schema when the attribute is not authored; None means it has to be."""
+    """Value where the attribute is not authored; None means that it must be authored."""
     lower: float = -math.inf
-    """Smallest value allowed, inclusive unless `above` says otherwise."""
+    """Smallest allowed value; exclusive if `above` is True."""
     above: bool = False
-    """Whether values must be greater than `lower`, not equal to it."""
+    """True if values must be greater than `lower`."""
     upper: float = math.inf
-    """Largest value allowed, inclusive."""
+    """Largest allowed value."""
     infinite: bool = False
-    """Whether +inf is allowed; it switches the parameter's effect off."""
+    """True if +inf is allowed; it disables the effect of the parameter."""
     most: int | None = None
-    """Largest number of elements; None means any."""
+    """Largest number of elements; None means no limit."""
     or_joint: bool = False
-    """Whether `JOINT` may stand in its place, until the joint is known."""
+    """True if `JOINT` is allowed until the joint is known."""
     bounds: Literal["", "effort", "speed"] = ""
-    """What it bounds in either direction: efforts along the motion, or the speed without load; empty for neither."""
+    """Quantity that it bounds in both directions: effort, or speed without load; empty for none."""
     earlier: str = ""
-    """Attribute that files of version 0.2 store the value in; empty where it is the same."""
+    """Attribute of the value in files of version 0.2; empty if it is the same."""
 
     @property
     def dimension(self) -> tuple[int, int]:
-        """Powers of an effort and of a position in the unit; time is in seconds everywhere."""
+        """Exponents of effort and of position in the unit; time is always in seconds."""
         linear = self.unit.rpartition(" or ")[2]
         if linear == "kg":
             return 1, -1
@@ -62,59 +62,72 @@ class Parameter:
 
     @property
     def rule(self) -> str:
-        """The range in words, for error messages."""
+        """The rule in words, for error messages."""
         if self.type == "asset":
             return "must be the path of a file"
-        kind = "an integer" if self.type == "int" else "a number" if self.infinite else "finite"
-        if self.type == "float[]":
-            kind = "numbers, each finite"
-        bounds: list[str] = []
-        if self.lower > -math.inf:
-            bounds.append(f"{'>' if self.above else '>='} {self.lower:g}")
-        if self.upper < math.inf:
-            bounds.append(f"<= {self.upper:g}")
         precision = "" if self.type == "int" else " in single precision"
         off = " (inf switches it off)" if self.infinite else ""
         few = "" if self.most is None else f", {self.most} of them at most"
-        return f"must be {' and '.join([kind, *bounds])}{precision}{off}{few}"
+        return f"must be {' and '.join([self._kind_in_words, *self._bounds_in_words])}{precision}{off}{few}"
+
+    @property
+    def _kind_in_words(self) -> str:
+        if self.type == "float[]":
+            return "numbers, each finite"
+        if self.type == "int":
+            return "an integer"
+        return "a number" if self.infinite else "finite"
+
+    @property
+    def _bounds_in_words(self) -> list[str]:
+        lower = [f"{'>' if self.above else '>='} {self.lower:g}"] if self.lower > -math.inf else []
+        return lower + ([f"<= {self.upper:g}"] if self.upper < math.inf else [])
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` has the right type and lies in the range; NaN never does."""
+        """Return True if `value` has the right type and is in range; NaN never is."""
         if self.type == "asset":
             return isinstance(value, str | PurePath) and storable(str(value))
         if self.type == "float[]":
-            # an iterator could be read only once, a mapping has no order of its own
-            if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
-                return False
-            try:
-                if self.most is not None and isinstance(value, Sized) and len(value) > self.most:
-                    return False
-                numbers_given: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-            except TypeError:
-                return False
-            return all(self._accepts_number(number) for number in numbers_given)
+            return self._accepts_table(value)
         return self._accepts_number(value)
 
     def means_joint(self, value: Any) -> bool:
-        """Whether `value` asks for the limit of the joint itself."""
+        """Return True if `value` means the limit of the joint itself."""
         return self.or_joint and isinstance(value, str) and value == JOINT
 
-    def _accepts_number(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.type == "int" else numbers.Real):
-            return False
-        # numpy counts durations among the integers
-        if isinstance(value, numbers.Integral) and not hasattr(value, "__index__"):
+    def _accepts_table(self, value: Any) -> bool:
+        # an iterator can be read only once, and a mapping has no order
+        if not hasattr(value, "__getitem__") or not isinstance(value, Iterable) or isinstance(value, _NO_TABLES):
             return False
         try:
-            number = float(value)
-        except OverflowError:
+            if self.most is not None and isinstance(value, Sized) and len(value) > self.most:
+                return False
+            return all(map(self._accepts_number, value))  # pyright: ignore[reportUnknownArgumentType]
+        except TypeError:
+            return False
+
+    def _accepts_number(self, value: Any) -> bool:
+        number = _real(value, numbers.Integral if self.type == "int" else numbers.Real)
+        if number is None:
             return False
         if math.isinf(number):
             return self.infinite and number > 0
         if abs(number) > FLOAT32_MAX or not self.lower <= number <= self.upper:
             return False
-        # a tiny number is zero once it is stored
+        # a tiny number is stored as zero
         return not self.above or struct.unpack("f", struct.pack("f", number))[0] > self.lower
+
+
+def _real(value: Any, wanted: type) -> float | None:
+    """Return a number of the wanted type as a float, or None for anything else and for integers too large for one."""
+    # NumPy counts durations as integers
+    is_duration = isinstance(value, numbers.Integral) and not hasattr(value, "__index__")
+    if isinstance(value, bool) or is_duration or not isinstance(value, wanted):
+        return None
+    try:
+        return float(value)  # pyright: ignore[reportArgumentType]
+    except OverflowError:
+        return None
 
 
 def parameter(default: Any = dataclasses.MISSING, /, **description: Any) -> Any:
@@ -123,12 +136,12 @@ def parameter(default: Any = dataclasses.MISSING, /, **description: Any) -> Any:
 
 
 def parameters_of(config: Any) -> dict[str, Parameter]:
-    """The described fields of a config class or instance, by field name, in declaration order."""
+    """Return the descriptions of a config class or instance, by field name, in declaration order."""
     return {f.name: f.metadata["parameter"] for f in dataclasses.fields(config) if "parameter" in f.metadata}
 
 
 def violations(config: Any, subject: str) -> list[str]:
-    """One message per field of `config` whose value breaks its rule; empty when all is well."""
+    """Return one message per field of `config` that breaks its rule."""
     checked = (
         complaint(f"{subject}.{name}", getattr(config, name), described)
         for name, described in parameters_of(config).items()
@@ -137,7 +150,7 @@ def violations(config: Any, subject: str) -> list[str]:
 
 
 def complaint(subject: str, value: Any, described: Parameter, *, of_motor: bool = False) -> str | None:
-    """What is wrong with a value, or None; that of a motor meets its joint later, and may be left to it."""
+    """Return what is wrong with a value, or None. A value of a motor may refer to its joint, which is known later."""
     if described.accepts(value):
         return None
     if described.means_joint(value):
@@ -147,16 +160,16 @@ def complaint(subject: str, value: Any, described: Parameter, *, of_motor: bool 
 
 
 def shown(value: Any) -> str:
-    """A value for a message, of bounded length."""
+    """Return a value for a message, with bounded length."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def conflicts(config: Any, subject: str) -> list[str]:
-    """What is wrong between fields of `config` that are each good alone."""
+    """Return contradictions between fields of `config` that are valid one by one."""
     return [f"{subject}.{problem}" for problem in getattr(config, "conflicts", list[str])()]
 
 
 def storable(text: str) -> bool:
-    """Whether files can hold `text`: something beside blanks, no control characters, no half of a surrogate pair."""
+    """Return True if files can hold `text`: not only spaces, no control characters, no lone surrogates."""
     return bool(text.strip()) and not any(unicodedata.category(character) in ("Cc", "Cs") for character in text)

@@ -1,7 +1,7 @@
-"""Real motors: figures that were published, each with its source, and None where none was.
+"""Catalogue of real motors: published figures with their sources; None means not published.
 
-All figures are those of the joint, behind the gear, in SI. A largest speed is one that the maker names as such, in a
-robot's description too; it is not the no-load speed of a torque-speed line.
+All figures are at the joint, behind the gear, in SI units. The largest speed is the one that the maker or a robot
+description states; it is not the no-load speed of a torque-speed line.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .datasheet import from_rpm
 
 @dataclass(frozen=True)
 class MotorFigures:
-    """What is published of a motor with its gear."""
+    """Published figures of a motor with its gear."""
 
     used_in: str
-    """Where it drives what."""
+    """Robots and joints that use it."""
     sources: Mapping[str, str]
-    """Where each figure below was published, by its name."""
+    """Source of each figure, by name."""
     stall_torque: float | None = None
     """Torque of the held joint [N·m]."""
     no_load_speed: float | None = None
@@ -33,11 +33,11 @@ class MotorFigures:
     gear_ratio: float | None = None
     """Turns of the rotor per turn of the joint."""
     armature: float | None = None
-    """Inertia of the rotor, and of what turns with it, at the joint [kg·m²]."""
+    """Reflected inertia of rotor and gear at the joint [kg·m²]."""
 
 
 def _all_from(source: str, used_in: str, **figures: float) -> MotorFigures:
-    """Figures of one source."""
+    """Return figures from one source."""
     return MotorFigures(used_in, dict.fromkeys(figures, source), **figures)
 
 
@@ -120,14 +120,14 @@ MOTORS: Mapping[str, MotorFigures] = {
 
 
 def motor_figures(name: str) -> MotorFigures:
-    """What is published of a motor.
+    """Return the published figures of a motor.
 
     Args:
-        name: As in `MOTORS`.
+        name: A key of `MOTORS`.
 
     Raises:
-        TypeError: It is no text.
-        ValueError: There is none of that name; the message names those that sound like it.
+        TypeError: The name is no string.
+        ValueError: The name is unknown; the message suggests similar ones.
 
     Example:
         >>> motor_figures("mini_cheetah").max_torque

@@ -1,7 +1,7 @@
-"""The motors of a robot as plain data: what drives each joint, by pattern.
+"""The motors of a robot as plain data, by pattern of joint names.
 
 A number of a motor is one for all its joints, a dictionary by pattern, or in Python an array with one value per robot,
-or per robot and joint. Tables and paths are one for all.
+or per robot and joint. Tables and paths are shared by all joints.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ _SHARE = Parameter("", "float", "", None, lower=0.0, above=True, upper=1.0)
 
 @dataclass
 class MotorConfig(Staged):
-    """What drives a joint: control law, effort limits and delay, and what the rotor adds to the joint itself.
+    """The motor of a joint: control law, effort limits, delay and further stages, and properties of the joint itself.
 
-    Units are those of the joint, rad and N·m for a revolute one, m and N for a prismatic one. Values are checked where
-    they are used, not here.
+    Units are those of the joint, rad and N·m for a revolute one, m and N for a prismatic one. Values are checked on
+    use, not here.
     """
 
     controller: ControlConfig | None = None
-    """The control law; None leaves that of the simulator in place."""
+    """The control law; None keeps the simulator's drive."""
     clamping: list[ClampingConfig] = field(default_factory=list[ClampingConfig])
-    """Effort limits; they act in canonical order, maximum effort last."""
+    """Effort limits, applied in canonical order, maximum effort last."""
     delay: DelayConfig | None = None
     """Command delay, or None."""
     armature: float | dict[str, float] | None = parameter(
         None, attribute="newton:armature", type="float", unit="kg·m² or kg", fallback=0.0, lower=0.0
     )
-    """Inertia of the rotor at the joint [kg·m² or kg], or by pattern; None leaves that of the robot."""
+    """Inertia of the rotor at the joint [kg·m² or kg], or by pattern; None keeps that of the robot."""
     friction: float | dict[str, float] | None = parameter(
         None, attribute="newton:friction", type="float", unit="N·m or N", fallback=0.0, lower=0.0
     )
-    """Dry friction of the joint [N·m or N], or by pattern; None leaves that of the robot."""
+    """Dry friction of the joint [N·m or N], or by pattern; None keeps that of the robot."""
     others: list[Config] = field(default_factory=list[Config])
-    """Stages of other kinds; kinds act in the order of `KINDS`, and each kind in canonical order."""
+    """Stages of other kinds, applied in the order of `KINDS`, and in canonical order within a kind."""
 
     @classmethod
     def from_datasheet(
@@ -130,10 +130,10 @@ class MotorConfig(Staged):
         friction: float | dict[str, float] | None = None,
         delay_steps: int | dict[str, int] | None = None,
     ) -> MotorConfig:
-        """Return a PD-controlled motor with what is published of a real one.
+        """Return a PD-controlled motor with the published figures of a real one.
 
-        Where stall torque and no-load speed are published the limit is that of a DC motor, elsewhere the largest torque
-        at any speed. The largest speed limits nothing. Without a published armature that of the robot stays.
+        With a published stall torque and no-load speed, the limit is that of a DC motor, otherwise the largest torque.
+        The largest speed limits nothing. Without a published armature, the robot keeps its own.
 
         Args:
             name: As in `specs/motor_catalogue.py`, which has figures and sources; `motor_figures` returns them.
@@ -149,7 +149,7 @@ class MotorConfig(Staged):
             >>> MotorConfig.from_catalogue("mini_cheetah", kp=20.0, kd=0.5).clamping
             [MaxEffortClampingConfig(max_effort=17.0)]
         """
-        # figures of some dozen motors, which most robots have none of
+        # loaded on demand: most robots need none of these figures
         from .motor_catalogue import motor_figures
 
         figures = motor_figures(name)
@@ -165,7 +165,7 @@ class MotorConfig(Staged):
     def _with_pd(
         cls, limit: ClampingConfig, armature: float | None, kp: Any, kd: Any, friction: Any, delay_steps: Any
     ) -> MotorConfig:
-        """A motor of checked values."""
+        """Return a motor after checking its values."""
         made = cls(
             controller=PDControlConfig(kp=kp, kd=kd),
             clamping=[limit],
@@ -183,15 +183,15 @@ Motors = Mapping[str, MotorConfig | Sequence[Config]]
 
 
 def motor_of(value: Any) -> MotorConfig:
-    """The motor that a `MotorConfig` or a list of configs says.
+    """Return the motor that a `MotorConfig` or a list of configs describes.
 
     Args:
-        value: A `MotorConfig`, which is returned as it is, or configs in any order: their order is that of the table of
-            kinds, and of the table of laws among those of a kind.
+        value: A `MotorConfig`, returned unchanged, or configs in any order: kinds act in the order of their table, and
+            configs of a kind in that of the table of laws.
 
     Raises:
-        TypeError: Something in it is none of these.
-        ValueError: Two of a kind that a motor has one of, as of controllers.
+        TypeError: A value is neither.
+        ValueError: Two configs of a kind that occurs once, such as controllers.
 
     Example:
         >>> motor_of([PDControlConfig(80.0, 2.0), DelayConfig(2)]).delay
@@ -199,17 +199,7 @@ def motor_of(value: Any) -> MotorConfig:
     """
     wanted = "must be a MotorConfig or a list of configs"
     if isinstance(value, MotorConfig):
-        for kind, stage in value.by_kind:
-            if not (isinstance(stage, Config) and kind_of(stage) == kind):
-                place = kind or "others"
-                raise TypeError(
-                    f"MotorConfig.{place} = {shown(stage)}: must be a config of that kind. Pass one of those."
-                )
-        if named := [stage for stage in value.others if kind_of(stage) in NAMED]:
-            raise TypeError(
-                f"MotorConfig.others has {shown(named[0])}: must hold stages without a name of their own. Give it as "
-                f"{kind_of(named[0])}."
-            )
+        _require_kinds(value)
         return value
     if isinstance(value, Config):
         raise TypeError(f"motor = {shown(value)}: {wanted}. Put it into a list.")
@@ -222,12 +212,25 @@ def motor_of(value: Any) -> MotorConfig:
     return MotorConfig(**parts_of(given, "motor"))
 
 
+def _require_kinds(motor: MotorConfig) -> None:
+    """Raise a `TypeError` if a part of a motor holds a stage of another kind."""
+    for kind, stage in motor.by_kind:
+        if not (isinstance(stage, Config) and kind_of(stage) == kind):
+            place = kind or "others"
+            raise TypeError(f"MotorConfig.{place} = {shown(stage)}: must be a config of that kind. Pass one of those.")
+    if named := [stage for stage in motor.others if kind_of(stage) in NAMED]:
+        raise TypeError(
+            f"MotorConfig.others has {shown(named[0])}: must hold stages without a name of their own. Give it as "
+            f"{kind_of(named[0])}."
+        )
+
+
 def problems_of(motor: MotorConfig, subject: str) -> list[str]:
-    """One message per value of a motor that breaks its rule, in dictionaries and arrays too; empty when all is well.
+    """Return one message per value of a motor that breaks its rule, also inside dictionaries and arrays.
 
     Args:
-        motor: The motor, of the types that `motor_of` makes sure of.
-        subject: What messages begin with.
+        motor: A motor whose types `motor_of` has checked.
+        subject: Subject of the messages.
     """
     problems = [
         found
@@ -247,7 +250,7 @@ def problems_of(motor: MotorConfig, subject: str) -> list[str]:
 
 
 def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]:
-    """What is wrong with a value, where one for all, by pattern, or per robot."""
+    """Yield what is wrong with a value: a number, numbers by pattern, or an array."""
     found: list[tuple[str, Any]]
     if described.type not in ("float", "int"):
         found = [(subject, value)]
@@ -263,9 +266,9 @@ def _complaints(subject: str, value: Any, described: Parameter) -> Iterator[str]
 
 
 def _entries(subject: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Each number of an array, by its place; a number itself."""
+    """Yield each number of an array with its place; a number itself."""
     if not isinstance(value, list | tuple):
-        # NumPy, Torch and Warp arrays, without knowing them; their scalars are numbers already
+        # arrays of NumPy, Torch and Warp; their scalars are numbers
         if isinstance(value, numbers.Number) or not hasattr(value, "shape"):
             yield subject, value
             return

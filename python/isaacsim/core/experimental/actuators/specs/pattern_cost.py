@@ -1,21 +1,24 @@
-"""How many ways a regular expression has to try on a name: files come from strangers, and some try for years."""
+"""Cost of a regular expression: the number of ways that matching may try on a name.
+
+Files of unknown origin may hold expressions that take years. A bound on the ways needs no engine with linear time.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-# a name as long as any
+# characters of the longest name
 LENGTH = 100
 
 
 def ways(pattern: str, length: int = LENGTH) -> float:
-    """Most ways in which a name can be divided among the parts of a regular expression that compiles; may be inf.
+    """Return the largest number of ways to divide a name among the parts of an expression; may be inf.
 
     Args:
-        pattern: The regular expression.
-        length: Of the name.
+        pattern: The regular expression, which compiles.
+        length: Characters of the name.
 
     Example:
         >>> ways("LF_.*"), ways(".*_(HAA|HFE)"), ways("(a+)+") > 1e25
@@ -35,20 +38,26 @@ def _of(items: Iterable[tuple[Any, Any]], length: int) -> float:
 
 def _of_one(operator: str, operand: Any, length: int) -> float:
     if operator.endswith("_REPEAT"):
-        least, most, inner = operand
-        most, each = min(int(most), length), _of(inner, length)
-        if each == 1:
-            return max(1.0, most - int(least) + 1.0)
-        # again each time; an exponent of 30 is beyond any bound
-        return sum(min(each, 1e6) ** times for times in range(min(int(least), 30), min(most, 30) + 1))
-    if operator == "BRANCH":
-        return sum(_of(one, length) for one in operand[1])
-    if operator == "SUBPATTERN":
-        return _of(operand[-1], length)
-    if operator == "ATOMIC_GROUP":
-        return _of(operand, length)
-    if operator in ("ASSERT", "ASSERT_NOT"):
-        return _of(operand[1], length)
-    if operator == "GROUPREF_EXISTS":
-        return sum(_of(one, length) for one in operand[1:] if one is not None)
-    return 1.0
+        return _of_repeat(operand, length)
+    inner = _ALTERNATIVES.get(operator)
+    return 1.0 if inner is None else sum(_of(one, length) for one in inner(operand) if one is not None)
+
+
+def _of_repeat(operand: Any, length: int) -> float:
+    least, most, inner = operand
+    most, each = min(int(most), length), _of(inner, length)
+    if each == 1:
+        return max(1.0, most - int(least) + 1.0)
+    # each repetition multiplies; an exponent of 30 is beyond any bound
+    return sum(min(each, 1e6) ** times for times in range(min(int(least), 30), min(most, 30) + 1))
+
+
+# the expressions inside an operator, of which one matches
+_ALTERNATIVES: dict[str, Callable[[Any], Sequence[Any]]] = {
+    "BRANCH": lambda operand: operand[1],
+    "SUBPATTERN": lambda operand: [operand[-1]],
+    "ATOMIC_GROUP": lambda operand: [operand],
+    "ASSERT": lambda operand: [operand[1]],
+    "ASSERT_NOT": lambda operand: [operand[1]],
+    "GROUPREF_EXISTS": lambda operand: operand[1:],
+}

@@ -170,6 +170,15 @@ def parts_of(stages: Iterable[Any], subject: str = "stages") -> dict[str, Any]:
         TypeError: Something is no stage.
         ValueError: Two stages of a kind that an actuator has one of.
     """
+    found = _grouped(stages, subject)
+    parts: dict[str, Any] = {}
+    for name in NAMED:
+        mine = found.pop(name)
+        parts[name] = mine if KINDS[name].many else next(iter(mine), None)
+    return parts | {"others": [stage for some in found.values() for stage in some]}
+
+
+def _grouped(stages: Iterable[Any], subject: str) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     for stage in stages:
         kind = kind_of(stage)
@@ -180,8 +189,4 @@ def parts_of(stages: Iterable[Any], subject: str = "stages") -> dict[str, Any]:
         if len(some) > 1 and not KINDS[kind].many:
             named = " and ".join(type(one).__name__ for one in some)
             raise ValueError(f"{subject} has {len(some)} {kind}s, {named}: must be at most one. Remove the others.")
-    parts: dict[str, Any] = {}
-    for name in NAMED:
-        mine = found.pop(name)
-        parts[name] = mine if KINDS[name].many else next(iter(mine), None)
-    return parts | {"others": [stage for some in found.values() for stage in some]}
+    return found

@@ -1,10 +1,10 @@
-"""What drives a joint nearly as a law of ours does, for readers of USD that do not know the law.
+"""Stand-ins: the nearest laws of newton, for readers of USD that do not know a law of ours.
 
 newton and Isaac Sim know the schemas of newton-usd-schemas. They refuse a file whose controller is a law of ours, and
-leave out a limit of ours. So `usd/author.py` applies the nearest schemas of newton beside it and lists them in the
-attribute `actuator:standIns`; `usd/discover.py` skips what is listed there, as long as it knows the law itself.
+ignore a limit of ours. `usd/author.py` therefore applies the nearest schemas of newton beside it and lists them in the
+attribute `actuator:standIns`; `usd/discover.py` skips listed schemas if it knows the law itself.
 
-A law that newton does not know has its line in `STAND_INS`, if newton knows its kind; it leaves out the others.
+`STAND_INS` has a line for each law of ours whose kind newton knows. newton ignores stages of other kinds.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class StandIn:
     """A line of the table.
 
     Args:
-        config: Returns the config of newton's that comes nearest.
-        otherwise: What those do otherwise who go by it.
+        config: Returns the nearest config of newton.
+        otherwise: How a reader that uses it differs.
     """
 
     config: Callable[[Any], Config]
@@ -51,7 +51,7 @@ def _pd_at_joint(motor: GearedPDControlConfig) -> PDControlConfig:
 
 
 def _pid_at_joint(motor: GearedPIDControlConfig) -> PIDControlConfig:
-    """Return the law of a geared motor at the joint; its integral is `gear` times that of the joint."""
+    """Return the law of a geared motor at the joint; the integral of the motor is `gear` times that of the joint."""
     squared = motor.gear**2
     most = motor.integral_max / abs(motor.gear) if motor.gear else math.inf
     return PIDControlConfig(
@@ -77,15 +77,15 @@ STAND_INS: dict[type[Config], StandIn] = {
 
 
 def stand_in_for(config: Config) -> StandIn | None:
-    """The line of a config that newton does not know; None for others, and for those of the host program."""
+    """Return the line of a config that newton does not know; None for others and for foreign schemas."""
     return next((STAND_INS[base] for base in type(config).__mro__ if base in STAND_INS), None)
 
 
 def stand_ins(configs: Sequence[Config]) -> dict[int, Config]:
-    """What stands in for configs that newton does not know, by their place in the list.
+    """Return the stand-ins of configs that newton does not know, by their place in the list.
 
-    A schema is applied once: where the list has one of the kind already, that holds. A config whose numbers are out of
-    range for newton has none.
+    A schema is applied once: a config of the list takes precedence. A config whose numbers are out of range for newton
+    has no stand-in.
     """
     applied = {config.SCHEMA for config in configs}
     found: dict[int, Config] = {}
