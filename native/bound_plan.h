@@ -147,6 +147,29 @@ class BoundPlan {
         give(name, values, [&] { plan.give_signal(number, array.data()); });
     }
 
+    // Show a number that is remembered, by its array, as this signal.
+    void add_published(size_t array, const py::object& signal, float neutral) {
+        float* const data = written<float>("published signal", signal, signal_shape());
+        give("published " + std::to_string(kept_.size()), signal, [&] { plan.add_published(array, data, neutral); });
+    }
+
+    // Signals, slots that are summed, and where the sums go.
+    void set_totals(const std::vector<std::tuple<py::object, std::vector<int32_t>, py::object>>& given) {
+        std::vector<Total> totals;
+        py::list kept;
+        for (const auto& [signal, slots, total] : given) {
+            const auto array = checked<float>("signal of a total", signal, signal_shape());
+            totals.push_back({array.data(), slots, written<float>("total", total, signal_shape())});
+            kept.append(py::make_tuple(signal, total));
+        }
+        give("totals", kept, [&] { plan.set_totals(std::move(totals)); });
+    }
+
+    void publish() const {
+        const Turn turn(plan.busy());
+        plan.publish();
+    }
+
     void start_at(const std::vector<std::tuple<float, bool>>& given) {
         std::vector<Plan::Start> starts;
         for (const auto& [value, kept] : given) starts.push_back({value, kept});
@@ -416,6 +439,8 @@ class BoundPlan {
         if (row >= plan.rows()) refuse("row = " + std::to_string(row), "below " + std::to_string(plan.rows()));
         return "values of row " + std::to_string(row);
     }
+
+    std::vector<py::ssize_t> signal_shape() const { return {plan.robots(), plan.slots()}; }
 
     std::vector<py::ssize_t> piece_shape(const std::vector<int32_t>& slots) const {
         return {static_cast<py::ssize_t>(plan.robots()), static_cast<py::ssize_t>(slots.size())};

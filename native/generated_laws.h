@@ -8,6 +8,9 @@
 
 namespace ACTUATORS_VARIANT {
 
+// Of each signal that laws may ask for, whether infinity is one of its values.
+constexpr bool kUnbounded[] = {false, false, false, false, false, true, false, false};
+
 template <class V>
 inline Values<V, 3> curve_row(V position, V point, V value, V slope, V row_point, V row_value, V row_slope) {
     const auto passed = position > row_point;

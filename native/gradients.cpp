@@ -106,7 +106,10 @@ inline auto good_inputs(const LawInBlock& b, int64_t i) {
     auto good = finite(load(input_array<Law>(b, 0) + i));
     if constexpr (At::kController)
         for (int k = 1; k < At::kGiven; ++k) good = good & finite(load(input_array<Law>(b, k) + i));
-    for (int k = 0; k < Law::kAsked; ++k) good = good & finite(load(input_array<Law>(b, At::kAsked + k) + i));
+    for (int k = 0; k < Law::kAsked; ++k) {
+        const auto x = load(input_array<Law>(b, At::kAsked + k) + i);
+        good = good & (kUnbounded[Law::kAsks[k]] ? x >= splat<Lanes>(-kMax) : finite(x));
+    }
     return good;
 }
 
@@ -181,14 +184,26 @@ void backward(const LawInBlock& b, int64_t size) {
 
 using Run = void (*)(const LawInBlock&, int64_t);
 
+// A law that changes no effort has no gradient, see `require_gradients` in pipeline/gradients.py.
+template <class Law>
+constexpr Run forward_run() {
+    if constexpr (Law::kResults > 0) return forward<Law>;
+    return nullptr;
+}
+template <class Law>
+constexpr Run backward_run() {
+    if constexpr (Law::kResults > 0) return backward<Law>;
+    return nullptr;
+}
+
 template <class... Laws>
 Run forward_of(List<Laws...>, int law) {
-    static constexpr Run all[] = {forward<Laws>...};
+    static constexpr Run all[] = {forward_run<Laws>()...};
     return all[law];
 }
 template <class... Laws>
 Run backward_of(List<Laws...>, int law) {
-    static constexpr Run all[] = {backward<Laws>...};
+    static constexpr Run all[] = {backward_run<Laws>()...};
     return all[law];
 }
 

@@ -163,6 +163,7 @@ inline Gradients::Law Gradients::law(const std::string& name, bool controller, s
     const std::vector<LawFacts> known = variant_.laws(controller ? LawList::kControllers : LawList::kStages);
     for (size_t number = 0; number < known.size(); ++number) {
         if (name != known[number].name) continue;
+        if (!known[number].results) refuse("law = " + name, "one that gives an effort");
         if (curve.size() % 3 || curve.empty() == static_cast<bool>(known[number].curves))
             refuse("curve of " + name, "rows of point, value and slope where it has a curve");
         // signals that it asks for are noted as parameters are

@@ -96,6 +96,9 @@ PYBIND11_MODULE(core, m) {
         .def("hand_over", &BoundPlan::hand_over, py::arg("signals"), py::arg("bad"), py::arg("efforts"),
              py::arg("computed"))
         .def("give_signal", &BoundPlan::give_signal, py::arg("number"), py::arg("values"))
+        .def("add_published", &BoundPlan::add_published, py::arg("array"), py::arg("signal"), py::arg("neutral"))
+        .def("set_totals", &BoundPlan::set_totals, py::arg("totals"))
+        .def("publish", &BoundPlan::publish)
         .def("start_at", &BoundPlan::start_at, py::arg("starts"))
         .def("observe", &BoundPlan::observe, py::arg("computed"), py::arg("limited_by"), py::arg("motor") = py::none(),
              py::arg("motor_stages") = 0)

@@ -116,6 +116,18 @@ std::vector<Plan::Kept> Plan::remembered() const {
     return all;
 }
 
+std::vector<const std::vector<int32_t>*> Plan::slots_remembered() const {
+    std::vector<const std::vector<int32_t>*> all;
+    const auto add = [&](const std::vector<MemberUse>& members) {
+        for (const MemberUse& one : members) all.insert(all.end(), one.facts.states, &one.slots);
+    };
+    add(controllers_);
+    for (const NetworkMember& one : networks_) all.insert(all.end(), one.use.arrays, nullptr);
+    add(limits_);
+    add(feedback_);
+    return all;
+}
+
 void Plan::share(size_t row, const float* values) {
     rows_[row].values.assign(values, values + p_.slots);
     rows_[row].own = nullptr;
@@ -162,6 +174,20 @@ void Plan::own_lag_piece(const int32_t* values, std::vector<int32_t> slots) {
 void Plan::give_signal(size_t number, const float* values) {
     if (number >= kMostAsked) refuse("signal = " + std::to_string(number), "below " + std::to_string(kMostAsked));
     p_.asked[number] = values;
+    changed_ = true;
+}
+
+void Plan::add_published(size_t array, float* signal, float neutral) {
+    const auto all = slots_remembered();
+    if (array >= all.size() || !all[array])
+        refuse("array = " + std::to_string(array), "one that a law remembers, and no network");
+    p_.published.push_back({array, *all[array], signal, neutral, nullptr});
+    changed_ = true;
+}
+
+void Plan::set_totals(std::vector<Total> totals) {
+    for (const Total& one : totals) require_slots(one.slots, p_.slots, "slots of a total");
+    p_.totals = std::move(totals);
     changed_ = true;
 }
 
@@ -227,6 +253,7 @@ void Plan::let_go_arrays() {
 
 void Plan::let_go_states() {
     now_ = after_ = State{};
+    for (Published& one : p_.published) one.state = nullptr;
     in_use_ = false;
 }
 
@@ -243,6 +270,7 @@ void Plan::point_at_state() {
     for (NetworkUse& use : p_.networks) point(use, use.arrays);
     for (Use& use : p_.limits) point(use, use.states);
     for (Use& use : p_.feedback) point(use, use.states);
+    for (Published& one : p_.published) one.state = now_.laws[one.array];
     for (int c = 0; c < kCommands; ++c) p_.ring.rows[c] = after_.rows[c];
     p_.ring.pitch = after_.pitch;
     p_.ring.pushes = after_.pushes;
@@ -381,17 +409,17 @@ void Plan::places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& pl
 
 // Which slots have a law that asks for a signal.
 void Plan::find_asking() {
-    std::vector<uint8_t> asking(p_.slots);
+    std::vector<uint16_t> asking(p_.slots);
     bool any = false;
     const auto look = [&](const std::vector<MemberUse>& members) {
         for (const MemberUse& one : members)
             for (int k = 0; k < one.facts.asked; ++k) {
                 any = true;
-                for (const int32_t slot : one.slots) asking[slot] |= static_cast<uint8_t>(1 << one.facts.asks[k]);
+                for (const int32_t slot : one.slots) asking[slot] |= static_cast<uint16_t>(1 << one.facts.asks[k]);
             }
     };
     look(controllers_), look(limits_), look(feedback_);
-    p_.asking = any ? std::move(asking) : std::vector<uint8_t>{};
+    p_.asking = any ? std::move(asking) : std::vector<uint16_t>{};
 }
 
 // Slots that nothing gives an effort of.
@@ -735,11 +763,24 @@ void Plan::start_at(std::vector<Start> starts) {
     starts_ = std::move(starts);
 }
 
+void Plan::publish() const {
+    for (const Published& one : p_.published)
+        if (one.state) one.publish(0, p_.robots, p_.slots);
+}
+
+// Publish what a reset has made of the states of robots [first, last), so that others read the same whether or not a
+// step came in between; what a reset leaves as it is stays published as it was.
+void Plan::publish_starts(int64_t first, int64_t last) const {
+    for (const Published& one : p_.published)
+        if (one.state && !starts_[one.array].kept) one.publish(first, last, p_.slots);
+}
+
 void Plan::reset() {
     if (p_.delayed_slots && now_.pushes) std::fill_n(now_.pushes, p_.robots * p_.delayed_slots, 0);
     const std::vector<Kept> all = remembered();
     for (size_t k = 0; k < now_.laws.size(); ++k)
         if (!starts_[k].kept) std::fill_n(now_.laws[k], all[k].pieces * all[k].size, starts_[k].value);
+    publish_starts(0, p_.robots);
     faults_.clear();
     std::fill(latched_.begin(), latched_.end(), 0);
     p_.step = 0;
@@ -759,6 +800,7 @@ void Plan::reset(const std::vector<int64_t>& robots) {
             for (int64_t piece = 0; piece < all[k].pieces; ++piece)
                 std::fill_n(now_.laws[k] + piece * all[k].size + robot * each, each, starts_[k].value);
         }
+        publish_starts(robot, robot + 1);
     }
     std::vector<Fault> kept;
     std::vector<uint8_t> chosen(faults_.empty() ? 0 : p_.robots);

@@ -73,6 +73,10 @@ class Plan {
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
     // a signal that laws ask for, by its number: (robots, slots)
     void give_signal(size_t number, const float* values);
+    // the signal that has the value of a number that is remembered, by its array: (robots, slots)
+    void add_published(size_t array, float* signal, float neutral);
+    // sums that steps add up, of slots in ascending order; others are written from outside
+    void set_totals(std::vector<Total> totals);
     // (count, 3) numbers of a curve of some slots
     void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
 
@@ -103,6 +107,8 @@ class Plan {
     bool feeds(const Plan& other) const;
 
     // ---- in between
+    // what is published at the start of a step, now
+    void publish() const;
     void reset();
     void reset(const std::vector<int64_t>& robots);
     // what is remembered was changed by others
@@ -123,6 +129,8 @@ class Plan {
         int64_t pieces, size;
     };
     std::vector<Kept> remembered() const;
+    // slots that have the law of each of them
+    std::vector<const std::vector<int32_t>*> slots_remembered() const;
     // What a reset makes of the numbers of an array, if it does not leave them; zero unless given.
     struct Start {
         float value = 0;
@@ -178,6 +186,7 @@ class Plan {
     void look_through_indices();
     void point_at_state();
     void copy_state() const;
+    void publish_starts(int64_t first, int64_t last) const;
     bool settle();
     bool records() const;
     float command_of(int c, int64_t robot, int32_t slot) const;

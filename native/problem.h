@@ -6,6 +6,7 @@
 
 #include "grid.h"
 #include "network.h"
+#include "published.h"
 
 namespace actuators {
 
@@ -20,7 +21,7 @@ constexpr int kCommands = 3;  // the last three are delayed
 constexpr int kEffortFault = 1 << kSignals;
 
 // Most signals that laws may ask for beyond these, of all laws together.
-constexpr int kMostAsked = 8;
+constexpr int kMostAsked = 16;
 constexpr int kAskedFault = 2 * kEffortFault;
 
 // The lists of laws that the core has, each with numbers of its own.
@@ -267,7 +268,10 @@ struct Problem {
     std::vector<NetworkUse> networks;
     // signals that laws ask for, null for others, and which slots have such a law, a bit per signal
     const float* asked[kMostAsked] = {};
-    std::vector<uint8_t> asking;
+    std::vector<uint16_t> asking;
+    // what laws publish, and its sums, where they are added up here
+    std::vector<Published> published;
+    std::vector<Total> totals;
     // slots without a controller or network, whose effort is 0 before the limits: how many per robot, and the places of
     // their elements in one block
     int64_t free_slots = 0;

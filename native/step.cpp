@@ -122,6 +122,15 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     for (const Use& use : p.feedback) derive(b, use, scratch);
 }
 
+// ---- what laws publish
+
+// Give signals the values that the step before has left, and robots their sums.
+APART void publish(const Problem& p, const Block& b) {
+    const int64_t last = b.first_robot + b.robots;
+    for (const Published& one : p.published) one.publish(b.first_robot, last, p.slots);
+    for (const Total& one : p.totals) one.add_up(b.first_robot, last, p.slots);
+}
+
 // ---- law and limits apart
 
 // Let controllers see positions and velocities as feedback laws give them; NaN where one fails.
@@ -266,9 +275,12 @@ int32_t fault_of(const float* const* signals, int64_t i) {
 
 // Whether signals are bad that laws of an element ask for.
 APART int32_t asked_fault_of(const Problem& p, const Block& b, int64_t i) {
-    const uint8_t asking = p.asking[i % p.period];
-    for (int s = 0; s < kMostAsked && asking >> s; ++s)
-        if (asking >> s & 1 && !finite(p.asked[s][b.first + i])) return kAskedFault;
+    const uint16_t asking = p.asking[i % p.period];
+    for (int s = 0; s < kMostAsked && asking >> s; ++s) {
+        if (!(asking >> s & 1)) continue;
+        const float value = p.asked[s][b.first + i];
+        if (kUnbounded[s] ? !(value >= -kMax) : !finite(value)) return kAskedFault;
+    }
     return 0;
 }
 
@@ -320,6 +332,7 @@ APART void hand_over(const Problem& p, const Block& b, const float* const* signa
 
 void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     Block b = block_of(p, number);
+    if (!p.published.empty() && p.phase != Phase::kLimit) publish(p, b);
     b.found = scratch.at(Scratch::kFound);
     b.derived = scratch.at(Scratch::kArrays);
     b.columns = scratch.columns(p);
@@ -466,13 +479,14 @@ void choose(Problem& p) {
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
                            : find_whole<false>(Controllers{}, law, p.limits.data(), count);
-    p.route.bare = p.route.whole && p.layout == Layout::kDirect && !p.delayed_slots && !p.derived;
+    p.route.bare =
+        p.route.whole && p.layout == Layout::kDirect && !p.delayed_slots && !p.derived && p.published.empty();
 }
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kAsked, Laws::kAsks,
-             Laws::kLimits, Laws::kPrepares, Laws::kPasses}...};
+             Laws::kResults, Laws::kLimits, Laws::kPrepares, Laws::kPasses}...};
 }
 
 // Call with one of the lists.

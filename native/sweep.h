@@ -122,26 +122,27 @@ using States = std::make_index_sequence<Law::kStates>;
 template <class Law>
 using Taken = std::make_index_sequence<Arrays<Law>::kTaken>;
 
-// Whether the effort and the next state that a law found are finite.
+// Whether the effort, if there is one, and the next state that a law found are finite.
 template <class Law, class Result>
 inline bool is_good(const Result& found) {
-    bool good = finite(found.at[0]);
-    for (int s = 0; s < Law::kStates; ++s) good = good & finite(found.at[1 + s]);
+    bool good = true;
+    for (int r = 0; r < Law::kResults + Law::kStates; ++r) good = good & finite(found.at[r]);
     return good;
 }
 
-// Whether the signals are finite that a law asks for.
+// Whether the signals are good that a law asks for.
 template <class Law>
 inline bool asked_is_good(const Arrays<Law>& own, int64_t i) {
     bool good = true;
-    for (int k = 0; k < Law::kAsked; ++k) good = good & finite(own.asked[k][i]);
+    for (int k = 0; k < Law::kAsked; ++k)
+        good = good & (kUnbounded[Law::kAsks[k]] ? own.asked[k][i] >= -kMax : finite(own.asked[k][i]));
     return good;
 }
 
 // Write the next state, if all is good.
 template <class Law, class Result>
 inline void remember(const Result& found, bool good, const Arrays<Law>& own, int64_t k) {
-    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[1 + s], own.state[s][k]);
+    for (int s = 0; s < Law::kStates; ++s) own.state[s][k] = chosen(good, found.at[Law::kResults + s], own.state[s][k]);
 }
 
 // An effort before it is guarded.
@@ -330,7 +331,7 @@ void limit_by_places(const Problem& p, const Block& b, const Use& use, float* RE
         const auto result = limit_at<Limit>(efforts[i], in, own, i, k, Asked<Limit>{}, States<Limit>{}, Taken<Limit>{});
         const bool good = finite(efforts[i]) & is_good<Limit>(result) & asked_is_good(own, i);
         remember<Limit>(result, good, own, k);
-        found[k] = nan_unless(good, result.at[0]);
+        found[k] = nan_unless(good, Limit::kResults ? result.at[0] : efforts[i]);
     }
     for (int64_t k = 0; k < count; ++k) efforts[places[k]] = found[k];
 }

@@ -21,6 +21,8 @@ struct LawFacts {
     // how many signals it asks for, and their numbers
     int asked;
     const int* asks;
+    // how many numbers it returns before its state, see `Kind`
+    int results;
     // whether it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
     bool prepares;

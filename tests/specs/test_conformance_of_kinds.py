@@ -347,7 +347,13 @@ def resolving(bench: Bench) -> None:
 
 
 def engine(bench: Bench) -> None:
-    """It acts, in every robot."""
+    """It acts, in every robot: on the effort, or on what it remembers."""
+    if not bench.kind.gives:
+        arrays = bench.arrays()
+        walk(arrays)
+        remembered = [values for name, values in arrays.save_state().items() if f".{bench.kind.name}." in name]
+        assert remembered and all(np.all(values) for values in remembered)
+        return
     without_it = ActuatedArrays(list(JOINTS), {".*": [PDControlConfig(1.0, 0.0)]}, num_robots=2)
     if bench.kind.name != "controller":
         without_it = ActuatedArrays(list(JOINTS), {".*": [PD]}, num_robots=2)
@@ -370,7 +376,7 @@ def recording(bench: Bench) -> None:
         efforts = walk(arrays)
     np.testing.assert_array_equal(log.applied_efforts, efforts)
     if bench.kind.takes_effort:
-        assert (log.applied_efforts != log.computed_efforts).any()
+        assert (log.applied_efforts != log.computed_efforts).any() == bench.kind.changes_effort
     # what is no limit is not said to limit
     assert (bench.law.name in log.limited_by) == bench.kind.is_limit
     log.save(bench.folder / "log.npz")
@@ -408,7 +414,7 @@ def trial_envelope(bench: Bench) -> None:
     """What is left of a command is what its copy leaves."""
     found = envelope(bench.arrays(), "shoulder")
     if bench.kind.takes_effort:
-        assert bench.law.name in found.clamps, [*found.clamps]
+        assert (bench.law.name in found.clamps) == bench.kind.changes_effort, [*found.clamps]
     if bench.kind.name == "delay":
         assert found.delay_steps == bench.value
     assert np.shape(found.whole)[0] == 2
@@ -462,7 +468,7 @@ NOTHING: Any = {"STATE": (), "START": {}, "KEPT": (), "ASKS": ()}
 
 def gradients(bench: Bench) -> None:
     """Right, or refused by name."""
-    if bench.kind.takes_effort:
+    if bench.kind.changes_effort:
         own = type("OwnStage", (bench.law.component,), {"modify_forces": lambda *_: None, **NOTHING})
         stages: Any = [ControllerPD(full(1.0), full(0.0)), own(**{name: full(1.0) for name in bench.law.parameters})]
         with pytest.raises(NotImplementedError, match="OwnStage"):

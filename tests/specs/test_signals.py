@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 
-from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
+from isaacsim.core.experimental.actuators.specs.signals import SIGNALS, SUMMED
 
 
 def test_table() -> None:
     """Names are those of the lines, each a word of the language; every neutral value is a number."""
     assert list(SIGNALS) == [signal.name for signal in SIGNALS.values()]
     assert all(name.isidentifier() and signal.words for name, signal in SIGNALS.items())
-    assert all(math.isfinite(signal.neutral) for signal in SIGNALS.values())
+    assert not any(math.isnan(signal.neutral) for signal in SIGNALS.values())
+    assert [name for name, signal in SIGNALS.items() if signal.is_unbounded] == ["voltage"]
+
+
+def test_totals_add_up_what_laws_may_publish() -> None:
+    """A total begins at 0, and so do its terms."""
+    totals = [signal for signal in SIGNALS.values() if signal.total_of]
+    assert [(signal.name, signal.total_of) for signal in totals] == [("robot_power", "power")]
+    assert {signal.total_of for signal in totals} == SUMMED
+    for signal in totals:
+        part = SIGNALS[signal.total_of]
+        assert not part.total_of and part.unit == signal.unit and part.neutral == signal.neutral == 0.0

@@ -34,8 +34,24 @@ def felt_late(position: float, velocity: float, dt: float, felt: float, resistan
     return position + 0.0 * dt, now - 0.01 * resistance * velocity, now
 
 
+@wp.func
+def warmed(effort: float, position: float, velocity: float, dt: float, felt: float, resistance: float):
+    """Return what is left of an effort that is felt late."""
+    return 0.5 * felt + 0.5 * resistance * wp.abs(effort) + 0.0 * (position + velocity + dt)
+
+
+def _law_of(kind: stages.Kind) -> Any:
+    """What a law of a kind computes."""
+    if kind.senses:
+        return felt_late
+    return resisted if kind.changes_effort else warmed
+
+
 def made_up_law(kind: stages.Kind) -> catalogue.Law:
-    """A law of a sensor, or of a kind after the controller: a parameter with a unit, and a state."""
+    """A law of a sensor, or of a kind after the controller: a parameter with a unit, and a state.
+
+    One that changes no effort publishes its state.
+    """
     name = f"{kind.family}Resistance"
     described: dict[str, Any] = {
         **{"attribute": f"actuator:{kind.name}Resistance:resistance", "type": "float", "lower": 0.0, "fallback": 0.0},
@@ -50,7 +66,7 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
     family = getattr(base, kind.family, base.EffortStage)
     own: dict[str, Any] = {
         **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "NEUTRAL": (0.0,)},
-        "LAW": felt_late if kind.senses else resisted,
+        **{"LAW": _law_of(kind), "PUBLISHES": {} if kind.gives else {"temperature": "felt"}},
         **{"__module__": f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}", "__doc__": "A made-up law."},
     }
     component = type(name, (family,), own)

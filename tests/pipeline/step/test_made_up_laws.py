@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import heated
 import laws_header
 import numpy as np
 import oracle
@@ -42,6 +44,7 @@ from isaacsim.core.experimental.actuators.pipeline.step.fault import SIGNAL_FAUL
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
+from isaacsim.core.experimental.actuators.pipeline.totals import share_totals
 from isaacsim.core.experimental.actuators.recording.recorder import Recorder
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
 from neural_twin import random_network
@@ -175,7 +178,7 @@ def lines() -> tuple[catalogue.Law, ...]:
             (BalancedConfig, "ControllerBalanced"),
         )
     ]
-    return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws)
+    return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws, *heated.lines())
 
 
 @pytest.fixture(scope="module")
@@ -219,9 +222,9 @@ def run(command: list[str]) -> None:
 
 def install(patch: pytest.MonkeyPatch) -> None:
     """Make the made-up laws built-in ones, each in a file of its name."""
-    for law in step_bench.MADE_UP:
+    for law in (*step_bench.MADE_UP, *heated.LAWS):
         home = f"{catalogue.PACKAGE}.{catalogue.snake_case(law.__name__)}"
-        patch.setitem(sys.modules, home, step_bench)
+        patch.setitem(sys.modules, home, sys.modules[law.__module__])
         patch.setattr(law, "__module__", home)
     replace_laws(patch, lines())
 
@@ -798,3 +801,219 @@ def test_sensors_without_a_law_or_gradients_are_refused() -> None:
     at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
     with pytest.raises(NotImplementedError, match=r"what a sensor gives \(FeedbackFiltered\) has none"):
         Actuator(at, entry.controller, others=entry.others[:1], requires_grad=True)
+
+
+# ---- signals that laws publish
+
+
+class Robots:
+    """Joints of the same robots, spread over several wrappers, and the arrays they read.
+
+    Args:
+        spread: Names of the joints of each wrapper.
+        supplied: Joints that have a supply.
+        device: Where.
+    """
+
+    def __init__(self, *spread: Sequence[str], supplied: Sequence[str] = heated.NAMES) -> None:
+        self.arrays = [np.zeros((ROBOTS, len(heated.NAMES)), np.float32) for _ in range(6)]
+        self.assemblies: list[Assembly] = []
+        for names in spread:
+            given = [heated.entry(name, supplied=name in supplied) for name in names]
+            columns = [heated.NAMES.index(name) for name in names]
+            self.assemblies.append(Assembly(given, ROBOTS, "cpu", columns))
+            self.assemblies[-1].bind(columns, self.arrays[:5], self.arrays[5])
+        share_totals([(one, [f"/World/{robot}" for robot in range(ROBOTS)]) for one in self.assemblies])
+
+    def step(self, inputs: np.ndarray, order: Sequence[int]) -> np.ndarray:
+        """Efforts after a step of each wrapper, in this order."""
+        for array, values in zip(self.arrays, inputs, strict=False):
+            array[:] = values
+        for at in order:
+            self.assemblies[at].step(heated.DT)
+        return self.arrays[5].copy()
+
+    def reset(self, robot: int) -> None:
+        for one in self.assemblies:
+            one.reset([robot])
+
+    def save(self) -> dict[str, np.ndarray]:
+        """What all of them remember, but for faults."""
+        saved = [one.save() for one in self.assemblies]
+        return {name: values for one in saved for name, values in one.items() if name.startswith("/A/")}
+
+
+SPREADS = {
+    "one": ([heated.NAMES], [0]),
+    "two": ([("hip", "ankle"), ("toe", "knee")], [0, 1]),
+    "two, the other first": ([("hip", "ankle"), ("toe", "knee")], [1, 0]),
+    "three": ([("toe",), ("hip", "knee"), ("ankle",)], [2, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("supplied", [heated.NAMES, ("hip", "toe"), ("knee",)], ids=["all", "some", "one"])
+def test_what_laws_publish_acts_in_the_next_step(
+    supplied: Sequence[str], built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Numbers of float64; the same bits on both engines, over however many wrappers and in whichever order."""
+    made: list[tuple[str, Any, Robots, list[int]]] = []
+    for core in (built_in, None):
+        monkeypatch.setattr(native, "core", core)
+        for name, (spread, order) in SPREADS.items():
+            robots = Robots(*spread, supplied=supplied)
+            steps = [step for one in robots.assemblies for _, step in one.parts]
+            assert {type(step) for step in steps} == {NativeStep if core else WarpStep}
+            made.append((f"{name}, {'native' if core else 'warp'}", core, robots, order))
+    twins = [heated.Oracle(supplied) for _ in range(ROBOTS)]
+    limited = 0
+    for number in range(60):
+        inputs = heated.draw(rng)
+        if number == 25:
+            # of all but the first one, states go on in others, of the other engine too
+            saved = [[one.save() for one in robots.assemblies] for _, _, robots, _ in made]
+            for at, (name, core, _, order) in enumerate(made[1:], 1):
+                monkeypatch.setattr(native, "core", None if core else built_in)
+                fresh = Robots(*SPREADS[name.rpartition(",")[0]][0], supplied=supplied)
+                for one, state in zip(fresh.assemblies, saved[at], strict=True):
+                    one.restore(state)
+                made[at] = name, None if core else built_in, fresh, order
+        if number == 40:
+            for _, _, robots, _ in made:
+                robots.reset(1)
+            twins[1].start()
+        found = [robots.step(inputs, order) for _, _, robots, order in made]
+        for (name, *_), other in zip(made, found, strict=True):
+            np.testing.assert_array_equal(found[0].view(np.int32), other.view(np.int32), err_msg=f"{name}, {number}")
+        expected = [twin.step(inputs[:, robot]) for robot, twin in enumerate(twins)]
+        np.testing.assert_allclose(found[0], expected, atol=1e-4, rtol=1e-4)
+        limited += sum(twin.share["toe"] < 0.9 for twin in twins)
+        states = [robots.save() for _, _, robots, _ in made]
+        for (name, *_), other in zip(made, states, strict=True):
+            assert states[0].keys() == other.keys()
+            for key, values in states[0].items():
+                np.testing.assert_array_equal(values, other[key], err_msg=f"{name}, {number}, {key}")
+    assert limited > 20
+    for robot, twin in enumerate(twins):
+        heat = [states[0][f"/A/{name}.thermal.heat"][robot] for name in heated.NAMES]
+        np.testing.assert_allclose(heat, [twin.heat[name] for name in heated.NAMES], rtol=1e-4)
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("observed", [False, True])
+def test_laws_that_change_no_effort_beside_others(observed: bool, rng: np.random.Generator) -> None:
+    """Bits of Warp where components compute arrays, where efforts are observed, and where a controller is a network."""
+
+    def made(engine: Any) -> Any:
+        own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
+        given = [heated.entry(name) for name in heated.NAMES]
+        given[1] = dataclasses.replace(given[1], controller=own)
+        for one in given:
+            for component in one.stages:
+                component.finalize("cpu", ROBOTS)
+        plan = compile_plan(given, ROBOTS)
+        apart = [(one.label, cut, [n]) for n, one in enumerate(given) if (cut := between(one)) is not None]
+        step = with_components(engine(plan), apart, "cpu")
+        step.add_up_totals(True)
+        step.observe(observed)
+        return step
+
+    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
+    benches = [Bench(step) for step in steps]
+    for number in range(30):
+        inputs = heated.draw(rng)
+        if number == 20:
+            for step in steps:
+                step.reset([2])
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        for name in steps[0].signals:
+            np.testing.assert_array_equal(*(step.signals[name].numpy() for step in steps), err_msg=name)
+        if observed:
+            for one, two in zip(steps[0].observed(), steps[1].observed(), strict=True):
+                np.testing.assert_array_equal(one, two)
+            # what changes no effort comes after the limits and limits nothing
+            np.testing.assert_array_equal(steps[0].motor_efforts(), found)
+            assert {steps[0].stage_names[n - 1] for n in np.unique(steps[0].observed()[1]) if n} <= {
+                "ClampingDerated",
+                "ClampingSagged",
+            }
+    one, two = (save([(JOINTS, step)]) for step in steps)
+    for name, values in one.items():
+        np.testing.assert_array_equal(values, two[name])
+    assert steps[0].faults() == steps[1].faults() != []
+
+
+@pytest.mark.parametrize("on_core", [True, False])
+def test_public_actuator_publishes(
+    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Of states that take turns; a total is what the program writes, and gradients are refused by name."""
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    given = heated.entry("hip")
+    actuator = Actuator(at, given.controller, None, given.clamping, others=given.others)
+    assert isinstance(actuator.compiled(), NativeStep) == on_core
+    states, twin = [actuator.state(), actuator.state()], heated.Oracle(["hip"])
+    total = 0.0
+    for number in range(30):
+        inputs = heated.draw(rng, faults=False)
+        q, qd, target, target_velocity, ff = (floats(*([value] * ROBOTS)) for value in inputs[:, 0, 0])
+        out = floats(0.0, 0.0, 0.0)
+        control = {"joint_target_q": target, "joint_target_qd": target_velocity, "joint_act": ff, "joint_f": out}
+        # as if the knee drew this
+        twin.drawn["knee"] = 100.0 * number
+        actuator.signals["robot_power"].fill_(total + 100.0 * number)
+        actuator.step({"joint_q": q, "joint_qd": qd}, control, *states, dt=heated.DT)
+        states.reverse()
+        inputs = np.concatenate([inputs[:, 0, :1], np.full((5, 3), np.nan, np.float32)], axis=1)
+        np.testing.assert_allclose(out.numpy(), twin.step(inputs)[0], rtol=1e-4, atol=1e-4)
+        total = twin.drawn["hip"]
+    np.testing.assert_allclose(states[0].other_states["thermal"][0].heat.numpy(), twin.heat["hip"], rtol=1e-4)
+    # a part is exchanged: what was published by the one before is gone, what a program wrote stays
+    assert (actuator.signals["derating"].numpy() < 1).all()
+    actuator.others = [one for one in actuator.others if not isinstance(one, heated.ThermalWinding)]
+    assert (actuator.signals["derating"].numpy() == 1).all() and actuator.signals["robot_power"].numpy().all()
+    refused = "publishes, or leaves besides efforts .*ElectricalMetered, ThermalWinding, SupplyDrained"
+    with pytest.raises(NotImplementedError, match=refused):
+        Actuator(at, given.controller, None, given.clamping, others=given.others, requires_grad=True)
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("volts", [np.nan, -np.inf, np.inf])
+def test_infinity_is_no_fault_of_a_signal_without_a_bound(volts: float) -> None:
+    """A voltage without a supply is infinite, and nothing else that is not finite; of the power it is a fault."""
+    given = [heated.entry(name, supplied=False) for name in heated.NAMES]
+    for one in given:
+        one.clamping.append(heated.ClampingSagged(step_bench.full(1.0)))
+    for step in (NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")):
+        bench = Bench(step)
+        assert np.isinf(step.signals["voltage"].numpy()).all()
+        assert bench.step(np.ones((5, ROBOTS, len(NAMES)), np.float32)).all()
+        voltage = step.signals["voltage"].numpy().copy()
+        voltage[1, 2] = volts
+        step.signals["voltage"].assign(voltage)
+        found = bench.step(np.ones((5, ROBOTS, len(NAMES)), np.float32))
+        bad = volts != np.inf
+        assert [(robot, slot, code) for robot, slot, code, _ in step.faults()] == [(1, 2, SIGNAL_FAULT)] * bad
+        assert (found == 0).sum() == bad
+
+
+@pytest.mark.usefixtures("built_in")
+def test_state_that_is_not_finite_is_a_fault() -> None:
+    """Of a law that changes no effort, and of a limit whose effort is finite; the state stays on both engines."""
+    given = [heated.entry(name, supplied=False) for name in heated.NAMES]
+    steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
+    inputs = np.zeros((5, ROBOTS, len(NAMES)), np.float32)
+    saved = []
+    for step in steps:
+        bench = Bench(step)
+        inputs[4] = 1.0
+        assert bench.step(inputs).all()
+        # the effort itself is finite, its square is not
+        inputs[4, 2, 3] = 3e38
+        found = bench.step(inputs)
+        assert (found == 0).sum() == 1 and found[2, 3] == 0
+        assert [(robot, slot) for robot, slot, *_ in step.faults()] == [(2, 3)]
+        saved.append(save([(JOINTS, step)]))
+    for name, values in saved[0].items():
+        np.testing.assert_array_equal(values, saved[1][name], err_msg=name)

@@ -161,6 +161,7 @@ class Attachment:
         A part that fails keeps no other from being done; the next call tries it again.
         """
         self.closed, self.buffers = True, None
+        self._share_totals()
         # drives that could not be given back decide which events are still heard
         ends = [functools.partial(self._hear_no_more, subscription) for subscription in self._subscriptions]
         do_all([self._unsubscribe_step, self._give_drives_back, *ends])
@@ -298,9 +299,23 @@ class Attachment:
         if self._properties:
             given = [(one, self._find_columns(one.axes)) for one in self._properties]
             set_properties(self, self._bus, self.articulation, given)
+        self._share_totals()
         self._assembly.reset(new_joints=True)
         if self._auto_step:
             self._subscribe_step()
+
+    def _share_totals(self) -> None:
+        """Let the wrappers of the same robots add up totals together, this one while it is open."""
+        if (mine := getattr(self, "_assembly", None)) is None or not mine.has_totals:
+            return
+        # most robots have none
+        from .pipeline.totals import share_totals
+
+        if self.closed:
+            mine.join_rounds({})
+        attached = [one for one in _open if one.bus is self._bus and not one.closed]
+        shared = [(one, getattr(one, "_assembly", None)) for one in sorted(attached, key=lambda one: one.number)]
+        share_totals([(found, one.paths) for one, found in shared if found is not None and found.has_totals])
 
     def _give_drives_back(self) -> None:
         """Clear the efforts, restore gains and properties, if they were taken and physics was not stopped since."""

@@ -73,6 +73,11 @@ class Component(NotCopied):
     """Axis of each state array that runs over the actuators, where the state class does not say otherwise."""
     ASKS: ClassVar[tuple[str, ...]] = ()
     """Signals that `LAW` takes beyond those of its kind, of `specs/signals.py`; by itself it gets neutral ones."""
+    PUBLISHES: ClassVar[Mapping[str, str]] = {}
+    """By name of a signal, which of `STATE` is its value in the next step; an `UNSET` one stands for the neutral value.
+
+    Laws get it in a plan only.
+    """
     CURVES: ClassVar[tuple[str, ...]] = ()
     """Names of curves over the joint position that `LAW` takes the value of, at most one; clamps only. See `curve`."""
     PREPARE: ClassVar[Any] = None
@@ -375,6 +380,18 @@ class Clamping(EffortStage):
 
     KIND: ClassVar[str] = "clamping"
     _NEUTRAL: ClassVar[float] = math.inf
+
+
+class Thermal(Component):
+    """How warm the motor gets of its effort after all limits; a `LAW` that returns its state, in a plan only."""
+
+    KIND: ClassVar[str] = "thermal"
+
+
+class Supply(Component):
+    """What voltage the power that a robot draws leaves at the motor; a `LAW` that returns its state, in a plan only."""
+
+    KIND: ClassVar[str] = "supply"
 
 
 class Passive(EffortStage):

@@ -13,8 +13,9 @@ sensor, kind feedback, takes
 
     (position, velocity, [dt where it has a state,] *state, *prepared)
 
-and returns the position and velocity that the controller sees, and the new state. Signals that a class names in
-`ASKS`, see `specs/signals.py`, come before the state. The order is that of the class's `STATE` and
+and returns the position and velocity that the controller sees, and the new state. That of kind thermal or supply takes
+what a clamp's does and returns its new state only: the effort stays as it is. Signals that a class names in `ASKS`, see
+`specs/signals.py`, come before the state. The order is that of the class's `STATE` and
 `CURVES`; `prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one.
 
 A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law
@@ -33,6 +34,7 @@ from typing import Any, Final, Protocol
 import warp as wp
 
 from ..specs.signals import SIGNALS
+from ..specs.stages import KINDS
 from . import warp_cache  # noqa: F401
 from .curve import curve_row, curve_value
 
@@ -51,6 +53,7 @@ class LawClass(Protocol):
     KEPT: tuple[str, ...]
     CURVES: tuple[str, ...]
     ASKS: tuple[str, ...]
+    PUBLISHES: Mapping[str, str]
     PREPARE: Any
     LAW: Any
 
@@ -140,12 +143,31 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
                 f"{owner.__name__}.{name} takes {len(given)} arguments ({', '.join(given)}): must take "
                 f"{len(arguments)} ({', '.join(arguments)}). Correct the function, STATE, PARAMETERS or CURVES."
             )
-    if odd := sorted({*owner.START, *owner.KEPT} - {*owner.STATE}):
-        raise TypeError(
-            f"{owner.__name__}.START or KEPT has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
-        )
     if len(owner.CURVES) > 1:
         raise TypeError(f"{owner.__name__}.CURVES = {owner.CURVES}: must be one at most. Split the limit in two.")
+    _require_state(owner)
+
+
+def _require_state(owner: LawClass) -> None:
+    """Refuse a state that does not have what the class promises of it.
+
+    Raises:
+        TypeError: A name is not in `STATE`, a signal is not there or a total, or there is no state to return.
+    """
+    named = {"START or KEPT": {*owner.START, *owner.KEPT}, "PUBLISHES": {*owner.PUBLISHES.values()}}
+    for where, names in named.items():
+        if odd := sorted(names - {*owner.STATE}):
+            raise TypeError(
+                f"{owner.__name__}.{where} has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
+            )
+    open_ones = [name for name, signal in SIGNALS.items() if not signal.total_of]
+    if odd := [name for name in owner.PUBLISHES if name not in open_ones]:
+        raise TypeError(f"{owner.__name__}.PUBLISHES: {odd}: must be some of {open_ones}. Correct the name.")
+    if not owner.STATE and not KINDS[owner.KIND].gives:
+        raise TypeError(
+            f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "
+            "Name it."
+        )
 
 
 def generated_kernel(name: str, text: str, functions: dict[str, Any]) -> wp.Kernel:
@@ -192,7 +214,8 @@ def prepare_lines(owner: LawClass, signals: Sequence[str], values: Sequence[str]
 
 def _neutral(owner: LawClass) -> str:
     """What a law by itself gets of the signals that it asks for, followed by commas."""
-    return "".join(f"{float(SIGNALS[name].neutral)}, " for name in owner.ASKS)
+    asked = [SIGNALS[name] for name in owner.ASKS]
+    return "".join("wp.inf, " if signal.is_unbounded else f"{float(signal.neutral)}, " for signal in asked)
 
 
 @functools.cache

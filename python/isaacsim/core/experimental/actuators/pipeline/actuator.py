@@ -301,8 +301,9 @@ class Actuator(Staged, NotCopied):
     def signals(self) -> dict[str, wp.array]:
         """Signals that its laws ask for, by name, float32 `(N,)`: inertia and load of the joints, say.
 
-        Write into them before a step, in place; until then they are neutral, which says that nothing is known. See
-        `specs/signals.py`.
+        Write into them before a step, in place; until then they are neutral, which says that nothing is known. What its
+        laws publish is here as the last step has read it. A total is written likewise: an actuator by itself does not
+        know the others of its robot. See `specs/signals.py`.
 
         Raises:
             RuntimeError: A wrapper steps the actuator; who hosts the robot writes them.

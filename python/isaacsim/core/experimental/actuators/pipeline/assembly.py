@@ -31,6 +31,7 @@ from .step.state import mask_of, restore, save
 
 if TYPE_CHECKING:
     from .randomization import JointProperties, Randomization, Randomized
+    from .totals import Member, Round
 
 _log = logging.getLogger(__name__)
 _told: set[str] = set()
@@ -120,6 +121,14 @@ class Assembly:
         for entry in entries:
             for component in entry.stages:
                 vars(component)["_in_use"] = True
+        self._rounds: dict[int, tuple[Round, Member]] = {}
+        self.has_totals = any(step.plan.has_totals for _, step in self._parts)
+        """True if laws ask for totals of robots, or publish what these add up."""
+        if self.has_totals:
+            # most robots have none
+            from .totals import share_totals
+
+            share_totals([(self, range(num_robots))])
         self._choose_step()
         self._randomization: Randomization | None = None
 
@@ -175,8 +184,8 @@ class Assembly:
     def signals(self) -> dict[str, list[tuple[list[int], wp.array]]]:
         """Signals that laws ask for, by name: joints and array of each part, float32 `(robots, these joints)`.
 
-        Whoever hosts the robot writes them before a step, in place; until then they are neutral, see
-        `specs/signals.py`.
+        The host of the robot writes them before a step, in place; until then they are neutral, see `specs/signals.py`.
+        What laws publish, and totals, are written at the start of a step.
         """
         found: dict[str, list[tuple[list[int], wp.array]]] = {}
         for joints, part in self._parts:
@@ -291,6 +300,8 @@ class Assembly:
             ValueError: It is of another layout, or comes from other actuators; nothing is changed then.
         """
         restore(self._parts, saved)
+        for together, member in self._rounds.values():
+            together.forget(member)
         for watcher in self._watchers:
             watcher.reset(None)
 
@@ -337,6 +348,13 @@ class Assembly:
         self._step_watchers = [one for one in self._step_watchers if one is not watcher]
         self._choose_step()
 
+    def join_rounds(self, found: Mapping[int, tuple[Round, Member]]) -> None:
+        """Take part in these rounds from now on, by identity of the step, and in no others; see `totals`."""
+        self._rounds = {id(part): found[id(part)] for _, part in self._parts if id(part) in found}
+        for _, part in self._parts:
+            part.add_up_totals(id(part) not in self._rounds)
+        self._choose_step()
+
     def faults(self) -> list[Fault]:
         """The first fault of each joint and robot since its reset; reads the device."""
         return [
@@ -348,6 +366,8 @@ class Assembly:
     def _choose_step(self) -> None:
         """With one part, which is nearly always, its step is ours."""
         self._step_alone = self._parts[0][1].step if len(self._parts) == 1 else self._step_all
+        if self._rounds:
+            self._step_alone = self._step_in_rounds
         self.step = self._step_watched if self._step_watchers else self._step_alone
 
     def _step_watched(self, dt: float) -> None:
@@ -359,6 +379,13 @@ class Assembly:
 
     def _step_all(self, dt: float) -> None:
         for _, part in self._parts:
+            part.step(dt)
+
+    def _step_in_rounds(self, dt: float) -> None:
+        for _, part in self._parts:
+            if (found := self._rounds.get(id(part))) is not None:
+                together, member = found
+                together.begin(member)
             part.step(dt)
 
     def _actuator(self, entry: ActuatorEntry) -> Actuator:

@@ -117,8 +117,9 @@ def step_of(actuator: Called, computed: wp.array, before: Any = None) -> Any:
         step.observe(True)
     if before is not None:
         step.set_faults(before.faults(), before.steps)
+        published = {one.signal for one in before.plan.published}
         for name, array in step.signals.items():
-            if (written := before.signals.get(name)) is not None:
+            if (written := before.signals.get(name)) is not None and name not in published:
                 wp.copy(array, written)
     return step
 

@@ -30,6 +30,7 @@ from .. import native
 from ..components.base import clear_kernel
 from ..components.curve import prepare_curve
 from ..components.law import LawClass
+from ..specs.stages import KINDS
 from .plan import Placed, Plan, Remembering, Row, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
@@ -86,6 +87,9 @@ def require_gradients(label: str, step: Any) -> None:
         refuse(label, f"{', '.join(names)}: {why}" if names else why)
     if sensors := [stage.law.__name__ for stage in step.plan.feedback]:
         refuse(label, f"what a sensor gives ({', '.join(sensors)}) has none. Leave it out")
+    laws = [law for law, _ in step.plan.laws]
+    if hidden := [law.__name__ for law in laws if law.PUBLISHES or not KINDS[law.KIND].gives]:
+        refuse(label, f"what a law publishes, or leaves besides efforts ({', '.join(hidden)}), has none. Leave it out")
 
 
 def refuse(label: str, why: str) -> NoReturn:

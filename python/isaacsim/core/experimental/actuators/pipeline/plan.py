@@ -22,7 +22,7 @@ from ..components.catalogue import canonical_rank, law_of
 from ..components.delay import Delay
 from ..components.law import LawClass, require_law
 from ..specs.fields import Parameter, parameters_of
-from ..specs.signals import SIGNALS
+from ..specs.signals import SIGNALS, SUMMED
 from ..specs.stages import KINDS, follows_limits, kind_of, parts_of
 from .entry import ActuatorEntry
 
@@ -127,6 +127,28 @@ class Remembering(Generic[AnyLaw_co]):
     def places(self) -> np.ndarray:
         """Place of each slot among those with the law, int32; -1 without it."""
         return np.where(self.used, np.cumsum(self.used) - 1, -1).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """A number that a law remembers, which laws of the next step read as a signal.
+
+    Args:
+        signal: Name of the signal.
+        law: Number of the law among those with a state.
+        state: Number of the number in its `STATE`.
+        used: Which slots have the law, bool.
+    """
+
+    signal: str
+    law: int
+    state: int
+    used: np.ndarray
+
+    @property
+    def neutral(self) -> float:
+        """Value of the signal where the number is not known yet."""
+        return SIGNALS[self.signal].neutral
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,13 +269,51 @@ class Plan:
     @property
     def asked(self) -> dict[str, np.ndarray]:
         """Signals that laws ask for, in the order of their table, and which slots have such a law, bool."""
-        laws = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
-        laws += [(stage.law, stage.used) for stage in (*self.stages, *self.feedback)]
         found: dict[str, np.ndarray] = {}
         for name in SIGNALS:
-            asking = [used for law, used in laws if name in law.ASKS]
+            asking = [used for law, used in self.laws if name in law.ASKS]
             if asking:
                 found[name] = np.logical_or.reduce(asking)
+        return found
+
+    @property
+    def laws(self) -> list[tuple[LawClass, np.ndarray]]:
+        """All laws but networks, and which slots have each, bool."""
+        laws = [(law, self.controller_kind == kind) for kind, law in enumerate(self.controllers)]
+        return [*laws, *((stage.law, stage.used) for stage in (*self.stages, *self.feedback))]
+
+    @property
+    def published(self) -> list[Published]:
+        """The numbers that laws publish, as far as laws of the plan ask for the signal or a total adds it up."""
+        wanted = {*self.asked, *SUMMED}
+        return [
+            Published(signal, number, one.law.STATE.index(name), one.used)
+            for number, one in enumerate(self.stateful)
+            # a network publishes nothing
+            for signal, name in getattr(one.law, "PUBLISHES", {}).items()
+            if signal in wanted
+        ]
+
+    @property
+    def has_totals(self) -> bool:
+        """True if laws ask for a total, or publish a signal that one adds up."""
+        return any(SIGNALS[name].total_of for name in self.asked) or any(one.signal in SUMMED for one in self.published)
+
+    @property
+    def signals(self) -> list[str]:
+        """Names of the signals that laws ask for or publish, as far as they are kept, in the order of their table."""
+        kept = {*self.asked, *(one.signal for one in self.published)}
+        return [name for name in SIGNALS if name in kept]
+
+    @property
+    def totals(self) -> list[tuple[str, str, np.ndarray]]:
+        """Each total that laws ask for, the signal it adds up, and the slots that publish that, ascending."""
+        published = self.published
+        found = []
+        for name in self.asked:
+            if part := SIGNALS[name].total_of:
+                slots = [np.flatnonzero(one.used) for one in published if one.signal == part]
+                found.append((name, part, np.sort(np.concatenate([np.zeros(0, int), *slots]))))
         return found
 
     @property
@@ -317,6 +377,7 @@ def compile_plan(
     places = [tuple(one) for one in slots] or _in_sequence(entries)
     for entry in entries:
         check_parameters(entry, num_robots, ranges=not live)
+        _require_laws(entry)
     apart = [between(entry) for entry in entries]
     entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
@@ -329,9 +390,26 @@ def compile_plan(
         plan.placed.append(Placed(entry.label, mine, longest, law, []))
     _add_feedback(plan, entries, places, apart)
     _add_stages(plan, entries, places, [beside.stages if beside else () for beside in apart])
+    _require_one_publisher(plan)
     if live:
         _keep_live(plan)
     return plan
+
+
+def _require_one_publisher(plan: Plan) -> None:
+    """Refuse two laws of a joint that publish the same signal.
+
+    Raises:
+        ValueError: There are two.
+    """
+    for signal in SIGNALS:
+        publishing = [(law.__name__, used) for law, used in plan.laws if signal in law.PUBLISHES]
+        for slot in np.flatnonzero(sum(used.astype(int) for _, used in publishing) > 1) if publishing else ():
+            names = " and ".join(name for name, used in publishing if used[slot])
+            raise ValueError(
+                f"actuator {plan.labels[slot]!r}: {names} publish the {signal} of joint {plan.dof_names[slot]!r}: must "
+                "be one law. Remove the others."
+            )
 
 
 def check_parameters(entry: ActuatorEntry, num_robots: int, *, ranges: bool = True) -> None:
@@ -397,6 +475,22 @@ def check_values(owner: str, component: Any, name: str, values: np.ndarray) -> N
     if isinstance(component, Delay) and (values > component.max_delay).any():
         rule = f"<= max_delay = {component.max_delay}"
         raise ValueError(_out_of_range(owner, name, values.max(), rule))
+
+
+def _require_laws(entry: ActuatorEntry) -> None:
+    """Refuse what runs in a plan only and cannot.
+
+    Raises:
+        TypeError: A stage that changes no effort has no law, or one that computes arrays publishes a signal.
+    """
+    for kind, stage in entry.by_kind:
+        subject = f"actuator {entry.label!r}: {type(stage).__name__}"
+        if not KINDS[kind].changes_effort and KINDS[kind].takes_effort and not has_law(stage):
+            raise TypeError(f"{subject}: must have a law. Give it as LAW, a wp.func.")
+        if getattr(stage, "PUBLISHES", None) and not has_law(stage):
+            raise TypeError(
+                f"{subject} publishes {list(stage.PUBLISHES)} and computes arrays: must run in the plan. Give it a LAW."
+            )
 
 
 def has_law(component: Any) -> bool:
@@ -577,7 +671,7 @@ def _neutral_stage(plan: Plan, law: LawClass) -> PlannedStage:
 
 
 def _add_stage(
-    plan: Plan, entry: ActuatorEntry, component: EffortStage, stage: PlannedStage, slots: tuple[int, ...]
+    plan: Plan, entry: ActuatorEntry, component: Component, stage: PlannedStage, slots: tuple[int, ...]
 ) -> None:
     require_law(type(component), KINDS[component.KIND].takes)
     stage.used[list(slots)] = True

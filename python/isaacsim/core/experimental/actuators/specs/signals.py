@@ -1,11 +1,16 @@
 """Signals that a law may ask for, beyond those that all laws of its kind get.
 
-A class names them in `ASKS`. Whoever hosts the robot writes them, one number per robot and joint, before each step;
-where nobody does, they keep their neutral values, which say that nothing is known.
+A class names them in `ASKS`. The host of the robot writes them, one number per robot and joint, before each step; where
+it does not, they keep their neutral values, which stand for nothing known.
+
+A law may publish a signal: its class maps the name to one of its `STATE`, in `PUBLISHES`. At the start of each step,
+before any law, the signal takes the value of that state, so every law reads in step n what step n - 1 has left. A total
+is the sum of a published signal over all joints of a robot, see `pipeline/totals.py`.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,14 +22,21 @@ class Signal:
     Args:
         name: As laws ask for it.
         unit: Its unit, empty for a number without one.
-        neutral: Its value where nobody writes it.
+        neutral: Its value where it is neither written nor published.
         words: What it is.
+        total_of: Name of the signal whose sum over the joints of a robot it is; empty for others.
     """
 
     name: str
     unit: str
     neutral: float
     words: str
+    total_of: str = ""
+
+    @property
+    def is_unbounded(self) -> bool:
+        """True if infinity is one of its values, which stands for no bound; else it is a fault."""
+        return math.isinf(self.neutral)
 
 
 SIGNALS: Final[dict[str, Signal]] = {
@@ -34,6 +46,14 @@ SIGNALS: Final[dict[str, Signal]] = {
         Signal("inertia", "kg·m² or kg", 0.0, "effective inertia of the joint, 0 where it is not known"),
         Signal("load", "N·m or N", 0.0, "effort that balances gravity, Coriolis forces and others at the joint"),
         Signal("load_is_whole", "", 0.0, "1 where the load includes contacts and coupling, else 0"),
+        Signal("temperature", "°C", 25.0, "temperature of the winding"),
+        Signal("derating", "", 1.0, "share of the effort that the temperature leaves"),
+        Signal("voltage", "V", math.inf, "voltage of the supply at the motor"),
+        Signal("power", "W", 0.0, "electrical power that the motor draws"),
+        Signal("robot_power", "W", 0.0, "electrical power that all motors of the robot draw", total_of="power"),
     )
 }
 """The signals by name; the core numbers them in this order."""
+
+SUMMED: Final = frozenset(signal.total_of for signal in SIGNALS.values() if signal.total_of)
+"""The signals that a total adds up."""

@@ -27,7 +27,7 @@ class Kind:
         many: Whether an actuator may have several.
         is_limit: Whether it bounds the effort, so that `limited_by` may name it.
         alone: Whether a joint may have it without a controller, which makes a passive joint.
-        gives: How many numbers its laws return before their state.
+        gives: How many numbers its laws return before their state: 0 for a kind that changes no effort.
     """
 
     name: str
@@ -41,13 +41,18 @@ class Kind:
 
     @property
     def takes_effort(self) -> bool:
-        """Whether it makes another effort of the one it gets, as all kinds after the controller do."""
+        """True if it gets the effort, as all kinds after the controller do."""
         return self.takes[:1] == ("effort",)
+
+    @property
+    def changes_effort(self) -> bool:
+        """True if it makes another effort of the one it gets."""
+        return self.takes_effort and self.gives > 0
 
     @property
     def changes_loop(self) -> bool:
         """Whether it acts on what the controller sees, or on the effort otherwise than by a limit."""
-        return self.senses or (self.takes_effort and not self.is_limit)
+        return self.senses or (self.changes_effort and not self.is_limit)
 
     @property
     def senses(self) -> bool:
@@ -69,6 +74,9 @@ KINDS: Final[dict[str, Kind]] = {
         # the effort that the winding gives of the one that is asked for
         Kind("electrical", "Electrical", "an electrical law", _EFFORT),
         Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True),
+        # how warm the motor gets of its effort, and what the supply is left with: they publish signals
+        Kind("thermal", "Thermal", "a thermal law", _EFFORT, gives=0),
+        Kind("supply", "Supply", "a law of the supply", _EFFORT, gives=0),
         # friction and cogging of the joint: after all limits, and no limit
         Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
     )
@@ -145,7 +153,7 @@ class Staged:
 
     @property
     def after_controller(self) -> tuple[Any, ...]:
-        """The stages that make another effort of the one they get."""
+        """The stages that get the effort, in the order in which they act; those of some kinds leave it as it is."""
         return tuple(stage for kind, stage in self.by_kind if KINDS[kind].takes_effort)
 
 

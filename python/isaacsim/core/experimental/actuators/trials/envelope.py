@@ -15,6 +15,7 @@ from ..pipeline.bounds import StageBounds, copied
 from ..plots.envelope import Bounds, Envelope, draw_envelope
 from ..plots.style import save
 from ..specs.fields import shown
+from ..specs.stages import KINDS
 
 if TYPE_CHECKING:
     from ..plots.style import Figure
@@ -96,12 +97,14 @@ def envelope(
     if _changes(found).any():
         positions, over_position = places, found
     steps = delay_of(actuator, robot, column)
-    names = _told_apart([type(stage).__name__ for stage in stages])
+    # the others only take part in the whole: by what they publish
+    changing = [stage for stage in stages if KINDS[stage.KIND].changes_effort]
+    names = _told_apart([type(stage).__name__ for stage in changing])
     return Envelope(
         joint,
         velocities,
         bounds(stages, there, velocities),
-        {name: bounds([stage], there, velocities) for name, stage in zip(names, stages, strict=True)},
+        {name: bounds([stage], there, velocities) for name, stage in zip(names, changing, strict=True)},
         middle,
         positions,
         over_position,

@@ -463,6 +463,14 @@ class StepBetween:
         for module in {module for insert in self.inserts for module in insert.modules()}:
             module.load(self.device)
 
+    def publish(self) -> None:
+        """Publish now what the next step would publish at its start."""
+        self.around.publish()
+
+    def add_up_totals(self, on: bool) -> None:
+        """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
+        self.around.add_up_totals(on)
+
     def use(self, now: StateBetween, after: StateBetween) -> None:
         """Read the state `now` and write `after` from now on; the same one twice is updated when a step succeeds."""
         self._now, self._after = now, after

@@ -24,6 +24,14 @@ def fault_bit(value: float, bit: int) -> int:
     return bit
 
 
+@wp.func
+def fault_bit_unbounded(value: float, bit: int) -> int:
+    """Return `bit` for a value that is neither finite nor infinity, else 0."""
+    if wp.isfinite(value) or value == wp.inf:
+        return 0
+    return bit
+
+
 @dataclass(frozen=True)
 class Fault:
     """An input or effort that was not finite; the joint's effort was 0 in that step.

@@ -30,6 +30,7 @@ from ...components.law import (
     signals_of,
     value_or_zero,
 )
+from ...specs.signals import SIGNALS as ASKABLE
 from ..plan import base_of
 from . import warp_functions as functions
 
@@ -215,6 +216,13 @@ class _Law:
         self.asked, self._parameters = given[: len(owner.ASKS)], given[len(owner.ASKS) :]
 
     @property
+    def asked_good(self) -> list[str]:
+        """A condition per signal that it asks for: the value is one of the signal's."""
+        named = zip(self._owner.ASKS, self.asked, strict=True)
+        patterns = ("wp.isfinite({0})", "(wp.isfinite({0}) or {0} == wp.inf)")
+        return [patterns[ASKABLE[signal].is_unbounded].format(name) for signal, name in named]
+
+    @property
     def functions(self) -> dict[str, Any]:
         """What the kernel calls."""
         prepare = {} if self._owner.PREPARE is None else {f"prepare_{self._number}": self._owner.PREPARE}
@@ -239,11 +247,7 @@ class _Law:
         lines += [f"    if {' and '.join(finite)}:"]
         lines += [f"        {line}" for line in self._evaluated("effort", new, "{}")]
         lines += [f"        {state} = {name}" for state, name in zip(self.states, new, strict=True)]
-        # an effort goes on from a limit whose state does not, but not from a controller
-        lines += ["    else:", f"        effort = cut({effort})"]
-        lines += (
-            ["        alive = 0"] if not self._number else [f"        if not {finite[0]}:", "            alive = 0"]
-        )
+        lines += ["    else:", f"        effort = cut({effort})", "        alive = 0"]
         return lines
 
     def _evaluated(self, effort: str, new: Sequence[str], pattern: str) -> list[str]:
@@ -351,8 +355,8 @@ def _efforts_text(
         given = ["effort = network[k]", "if not wp.isfinite(effort):", "    alive = 0"]
         blocks.insert(0, given if network else [])
     blocks[0] += ["raw = effort"]
-    asked = [name for law in laws for name in law.asked]
-    good = " and ".join(f"wp.isfinite({name})" for name in (*SIGNALS, *asked))
+    asked_good = [condition for law in laws for condition in law.asked_good]
+    good = " and ".join([*(f"wp.isfinite({name})" for name in SIGNALS), *asked_good])
     return f"""
 def efforts(
     # In:

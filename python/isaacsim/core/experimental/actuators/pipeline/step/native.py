@@ -55,10 +55,16 @@ class NativeStep:
         """The compiled networks of the plan, in its order."""
         delayed = _slots(plan.delayed), plan.depth
         self._core = native.core.Plan(label, *size, neutral, controllers, limits, *delayed, networks, feedback)
-        self.signals = {name: warp_view(np.full(size, SIGNALS[name].neutral, np.float32)) for name in plan.asked}
-        """Signals that laws ask for, by name, float32 `(robots, slots)`; whoever hosts the robot writes them."""
-        for name, values in self.signals.items():
-            self._core.give_signal(list(SIGNALS).index(name), numpy_view(values))
+        self.signals = {name: warp_view(np.full(size, SIGNALS[name].neutral, np.float32)) for name in plan.signals}
+        """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
+
+        What laws publish is written here at the start of a step, see `publish`.
+        """
+        for name in plan.asked:
+            self._core.give_signal(list(SIGNALS).index(name), numpy_view(self.signals[name]))
+        for one in plan.published:
+            array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
+            self._core.add_published(array, numpy_view(self.signals[one.signal]), one.neutral)
         for number, stage in enumerate(plan.stages):
             for points, values, served in stage.curves:
                 self._core.add_curve(number, prepare_curve(points, values), _slots(served))
@@ -161,6 +167,16 @@ class NativeStep:
         if isinstance(robots, wp.array):
             robots = np.flatnonzero(mask_of(robots, self.plan.num_robots, "cpu").numpy()).tolist()
         self._core.reset(robots)
+
+    def publish(self) -> None:
+        """Publish now what the next step would publish at its start."""
+        self._core.publish()
+
+    def add_up_totals(self, on: bool) -> None:
+        """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
+        totals = [one for one in self.plan.totals if on and len(one[2])]
+        arrays = {name: numpy_view(array) for name, array in self.signals.items()}
+        self._core.set_totals([(arrays[part], slots.tolist(), arrays[name]) for name, part, slots in totals])
 
     @property
     def now(self) -> StepState:

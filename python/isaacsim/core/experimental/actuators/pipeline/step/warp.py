@@ -20,7 +20,17 @@ from ...specs.signals import SIGNALS
 from ..plan import Plan, Row, is_network
 from .binding import Columns, Indices
 from .state import StepState, mask_of, new_state
-from .warp_functions import Faults, Ring, Slots, advance_kernel, count_kernel, piece_kernel, reset_kernel
+from .warp_functions import (
+    Faults,
+    Ring,
+    Slots,
+    advance_kernel,
+    count_kernel,
+    piece_kernel,
+    publish_kernel,
+    reset_kernel,
+    total_kernel,
+)
 from .warp_kernel import step_kernel
 
 # how many launches stay recorded: bindings and states that alternate
@@ -55,9 +65,16 @@ class WarpStep:
             stateful = plan.stateful
             self._networks = {stateful.index(one): WarpNetwork(one, plan, device) for one in plan.networks}
         self.signals = {
-            name: wp.full(size, SIGNALS[name].neutral, dtype=wp.float32, device=device) for name in plan.asked
+            name: wp.full(size, SIGNALS[name].neutral, dtype=wp.float32, device=device) for name in plan.signals
         }
-        """Signals that laws ask for, by name, float32 `(robots, slots)`; whoever hosts the robot writes them."""
+        """Signals that laws ask for, by name, float32 `(robots, slots)`; the host of the robot writes them.
+
+        What laws publish is written here at the start of a step, see `publish`.
+        """
+        # what is published, with the place of each slot among those that have the law
+        self._published = [(one, self._ints(plan.stateful[one.law].places)) for one in plan.published]
+        # signal and slots of each total, and where it goes
+        self._totals: list[tuple[wp.array, wp.array, wp.array]] = []
         self._slots = self._new_slots()
         rows = [row for row in plan.rows() if row is not plan.lag]
         self._rows = {id(row): self._on_device(row) for row in rows}
@@ -112,6 +129,8 @@ class WarpStep:
             self.command(dt)
             return self.limit()
         self._put_pieces_together()
+        if self._published:
+            self.publish()
         self._launch("step", dt)
         self._advance(counts=True)
 
@@ -130,6 +149,8 @@ class WarpStep:
                 for kept, values in zip(self._before.laws[number], law, strict=True):
                     if number not in self._networks:
                         wp.copy(kept, values)
+        if self._published:
+            self.publish()
         self._launch("command", dt)
         for number, network in self._networks.items():
             network.compute(self._handed_flat, self._now.laws[number])
@@ -173,6 +194,41 @@ class WarpStep:
                 each = one.count * math.prod(values.shape[one.axis + 1 :])
                 if not is_kept:
                     wp.launch(clear_kernel, values.size, [mask, each, start], [values.flatten()], device=self.device)
+        # others read the same whether or not a step came in between; what is kept stays published as it was
+        for number, (one, _) in enumerate(self._published):
+            if not plan.stateful[one.law].starts[one.state][1]:
+                self._publishing(number, mask)
+
+    def publish(self) -> None:
+        """Publish now what the next step publishes at its start; totals are added up where they are."""
+        launches = self._recorded("publish", self._now)
+        if launches is None:
+            launches = [self._publishing(number, None, record_cmd=True) for number in range(len(self._published))]
+            for signal, slots, total in self._totals:
+                inputs = [signal, slots]
+                robots = self.plan.num_robots
+                launches.append(
+                    (wp.launch(total_kernel, robots, inputs, [total], device=self.device, record_cmd=True), inputs)
+                )
+            self._record(launches, "publish", self._now)
+        for launch, _ in launches:
+            launch.launch()
+
+    def add_up_totals(self, on: bool) -> None:
+        """Let each step add up its totals over the slots of the plan from now on, or leave them to others."""
+        totals = self.plan.totals if on else []
+        self._totals = [
+            (self.signals[part], self._ints(slots), self.signals[name]) for name, part, slots in totals if len(slots)
+        ]
+        self._launches.clear()
+
+    def _publishing(self, number: int, chosen: wp.array | None, **options: Any) -> tuple[Any, list[Any]]:
+        """Launch what publishes a number, of chosen robots or of all, and what it reads."""
+        one, places = self._published[number]
+        state = self._now.laws[one.law][one.state]
+        inputs = [chosen, state, places, int(one.used.sum()), one.neutral]
+        signal = self.signals[one.signal]
+        return wp.launch(publish_kernel, signal.shape, inputs, [signal], device=self.device, **options), inputs
 
     @property
     def stage_names(self) -> list[str]:
@@ -351,7 +407,7 @@ class WarpStep:
             inputs += [None if array is None else warp_view(array) for array in binding.indices]
             computed = binding.computed
             efforts += [warp_view(binding.effort_indices), None if computed is None else warp_view(computed)]
-        inputs += self.signals.values()
+        inputs += [self.signals[name] for name in self.plan.asked]
         told = self._observed if phase != "command" else ()
         arguments = [self._slots, *self._rows.values(), self._steps, 0.0, *inputs]
         in_place = phase == "limit" and self._now is self._after

@@ -2,7 +2,7 @@
 
 # Warp structs and kernels are no Python types
 # pyright: reportGeneralTypeIssues=false, reportIndexIssue=false, reportAssignmentType=false, reportArgumentType=false
-# pyright: reportOperatorIssue=false, reportReturnType=false
+# pyright: reportOperatorIssue=false, reportReturnType=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -178,6 +178,37 @@ def reset_kernel(chosen: wp.array[bool], slots: Slots, pushes: wp.array[int], la
         if slots.delay_place[slot] >= 0:
             pushes[robot * slots.num_delayed + slots.delay_place[slot]] = 0
         latched[robot, slot] = 0
+
+
+@wp.kernel
+def publish_kernel(
+    chosen: wp.array[bool],
+    state: wp.array[float],
+    place: wp.array[int],
+    count: int,
+    neutral: float,
+    signal: wp.array2d[float],
+):
+    """Publish a number that a law remembers; one that is not set stands for the neutral value. Robots may be chosen."""
+    robot, slot = wp.tid()
+    if place[slot] >= 0:
+        if chosen and not chosen[robot]:
+            return
+        value = state[robot * count + place[slot]]
+        if wp.isnan(value):
+            value = neutral
+        signal[robot, slot] = value
+
+
+@wp.kernel
+def total_kernel(signal: wp.array2d[float], slots: wp.array[int], total: wp.array2d[float]):
+    """Add up a signal over some slots of each robot, in their order, for all of its slots."""
+    robot = wp.tid()
+    added = wp.float32(0.0)
+    for k in range(slots.shape[0]):
+        added += signal[robot, slots[k]]
+    for slot in range(total.shape[1]):
+        total[robot, slot] = added
 
 
 @wp.kernel

@@ -21,7 +21,7 @@ from ...specs.stages import KINDS, follows_limits
 from ..plan import base_of
 from . import warp_functions as functions
 from .binding import SIGNALS as INPUTS
-from .fault import EFFORT_FAULT, SIGNAL_FAULT, fault_bit
+from .fault import EFFORT_FAULT, SIGNAL_FAULT, fault_bit, fault_bit_unbounded
 
 _SIGNATURE = """
 def step_kernel(
@@ -206,6 +206,7 @@ _FUNCTIONS: dict[str, Any] = {
     "Ring": functions.Ring,
     "Faults": functions.Faults,
     "bad": fault_bit,
+    "bad_unbounded": fault_bit_unbounded,
     "element": functions.element,
     "element_or_zero": functions.element_or_zero,
     "add": functions.add,
@@ -254,7 +255,7 @@ class _Law:
 
         Args:
             state_fault: What happens where that is not so.
-            results: What else the law assigns to; whoever asks for that looks at it.
+            results: What else the law assigns to; the caller looks at it. Nothing for a law that changes no effort.
         """
         names = range(len(self.owner.STATE))
         states, new = [f"{self.name}_kept_{k}" for k in names], [f"{self.name}_new_{k}" for k in names]
@@ -271,7 +272,7 @@ class _Law:
         lines.append(f"{', '.join([*results, *new])} = {self.name}({arguments})")
         if base_of(self.owner) is None:
             # built-in laws hand a NaN on, the user's own may lose it in a minimum
-            lines += [f"{results[0]} += nan_or_zero({row})" for row in rows]
+            lines += [f"{[*results, *new][0]} += nan_or_zero({row})" for row in rows]
         if names or len(results) > 1:
             lines.append(f"if {' and '.join(f'wp.isfinite({name})' for name in (*results, *new))}:")
             lines += [f"    {kept} = {name}" for kept, name in zip(states, new, strict=True)] or ["    pass"]
@@ -305,9 +306,10 @@ class _Law:
 
 def _guarding(number: int, name: str) -> list[str]:
     """Lines that look at a signal that laws ask for."""
+    bad = "bad_unbounded" if SIGNALS[name].is_unbounded else "bad"
     return [
         f"if slots.asked[{number}, slot] != 0:",
-        f"    fault = fault | bad(asked_{name}[robot, slot], SIGNAL_FAULT)",
+        f"    fault = fault | {bad}(asked_{name}[robot, slot], SIGNAL_FAULT)",
     ]
 
 
@@ -360,7 +362,7 @@ def step_kernel(
         rows += names
         law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, number_of(clamp))
         called |= law.functions
-        good = law.lines("")
+        good = law.lines("effort = wp.nan", ("effort",) if KINDS[clamp.KIND].gives else ())
         if clamp.CURVES:
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
             good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")

@@ -1,0 +1,212 @@
+"""Made-up laws that publish what others read in the next step: heat and derating, power and the voltage it leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import warp as wp
+from isaacsim.core.experimental.actuators import Clamping, ControllerPD
+from isaacsim.core.experimental.actuators.components.base import Electrical, Supply, Thermal
+from isaacsim.core.experimental.actuators.components.catalogue import Law
+from isaacsim.core.experimental.actuators.components.law import UNSET, started, within
+from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
+from isaacsim.core.experimental.actuators.specs.configs import Config
+
+NAMES = ("hip", "knee", "ankle", "toe")
+ROBOTS, DT = 3, 0.01
+AMBIENT = wp.constant(25.0)
+
+
+@wp.func
+def warmed(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    heat: float,
+    share: float,
+    gain: float,
+    loss: float,
+    hottest: float,
+):
+    """Return the temperature after the losses of an effort, and the share of the effort that it leaves."""
+    before = started(heat, AMBIENT)
+    now = before + dt * (gain * effort * effort - loss * (before - AMBIENT)) + 0.0 * (position + velocity + share)
+    return now, within((hottest - now) / (hottest - AMBIENT), 0.1, 1.0)
+
+
+class ThermalWinding(Thermal):
+    """A winding that stays warm through a reset."""
+
+    PARAMETERS: ClassVar = ("gain", "loss", "hottest")
+    NEUTRAL: ClassVar = (0.0, 0.0, 100.0)
+    STATE: ClassVar = ("heat", "share")
+    START: ClassVar = {"heat": UNSET, "share": 1.0}
+    KEPT: ClassVar = ("heat",)
+    PUBLISHES: ClassVar = {"temperature": "heat", "derating": "share"}
+    LAW = warmed
+
+
+@wp.func
+def derated(effort: float, position: float, velocity: float, derating: float, most: float):
+    """Return the effort within what the winding allows."""
+    return within(effort, -most * derating, most * derating)
+
+
+class ClampingDerated(Clamping):
+    """A limit that shrinks with the temperature."""
+
+    PARAMETERS: ClassVar = ("most",)
+    ASKS: ClassVar = ("derating",)
+    LAW = derated
+
+
+@wp.func
+def sagged(effort: float, position: float, velocity: float, voltage: float, per_volt: float):
+    """Return the effort within what the voltage allows."""
+    return within(effort, -per_volt * voltage, per_volt * voltage)
+
+
+class ClampingSagged(Clamping):
+    """A limit that shrinks with the voltage; without a supply there is none."""
+
+    PARAMETERS: ClassVar = ("per_volt",)
+    ASKS: ClassVar = ("voltage",)
+    LAW = sagged
+
+
+@wp.func
+def metered(effort: float, position: float, velocity: float, dt: float, drawn: float, resistance: float):
+    """Return the effort, and the power that it draws."""
+    power = wp.abs(effort * velocity) + resistance * effort * effort
+    return effort, power + 0.0 * (position + dt + started(drawn, 0.0))
+
+
+class ElectricalMetered(Electrical):
+    """What says how much power a motor draws."""
+
+    PARAMETERS: ClassVar = ("resistance",)
+    STATE: ClassVar = ("drawn",)
+    START: ClassVar = {"drawn": UNSET}
+    PUBLISHES: ClassVar = {"power": "drawn"}
+    LAW = metered
+
+
+@wp.func
+def drained(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    robot_power: float,
+    volts: float,
+    open_circuit: float,
+    resistance: float,
+):
+    """Return the voltage that the power of the robot leaves."""
+    found = open_circuit - resistance * robot_power / open_circuit + 0.0 * (effort + position + velocity + dt)
+    return found + 0.0 * started(volts, 0.0)
+
+
+class SupplyDrained(Supply):
+    """A battery with an inner resistance."""
+
+    PARAMETERS: ClassVar = ("open_circuit", "resistance")
+    NEUTRAL: ClassVar = (1.0, 0.0)
+    STATE: ClassVar = ("volts",)
+    START: ClassVar = {"volts": UNSET}
+    ASKS: ClassVar = ("robot_power",)
+    PUBLISHES: ClassVar = {"voltage": "volts"}
+    LAW = drained
+
+
+LAWS = (ThermalWinding, ClampingDerated, ClampingSagged, ElectricalMetered, SupplyDrained)
+"""All of them."""
+
+
+def lines() -> list[Law]:
+    """Lines of the catalogue that make them built-in ones."""
+    made = []
+    for law in LAWS:
+        said = {"KIND": law.KIND, "SCHEMA": f"{law.__name__}API"}
+        config = dataclasses.make_dataclass(f"{law.__name__}Config", [], bases=(Config,), namespace=said)
+        made.append(Law(config, law.__name__))
+    return made
+
+
+NUMBERS = {
+    "hip": {"kp": 60.0, "most": 20.0, "per_volt": 1.2, "gain": 0.4, "resistance": 0.3},
+    "knee": {"kp": 80.0, "most": 30.0, "per_volt": 0.9, "gain": 0.2, "resistance": 0.2},
+    "ankle": {"kp": 40.0, "most": 15.0, "per_volt": 0.5, "gain": 0.9, "resistance": 0.7},
+    "toe": {"kp": 25.0, "most": 9.0, "per_volt": 0.4, "gain": 1.5, "resistance": 0.1},
+}
+"""Of each joint."""
+LOSS, HOTTEST, OPEN, INNER = 0.5, 40.0, 24.0, 0.3
+
+
+def entry(name: str, device: Any = "cpu", *, supplied: bool = True, more: Any = ()) -> ActuatorEntry:
+    """A joint with all of it, or one that draws power and has no supply."""
+
+    def of(value: float) -> wp.array:
+        return wp.full(ROBOTS, value, dtype=wp.float32, device=device)
+
+    number = NUMBERS[name]
+    others: list[Any] = [ElectricalMetered(of(number["resistance"])), *more]
+    limits: list[Any] = [ClampingDerated(of(number["most"]))]
+    others.append(ThermalWinding(of(number["gain"]), of(LOSS), of(HOTTEST)))
+    if supplied:
+        limits.append(ClampingSagged(of(number["per_volt"])))
+        others.append(SupplyDrained(of(OPEN), of(INNER)))
+    return ActuatorEntry(f"/A/{name}", (name,), ControllerPD(of(number["kp"]), of(1.0)), limits, None, others=others)
+
+
+class Oracle:
+    """The whole loop of one robot in float64.
+
+    Args:
+        supplied: Joints that have a supply.
+    """
+
+    def __init__(self, supplied: Any = NAMES) -> None:
+        self.supplied = set(supplied)
+        self.heat = dict.fromkeys(NAMES, np.nan)
+        self.start()
+
+    def start(self) -> None:
+        """What a reset does: the winding stays warm."""
+        self.share = dict.fromkeys(NAMES, 1.0)
+        self.drawn = dict.fromkeys(NAMES, 0.0)
+        self.volts = dict.fromkeys(NAMES, np.inf)
+
+    def step(self, inputs: np.ndarray) -> list[float]:
+        """Efforts of inputs `(5, joints)`."""
+        power, efforts = sum(self.drawn.values()), []
+        for at, name in enumerate(NAMES):
+            q, qd, target, target_velocity, ff = inputs[:, at].astype(np.float64)
+            if not np.isfinite(inputs[:, at]).all():
+                efforts.append(0.0)
+                continue
+            number = NUMBERS[name]
+            effort = number["kp"] * (target - q) + (target_velocity - qd) + ff
+            self.drawn[name] = abs(effort * qd) + number["resistance"] * effort**2
+            bound = number["most"] * self.share[name]
+            if name in self.supplied:
+                bound = min(bound, number["per_volt"] * self.volts[name])
+                self.volts[name] = OPEN - INNER * power / OPEN
+            effort = float(np.clip(effort, -bound, bound))
+            heat = 25.0 if np.isnan(self.heat[name]) else self.heat[name]
+            self.heat[name] = heat + DT * (number["gain"] * effort**2 - LOSS * (heat - 25.0))
+            self.share[name] = float(np.clip((HOTTEST - self.heat[name]) / (HOTTEST - 25.0), 0.1, 1.0))
+            efforts.append(effort)
+        return efforts
+
+
+def draw(rng: np.random.Generator, faults: bool = True) -> np.ndarray:
+    """Inputs `(5, robots, joints)`, some of them not finite."""
+    inputs = 0.4 * rng.normal(size=(5, ROBOTS, len(NAMES))).astype(np.float32)
+    if faults:
+        bad = rng.random(inputs.shape) < 0.01
+        inputs[bad] = rng.choice([np.nan, np.inf, -np.inf], size=bad.sum())
+    return inputs
