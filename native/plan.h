@@ -73,8 +73,9 @@ class Plan {
     void own_lag_piece(const int32_t* values, std::vector<int32_t> slots);
     // a signal that laws ask for, by its number: (robots, slots)
     void give_signal(size_t number, const float* values);
-    // (count, 3) numbers of a curve of some slots
-    void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
+    // (count, 3) numbers of a curve of some slots: the law by its number among controllers, limits and feedback in this
+    // order, and which of its curves it is
+    void add_curve(size_t law, int number, const float* rows, int64_t count, std::vector<int32_t> slots);
 
     // ---- arrays
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
@@ -148,8 +149,8 @@ class Plan {
         std::vector<int32_t> slots;
     };
     struct CurveValues {
-        size_t limit;
-        int count;
+        size_t law;
+        int number, count;
         std::vector<int32_t> slots, places;
         Aligned<float> rows;
         std::unique_ptr<Grid> grid;
@@ -161,6 +162,13 @@ class Plan {
         std::vector<int32_t> slots, places;
         Prepare prepare;
     };
+    // Parameters that all robots share, prepared anew for each time step.
+    struct Timed {
+        Prepare prepare;
+        const float* raw[kMost];
+        float* prepared[kMost];
+        int64_t size;
+    };
 
     MemberUse member(const Member& given, LawList list) const;
     void prepare();
@@ -171,7 +179,9 @@ class Plan {
     void find_asking();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
-    Use use_of(MemberUse& member, int number);
+    Use use_of(MemberUse& member, size_t number);
+    void prepare_for_dt();
+    const MemberUse* find_member(size_t number) const;
     void prepare_lag();
     void gather_lag();
     bool uniform_lag() const;
@@ -218,6 +228,8 @@ class Plan {
     std::vector<Pick> picks_;
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;
+    std::vector<Timed> timed_;
+    std::optional<float> timed_dt_;
     // arrays of scratch memory with what of a row lies in pieces, else -1
     std::vector<int> gathered_in_;
     Aligned<int32_t> driven_, shared_lag_;

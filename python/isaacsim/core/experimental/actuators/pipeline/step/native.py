@@ -10,7 +10,6 @@ import numpy as np
 import warp as wp
 
 from ... import native
-from ...components.curve import prepare_curve
 from ...memory import numpy_view, warp_view
 from ...specs.signals import SIGNALS
 from ..plan import Plan, Remembering, Row
@@ -59,9 +58,8 @@ class NativeStep:
         """Signals that laws ask for, by name, float32 `(robots, slots)`; whoever hosts the robot writes them."""
         for name, values in self.signals.items():
             self._core.give_signal(list(SIGNALS).index(name), numpy_view(values))
-        for number, stage in enumerate(plan.stages):
-            for points, values, served in stage.curves:
-                self._core.add_curve(number, prepare_curve(points, values), _slots(served))
+        for number, one in plan.curves():
+            self._core.add_curve(number, one.number, one.rows, _slots(one.used))
         self._core.start_at([start for one in plan.stateful for start in one.starts])
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""
