@@ -27,18 +27,20 @@ class BoundNoted {
 class BoundGradients {
   public:
     BoundGradients(int64_t elements, const std::string& controller, const BoundPlan::Networks& networks,
-                   const std::vector<std::string>& limits, const std::vector<py::object>& curves, int64_t depth) {
+                   const std::vector<std::string>& limits, const std::vector<std::vector<py::object>>& curves,
+                   int64_t depth) {
         if (networks.size() > 1) refuse("networks", "one at most");
         for (const auto& one : networks) kept_.push_back(std::get<0>(one));
         std::vector<NetworkMember> network = BoundPlan::members(networks);
-        std::vector<std::vector<float>> rows;
-        for (const py::object& one : curves) {
+        std::vector<Gradients::Curves> rows;
+        for (const auto& of_law : curves) {
             rows.emplace_back();
-            if (one.is_none()) continue;
-            const py::array given = typed<float>("curve", one);
-            if (given.ndim() != 2) refuse("curve", "of rows of point, value and slope");
-            const auto array = checked<float>("curve", one, {given.shape(0), 3});
-            rows.back().assign(array.data(), array.data() + array.size());
+            for (const py::object& one : of_law) {
+                const py::array given = typed<float>("curve", one);
+                if (given.ndim() != 2) refuse("curve", "of rows of point, value and slope");
+                const auto array = checked<float>("curve", one, {given.shape(0), 3});
+                rows.back().emplace_back(array.data(), array.data() + array.size());
+            }
         }
         if (elements > (int64_t{1} << 31)) refuse("elements", "at most 2^31");
         if (depth < 0 || depth > (1 << 16)) refuse("depth", "0 without a delay, and at most 65536");

@@ -177,12 +177,12 @@ class BoundPlan {
         plan.start_at(std::move(starts));
     }
 
-    void add_curve(size_t limit, const py::object& rows, const std::vector<int32_t>& slots) {
+    void add_curve(size_t law, int number, const py::object& rows, const std::vector<int32_t>& slots) {
         const auto array = typed<float>("curve", rows);
         if (array.ndim() != 2) refuse("curve", "of rows of point, value and slope");
         const auto numbers = checked<float>("curve", rows, {array.shape(0), 3});
         const Turn turn(plan.busy());
-        plan.add_curve(limit, numbers.data(), array.shape(0), slots);
+        plan.add_curve(law, number, numbers.data(), array.shape(0), slots);
     }
 
     // ---- arrays

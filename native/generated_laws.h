@@ -12,14 +12,14 @@ namespace ACTUATORS_VARIANT {
 constexpr bool kUnbounded[] = {false, false, false, false, false, true, false, false};
 
 template <class V>
-inline Values<V, 3> curve_row(V position, V point, V value, V slope, V row_point, V row_value, V row_slope) {
-    const auto passed = position > row_point;
+inline Values<V, 3> curve_row(V x, V point, V value, V slope, V row_point, V row_value, V row_slope) {
+    const auto passed = x > row_point;
     return {{pick(passed, row_point, point), pick(passed, row_value, value), pick(passed, row_slope, slope)}};
 }
 
 template <class V>
-inline V curve_value(V position, V point, V value, V slope) {
-    return value + (position - point) * slope;
+inline V curve_value(V x, V point, V value, V slope) {
+    return value + (x - point) * slope;
 }
 
 template <class V>
@@ -587,8 +587,12 @@ struct ControllerPD {
     static constexpr bool kLimits = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
@@ -601,7 +605,7 @@ struct ControllerPD {
                 const_effort)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V kp, V kd, V const_effort) {
+    static inline Values<V, kPrepared> prepare(V kp, V kd, V const_effort, V) {
         return {{kp, kd, const_effort}};
     }
 };
@@ -611,8 +615,12 @@ struct ControllerPID {
     static constexpr bool kLimits = false;
     static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
@@ -625,7 +633,7 @@ struct ControllerPID {
                 integral_max, const_effort);
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V const_effort) {
+    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V const_effort, V) {
         return {{kp, ki, kd, integral_max, const_effort}};
     }
 };
@@ -635,8 +643,12 @@ struct ControllerGearedPD {
     static constexpr bool kLimits = false;
     static constexpr int kResults = 1, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
@@ -649,7 +661,7 @@ struct ControllerGearedPD {
                 const_effort)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V kp, V kd, V gear, V const_effort) {
+    static inline Values<V, kPrepared> prepare(V kp, V kd, V gear, V const_effort, V) {
         return {{kp, kd, gear, const_effort}};
     }
 };
@@ -659,8 +671,12 @@ struct ControllerGearedPID {
     static constexpr bool kLimits = false;
     static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, 2, 3, 4, 5};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // position, velocity, position target, velocity target, feedforward
@@ -673,7 +689,7 @@ struct ControllerGearedPID {
                 ki, kd, integral_max, gear, const_effort);
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V gear, V const_effort) {
+    static inline Values<V, kPrepared> prepare(V kp, V ki, V kd, V integral_max, V gear, V const_effort, V) {
         return {{kp, ki, kd, integral_max, gear, const_effort}};
     }
 };
@@ -683,8 +699,12 @@ struct ClampingDCMotor {
     static constexpr bool kLimits = true;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // effort, position, velocity
@@ -696,7 +716,7 @@ struct ClampingDCMotor {
         return {{dc_motor_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak) {
+    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak, V) {
         return dc_motor_prepare(stall, no_load_velocity, peak);
     }
 };
@@ -706,8 +726,12 @@ struct ClampingDCMotorCutoff {
     static constexpr bool kLimits = true;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, -1, 2};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // effort, position, velocity
@@ -719,7 +743,7 @@ struct ClampingDCMotorCutoff {
         return {{dc_motor_cutoff_clamp(effort, position, velocity, stall, speed_factor, peak)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak) {
+    static inline Values<V, kPrepared> prepare(V stall, V no_load_velocity, V peak, V) {
         return dc_motor_cutoff_prepare(stall, no_load_velocity, peak);
     }
 };
@@ -729,8 +753,12 @@ struct ClampingPositionBased {
     static constexpr bool kLimits = true;
     static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {-1};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {0};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // effort, position, velocity
@@ -740,8 +768,8 @@ struct ClampingPositionBased {
     static inline Values<V, kResults + kStates> law(V effort, V position, V velocity, V, V limit) {
         return {{position_based_clamp(effort, position, velocity, limit)}};
     }
-    template <class V = float>
-    static inline Values<V, kPrepared> prepare() {
+    template <class V>
+    static inline Values<V, kPrepared> prepare(V) {
         return {{}};
     }
 };
@@ -751,8 +779,12 @@ struct ClampingMaxEffort {
     static constexpr bool kLimits = true;
     static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {-1};
     // effort, position, velocity
@@ -763,7 +795,7 @@ struct ClampingMaxEffort {
         return {{max_effort_clamp(effort, position, velocity, max_effort)}};
     }
     template <class V>
-    static inline Values<V, kPrepared> prepare(V max_effort) {
+    static inline Values<V, kPrepared> prepare(V max_effort, V) {
         return {{max_effort}};
     }
 };
@@ -773,8 +805,12 @@ struct PassiveFriction {
     static constexpr bool kLimits = false;
     static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 14;
     static constexpr bool kPrepares = true;
+    // whether what is prepared depends on the time step
+    static constexpr bool kTimed = false;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     static constexpr int kPasses[] = {0, 1, -1, 3, 4, 5};
+    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed
+    static constexpr int kOver[] = {-1};
     // numbers of the signals that it asks for
     static constexpr int kAsks[] = {0};
     // effort, position, velocity
@@ -789,7 +825,7 @@ struct PassiveFriction {
     }
     template <class V>
     static inline Values<V, kPrepared> prepare(V coulomb, V viscous, V breakaway, V stribeck_velocity,
-            V stribeck_exponent, V assumed_inertia) {
+            V stribeck_exponent, V assumed_inertia, V) {
         return friction_prepare(coulomb, viscous, breakaway, stribeck_velocity, stribeck_exponent, assumed_inertia);
     }
 };

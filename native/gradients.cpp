@@ -32,53 +32,61 @@ constexpr bool among(List<Laws...>) {
     return (std::is_same_v<Law, Laws> || ...);
 }
 
-// How the arguments of a law lie: signals or effort, position and velocity; states; signals that it asks for, and
-// parameters, which lie alike.
+// How the arguments of a law lie: signals or effort, position and velocity, the velocity behind the position; states;
+// signals that it asks for, and parameters, which lie alike.
 template <class Law>
 struct Shape {
     static constexpr bool kController = among<Law>(Controllers{});
     static constexpr int kGiven = kController ? kSignals : 3, kStates = kGiven, kAsked = kStates + Law::kStates,
-                         kParameters = kAsked + Law::kAsked, kInputs = kParameters + Law::kParameters;
+                         kParameters = kAsked + Law::kAsked, kInputs = kParameters + Law::kParameters,
+                         kAtPosition = kController ? 0 : 1;
+    // the input that a curve runs over
+    static constexpr int over(int curve) { return kAtPosition + (Law::kOver[curve] == kOverPosition ? 0 : 1); }
 };
 
 // Value and slope of a curve.
 struct Bend {
     Lanes value, slope;
 };
-inline Bend bend_at(Lanes position, const LawInBlock& b) {
-    Lanes point = splat<Lanes>(b.curve[0]), value = splat<Lanes>(b.curve[1]), slope{};
-    for (int64_t row = 0; row < b.curve_rows; ++row) {
-        const float* const numbers = b.curve + 3 * row;
-        const auto bend = curve_row<Lanes>(position, point, value, slope, splat<Lanes>(numbers[0]),
-                                           splat<Lanes>(numbers[1]), splat<Lanes>(numbers[2]));
+inline Bend bend_at(Lanes x, const float* rows, int64_t count) {
+    Lanes point = splat<Lanes>(rows[0]), value = splat<Lanes>(rows[1]), slope{};
+    for (int64_t row = 0; row < count; ++row) {
+        const float* const numbers = rows + 3 * row;
+        const auto bend = curve_row<Lanes>(x, point, value, slope, splat<Lanes>(numbers[0]), splat<Lanes>(numbers[1]),
+                                           splat<Lanes>(numbers[2]));
         point = bend.at[0], value = bend.at[1], slope = bend.at[2];
     }
-    return {curve_value<Lanes>(position, point, value, slope), slope};
+    return {curve_value<Lanes>(x, point, value, slope), slope};
+}
+// Of a curve of a law, and its slope by the input that it runs over: a speed falls where the velocity is negative.
+template <class Law>
+inline Bend bend_of(int curve, Lanes input, const LawInBlock& b) {
+    const bool speed = Law::kOver[curve] == kOverSpeed;
+    Bend bend = bend_at(speed ? magnitude<Lanes>(input) : input, b.curves[curve], b.curve_rows[curve]);
+    if (speed) bend.slope = pick(input < splat<Lanes>(0.0f), -bend.slope, bend.slope);
+    return bend;
 }
 
 // The value of a law on numbers of any kind: `input` gives them by their place in `Shape`.
-template <class Law, class D, class Input, size_t... A, size_t... S, size_t... P, size_t... Q>
-inline auto value_of(const Input& input, const D& dt, const D& curve, std::index_sequence<A...>,
-                     std::index_sequence<S...>, std::index_sequence<P...>, std::index_sequence<Q...>) {
+template <class Law, class D, class Input, class Curve, size_t... G, size_t... A, size_t... S, size_t... P, size_t... Q,
+          size_t... C>
+inline auto value_of(const Input& input, const D& dt, const Curve& curve, std::index_sequence<G...>,
+                     std::index_sequence<A...>, std::index_sequence<S...>, std::index_sequence<P...>,
+                     std::index_sequence<Q...>, std::index_sequence<C...>) {
     using At = Shape<Law>;
-    const auto prepared = Law::template prepare<D>(input(At::kParameters + static_cast<int>(P))...);
-    if constexpr (At::kController)
-        return Law::template law<D>(input(0), input(1), input(2), input(3), input(4), dt,
-                                    input(At::kAsked + static_cast<int>(A))...,
-                                    input(At::kStates + static_cast<int>(S))..., prepared.at[Q]...);
-    else if constexpr (Law::kCurves > 0)
-        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kAsked + static_cast<int>(A))...,
-                                    input(At::kStates + static_cast<int>(S))..., prepared.at[Q]..., curve);
-    else
-        return Law::template law<D>(input(0), input(1), input(2), dt, input(At::kAsked + static_cast<int>(A))...,
-                                    input(At::kStates + static_cast<int>(S))..., prepared.at[Q]...);
+    const auto prepared = Law::template prepare<D>(input(At::kParameters + static_cast<int>(P))..., dt);
+    return Law::template law<D>(input(static_cast<int>(G))..., dt, input(At::kAsked + static_cast<int>(A))...,
+                                input(At::kStates + static_cast<int>(S))..., prepared.at[Q]...,
+                                curve(std::integral_constant<int, C>{})...);
 }
 
-template <class Law, class D, class Input>
-inline auto value_of(const Input& input, const D& dt, const D& curve) {
-    return value_of<Law, D>(input, dt, curve, std::make_index_sequence<Law::kAsked>{},
-                            std::make_index_sequence<Law::kStates>{}, std::make_index_sequence<Law::kParameters>{},
-                            std::make_index_sequence<Law::kPrepared>{});
+// `curve` gives the values of curves by their number.
+template <class Law, class D, class Input, class Curve>
+inline auto value_of(const Input& input, const D& dt, const Curve& curve) {
+    return value_of<Law, D>(input, dt, curve, std::make_index_sequence<Shape<Law>::kGiven>{},
+                            std::make_index_sequence<Law::kAsked>{}, std::make_index_sequence<Law::kStates>{},
+                            std::make_index_sequence<Law::kParameters>{}, std::make_index_sequence<Law::kPrepared>{},
+                            std::make_index_sequence<Law::kCurves>{});
 }
 
 template <class Law>
@@ -117,8 +125,7 @@ template <class Law>
 void forward(const LawInBlock& b, int64_t size) {
     for (int64_t i = 0; i < size; i += kLanes) {
         const auto input = [&](int k) { return load(input_array<Law>(b, k) + i); };
-        Lanes curve{};
-        if constexpr (Law::kCurves > 0) curve = bend_at(load(b.signals[kPosition] + i), b).value;
+        const auto curve = [&](auto n) { return bend_of<Law>(n, input(Shape<Law>::over(n)), b).value; };
         const auto found = value_of<Law, Lanes>(input, splat<Lanes>(b.dt), curve);
         auto good = good_inputs<Law>(b, i) & finite(found.at[0]);
         // of a controller, see `remember` in sweep.h
@@ -131,7 +138,7 @@ void forward(const LawInBlock& b, int64_t size) {
 template <class Law>
 struct Found {
     Lanes inputs[Shape<Law>::kInputs], dt;
-    Bend bend{};
+    Bend bends[Law::kCurves + 1] = {};
 };
 
 // The law with the derivative by its input K.
@@ -140,7 +147,11 @@ inline auto derive(const Found<Law>& in) {
     const auto input = [&](int k) {
         return k == K ? Dual<Lanes>{in.inputs[k], {splat<Lanes>(1.0f), false}} : Dual<Lanes>{in.inputs[k]};
     };
-    const Dual<Lanes> curve{in.bend.value, K == 1 ? Derivative<Lanes>{in.bend.slope, false} : Derivative<Lanes>{}};
+    const auto curve = [&](auto n) {
+        constexpr bool runs_over = Shape<Law>::over(decltype(n)::value) == K;
+        return Dual<Lanes>{in.bends[n].value,
+                           runs_over ? Derivative<Lanes>{in.bends[n].slope, false} : Derivative<Lanes>{}};
+    };
     return value_of<Law, Dual<Lanes>>(input, Dual<Lanes>{in.dt}, curve);
 }
 
@@ -151,7 +162,7 @@ EVERYTHING_INLINED void backward(const LawInBlock& b, int64_t size, std::index_s
     float* const to[] = {gradient_array<Law>(b, K)...};
     for (int64_t i = 0; i < size; i += kLanes) {
         Found<Law> in{{load(from[K] + i)...}, splat<Lanes>(b.dt)};
-        if constexpr (Law::kCurves > 0) in.bend = bend_at(in.inputs[1], b);
+        for (int n = 0; n < Law::kCurves; ++n) in.bends[n] = bend_of<Law>(n, in.inputs[Shape<Law>::over(n)], b);
         const auto values = derive<Law, -1>(in);
         auto good = good_inputs<Law>(b, i) & finite(values.at[0].value) & finite(load(b.last + i));
         for (int s = 0; s < Law::kStates; ++s) good = good & finite(values.at[1 + s].value);

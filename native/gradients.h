@@ -90,28 +90,31 @@ struct GradientArrays {
 
 class Gradients {
   public:
+    // rows of a curve, and all those of a law
+    using Curves = std::vector<std::vector<float>>;
     struct Law {
         int number = 0, parameters = 0, states = 0;
-        std::vector<float> curve;
+        Curves curves;
     };
 
     // The controller is a law, a network whose columns share no places, or none, which gives 0. `limits` are the stages
-    // after it, each with a curve, maybe empty.
+    // after it; `curves` are those of the controller and of each of these.
     Gradients(int64_t elements, const std::string& controller, std::optional<NetworkMember> network,
-              const std::vector<std::string>& limits, std::vector<std::vector<float>> curves, int64_t depth)
+              const std::vector<std::string>& limits, std::vector<Curves> curves, int64_t depth)
         : elements_(elements),
           pitch_((elements + 15) / 16 * 16),
           depth_(depth),
           network_(std::move(network)),
           has_law_(!network_ && !controller.empty()) {
         if (elements < 1) refuse("elements", "at least 1");
-        if (limits.size() != curves.size()) refuse("curves", "one per limit");
+        if (limits.size() + 1 != curves.size()) refuse("curves", "those of the controller and of each limit");
+        if (!has_law_ && !curves[0].empty()) refuse("curves of the controller", "none without a law");
         if (network_) network_->use.rows = elements;
         if (has_law_)
-            laws_.push_back(law(controller, true, {}));
+            laws_.push_back(law(controller, true, std::move(curves[0])));
         else
             laws_.emplace_back();
-        for (size_t k = 0; k < limits.size(); ++k) laws_.push_back(law(limits[k], false, std::move(curves[k])));
+        for (size_t k = 0; k < limits.size(); ++k) laws_.push_back(law(limits[k], false, std::move(curves[k + 1])));
         for (const Law& one : laws_) parameters_ += one.parameters, states_ += one.states;
     }
 
@@ -136,7 +139,7 @@ class Gradients {
 
   private:
     static constexpr size_t kPooled = 64;
-    Law law(const std::string& name, bool controller, std::vector<float> curve) const;
+    Law law(const std::string& name, bool controller, Curves curves) const;
     void note_delay(Noted& noted, const State& state, const int32_t* lag, int64_t lag_stride) const;
     void back_delay(const Noted& noted, const GradientArrays& arrays, int64_t first, int64_t count,
                     float* const* by_command) const;
@@ -159,16 +162,18 @@ class Gradients {
     std::shared_ptr<const std::vector<float>> last_;
 };
 
-inline Gradients::Law Gradients::law(const std::string& name, bool controller, std::vector<float> curve) const {
+inline Gradients::Law Gradients::law(const std::string& name, bool controller, Curves curves) const {
     const std::vector<LawFacts> known = variant_.laws(controller ? LawList::kControllers : LawList::kStages);
     for (size_t number = 0; number < known.size(); ++number) {
         if (name != known[number].name) continue;
         if (!known[number].results) refuse("law = " + name, "one that gives an effort");
-        if (curve.size() % 3 || curve.empty() == static_cast<bool>(known[number].curves))
-            refuse("curve of " + name, "rows of point, value and slope where it has a curve");
+        const bool good = std::all_of(curves.begin(), curves.end(),
+                                      [](const auto& rows) { return !rows.empty() && rows.size() % 3 == 0; });
+        if (!good || static_cast<int>(curves.size()) != known[number].curves)
+            refuse("curves of " + name, std::to_string(known[number].curves) + " of rows of point, value and slope");
         // signals that it asks for are noted as parameters are
         const int parameters = known[number].asked + known[number].parameters;
-        return {static_cast<int>(number), parameters, known[number].states, std::move(curve)};
+        return {static_cast<int>(number), parameters, known[number].states, std::move(curves)};
     }
     refuse("law = " + name, "one of the core's");
 }
@@ -383,8 +388,10 @@ inline void Gradients::back(const Noted& noted, const GradientArrays& arrays) {
             one.given = n ? efforts + (n - 1) * kSize : nullptr;
             one.by_effort = by_effort;
             one.last = efforts + (stages - 1) * kSize;
-            one.curve = laws_[n].curve.data();
-            one.curve_rows = static_cast<int64_t>(laws_[n].curve.size() / 3);
+            for (size_t k = 0; k < laws_[n].curves.size(); ++k) {
+                one.curves[k] = laws_[n].curves[k].data();
+                one.curve_rows[k] = static_cast<int64_t>(laws_[n].curves[k].size() / 3);
+            }
             for (int s = 0; s < kSignals; ++s)
                 one.signals[s] = signal(noted, s) + first, one.by_signals[s] = number_at(s);
             for (int k = 0; k < laws_[n].parameters; ++k, ++parameter) {

@@ -13,9 +13,9 @@ struct LawInBlock {
     const float* signals[kSignals] = {};
     const float* parameters[kMost] = {};
     const float* states[kMost] = {};
-    // rows of point, value and slope
-    const float* curve = nullptr;
-    int64_t curve_rows = 0;
+    // rows of point, value and slope of its curves
+    const float* curves[kMostCurves] = {};
+    int64_t curve_rows[kMostCurves] = {};
     float dt = 0;
     // the effort that a limit gets, the effort that a law gives
     const float* given = nullptr;

@@ -30,6 +30,7 @@ using Evaluate = void (*)(const float* const* in, float* const* out, py::ssize_t
 struct Entry {
     const char *name, *kind;
     int results, parameters, prepared, states, curves, asked, arguments;
+    bool timed;
     Evaluate law, prepare;
 };
 
@@ -60,11 +61,12 @@ Entry entry_of() {
             Law::kCurves,
             Law::kAsked,
             Law::kArguments,
+            Law::kTimed,
             [](const float* const* in, float* const* out, py::ssize_t count) {
                 evaluate_law<Law>(in, out, count, std::make_index_sequence<Law::kArguments>());
             },
             [](const float* const* in, float* const* out, py::ssize_t count) {
-                evaluate_prepare<Law>(in, out, count, std::make_index_sequence<Law::kParameters>());
+                evaluate_prepare<Law>(in, out, count, std::make_index_sequence<Law::kParameters + 1>());
             }};
 }
 
@@ -179,9 +181,10 @@ inline void register_laws(py::module_& m) {
     m.def("laws", [] {
         py::dict all;
         for (const Entry& one : entries())
-            all[one.name] = py::dict(py::arg("kind") = one.kind, py::arg("parameters") = one.parameters,
-                                     py::arg("prepared") = one.prepared, py::arg("states") = one.states,
-                                     py::arg("curves") = one.curves, py::arg("asked") = one.asked);
+            all[one.name] =
+                py::dict(py::arg("kind") = one.kind, py::arg("parameters") = one.parameters,
+                         py::arg("prepared") = one.prepared, py::arg("states") = one.states,
+                         py::arg("curves") = one.curves, py::arg("asked") = one.asked, py::arg("timed") = one.timed);
         return all;
     });
     m.def(
@@ -195,7 +198,8 @@ inline void register_laws(py::module_& m) {
         "prepare",
         [](const std::string& name, const py::list& columns) {
             const Entry& one = entry_named(name);
-            return evaluate(one.prepare, columns, one.parameters, one.prepared);
+            // the last column is the time step
+            return evaluate(one.prepare, columns, one.parameters + 1, one.prepared);
         },
         py::arg("name"), py::arg("columns"));
     m.def("function", &function, py::arg("name"), py::arg("columns"), py::arg("variant"));

@@ -87,7 +87,7 @@ PYBIND11_MODULE(core, m) {
         .def("own_lag", &BoundPlan::own_lag, py::arg("values"))
         .def("own_piece", &BoundPlan::own_piece, py::arg("row"), py::arg("values"), py::arg("slots"))
         .def("own_lag_piece", &BoundPlan::own_lag_piece, py::arg("values"), py::arg("slots"))
-        .def("add_curve", &BoundPlan::add_curve, py::arg("limit"), py::arg("rows"), py::arg("slots"))
+        .def("add_curve", &BoundPlan::add_curve, py::arg("law"), py::arg("number"), py::arg("rows"), py::arg("slots"))
         .def("bind_columns", &BoundPlan::bind_columns, py::arg("inputs"), py::arg("efforts"), py::arg("columns"))
         .def("follower", &follower, py::arg("given"))
         .def_property_readonly("arrays", &BoundPlan::arrays)
@@ -120,7 +120,7 @@ PYBIND11_MODULE(core, m) {
     py::class_<BoundNoted>(m, "Noted");
     py::class_<BoundGradients>(m, "Gradients")
         .def(py::init<int64_t, const std::string&, const BoundPlan::Networks&, const std::vector<std::string>&,
-                      const std::vector<py::object>&, int64_t>(),
+                      const std::vector<std::vector<py::object>>&, int64_t>(),
              py::arg("elements"), py::arg("controller"), py::arg("networks"), py::arg("limits"), py::arg("curves"),
              py::arg("depth"))
         .def("note", &BoundGradients::note, py::arg("signals"), py::arg("indices"), py::arg("parameters"),

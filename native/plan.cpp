@@ -191,13 +191,23 @@ void Plan::set_totals(std::vector<Total> totals) {
     changed_ = true;
 }
 
-void Plan::add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots) {
-    if (limit >= limits_.size() || !limits_[limit].facts.curves) refuse("limit of a curve", "one that has a curve");
+// A law by its number among controllers, limits and feedback; null beyond them.
+const Plan::MemberUse* Plan::find_member(size_t number) const {
+    for (const auto* const members : {&controllers_, &limits_, &feedback_}) {
+        if (number < members->size()) return &(*members)[number];
+        number -= members->size();
+    }
+    return nullptr;
+}
+
+void Plan::add_curve(size_t law, int number, const float* rows, int64_t count, std::vector<int32_t> slots) {
+    const MemberUse* const member = find_member(law);
+    if (!member || number < 0 || number >= member->facts.curves) refuse("law of a curve", "one that has this curve");
     if (count < 1) refuse("curve", "of at least one row");
     for (int64_t row = 1; row < count; ++row)
         if (!(rows[3 * row] >= rows[3 * row - 3])) refuse("curve", "of points that do not decrease");
     require_slots(slots, p_.slots, "slots of a curve");
-    CurveValues curve{limit, static_cast<int>(count), std::move(slots), {}, {}, nullptr};
+    CurveValues curve{law, number, static_cast<int>(count), std::move(slots), {}, {}, nullptr};
     if (count < kFewRows) {
         curve.rows = Aligned<float>(3 * kRepeated * count);
         for (int64_t k = 0; k < 3 * count; ++k) std::fill_n(curve.rows.data() + k * kRepeated, kRepeated, rows[k]);
@@ -362,6 +372,8 @@ void Plan::prepare() {
     // parameters
     patterns_.clear();
     patterns_of_.clear();
+    timed_.clear();
+    timed_dt_.reset();
     gathered_in_.clear();
     p_.gathered.clear();
     p_.derived = 0;
@@ -369,7 +381,8 @@ void Plan::prepare() {
     p_.controllers.clear();
     p_.limits.clear();
     p_.feedback.clear();
-    for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, -1));
+    size_t number = 0;
+    for (MemberUse& one : controllers_) p_.controllers.push_back(use_of(one, number++));
     p_.networks.clear();
     int64_t columns = 0;
     for (NetworkMember& one : networks_) {
@@ -380,8 +393,8 @@ void Plan::prepare() {
     }
     find_free();
     find_asking();
-    for (size_t k = 0; k < limits_.size(); ++k) p_.limits.push_back(use_of(limits_[k], static_cast<int>(k)));
-    for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, -1));
+    for (MemberUse& one : limits_) p_.limits.push_back(use_of(one, number++));
+    for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++));
     point_at_state();
     p_.kept = 0;
     if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
@@ -456,7 +469,7 @@ Row Plan::row_of(size_t number) {
     return {patterns_.back().data(), 0};
 }
 
-Use Plan::use_of(MemberUse& member, int number) {
+Use Plan::use_of(MemberUse& member, size_t number) {
     Use use;
     use.law = member.law;
     use.limits = member.facts.limits;
@@ -480,11 +493,9 @@ Use Plan::use_of(MemberUse& member, int number) {
         own |= use.raw[k].own != 0;
     }
     if (member.facts.prepares) {
-        const int64_t size = p_.robots_per_block * p_.period;
-        const float* raw[kMost] = {};
-        float* prepared[kMost] = {};
+        Timed shared{member.prepare, {}, {}, p_.robots_per_block * p_.period};
         use.derives = own;
-        for (int k = 0; k < member.facts.parameters; ++k) raw[k] = use.raw[k].values;
+        for (int k = 0; k < member.facts.parameters; ++k) shared.raw[k] = use.raw[k].values;
         for (int k = 0; k < member.facts.prepared; ++k) {
             const int parameter = member.facts.passes[k];
             use.scratch[k] = -1;
@@ -494,26 +505,38 @@ Use Plan::use_of(MemberUse& member, int number) {
             } else if (own) {
                 use.scratch[k] = p_.derived++;
             } else {
-                patterns_.emplace_back(size);
-                prepared[k] = patterns_.back().data();
-                use.rows[k] = {prepared[k], 0};
+                patterns_.emplace_back(shared.size);
+                shared.prepared[k] = patterns_.back().data();
+                use.rows[k] = {shared.prepared[k], 0};
             }
         }
-        // parameters that all robots share are prepared once
-        if (!own) member.prepare(raw, prepared, size);
+        // parameters that all robots share are prepared once, or once per time step
+        if (!own && member.facts.timed)
+            timed_.push_back(shared);
+        else if (!own)
+            shared.prepare(shared.raw, shared.prepared, shared.size, 0.0f);
     }
     for (int k = 0; k < use.prepared; ++k) use.in_scratch |= use.scratch[k] >= 0;
-    if (member.facts.curves) {
-        use.curve = p_.derived++;
-        for (CurveValues& curve : curves_) {
-            if (static_cast<int>(curve.limit) != number) continue;
-            places_of(curve.slots, curve.places);
-            const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots;
-            use.curves.push_back({curve.count, curve.rows.data(), curve.grid.get(),
-                                  every ? nullptr : curve.places.data(), static_cast<int64_t>(curve.slots.size())});
-        }
+    if (!member.facts.curves) return use;
+    use.curve = p_.derived;
+    use.curve_count = member.facts.curves;
+    p_.derived += use.curve_count;
+    std::copy_n(member.facts.over, use.curve_count, use.over);
+    for (CurveValues& curve : curves_) {
+        if (curve.law != number) continue;
+        places_of(curve.slots, curve.places);
+        const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots;
+        use.curves[curve.number].push_back({curve.count, curve.rows.data(), curve.grid.get(),
+                                            every ? nullptr : curve.places.data(),
+                                            static_cast<int64_t>(curve.slots.size())});
     }
     return use;
+}
+
+void Plan::prepare_for_dt() {
+    if (timed_dt_ == p_.dt) return;
+    for (const Timed& one : timed_) one.prepare(one.raw, one.prepared, one.size, p_.dt);
+    timed_dt_ = p_.dt;
 }
 
 // Whether all delayed slots share one lag.
@@ -600,8 +623,9 @@ void Plan::check(Phase phase) {
 
 void Plan::begin(Phase phase, float dt) {
     p_.phase = phase;
+    if (phase != Phase::kLimit) p_.dt = dt;
+    if (!timed_.empty()) prepare_for_dt();
     if (phase == Phase::kLimit) return;
-    p_.dt = dt;
     if (!in_place_) copy_state();
     if (p_.delayed_slots) {
         Ring& ring = p_.ring;

@@ -77,8 +77,9 @@ class Plan {
     void add_published(size_t array, float* signal, float neutral);
     // sums that steps add up, of slots in ascending order; others are written from outside
     void set_totals(std::vector<Total> totals);
-    // (count, 3) numbers of a curve of some slots
-    void add_curve(size_t limit, const float* rows, int64_t count, std::vector<int32_t> slots);
+    // (count, 3) numbers of a curve of some slots: the law by its number among controllers, limits and feedback in this
+    // order, and which of its curves it is
+    void add_curve(size_t law, int number, const float* rows, int64_t count, std::vector<int32_t> slots);
 
     // ---- arrays
     void bind_columns(const Source (&inputs)[kSignals], const Sink& efforts, std::vector<int32_t> columns);
@@ -156,8 +157,8 @@ class Plan {
         std::vector<int32_t> slots;
     };
     struct CurveValues {
-        size_t limit;
-        int count;
+        size_t law;
+        int number, count;
         std::vector<int32_t> slots, places;
         Aligned<float> rows;
         std::unique_ptr<Grid> grid;
@@ -169,6 +170,13 @@ class Plan {
         std::vector<int32_t> slots, places;
         Prepare prepare;
     };
+    // Parameters that all robots share, prepared anew for each time step.
+    struct Timed {
+        Prepare prepare;
+        const float* raw[kMost];
+        float* prepared[kMost];
+        int64_t size;
+    };
 
     MemberUse member(const Member& given, LawList list) const;
     void prepare();
@@ -179,7 +187,9 @@ class Plan {
     void find_asking();
     void places_of(const std::vector<int32_t>& slots, std::vector<int32_t>& places) const;
     Row row_of(size_t number);
-    Use use_of(MemberUse& member, int number);
+    Use use_of(MemberUse& member, size_t number);
+    void prepare_for_dt();
+    const MemberUse* find_member(size_t number) const;
     void prepare_lag();
     void gather_lag();
     bool uniform_lag() const;
@@ -227,6 +237,8 @@ class Plan {
     std::vector<Pick> picks_;
     std::vector<Aligned<float>> patterns_;
     std::vector<Row> patterns_of_;
+    std::vector<Timed> timed_;
+    std::optional<float> timed_dt_;
     // arrays of scratch memory with what of a row lies in pieces, else -1
     std::vector<int> gathered_in_;
     Aligned<int32_t> driven_, shared_lag_;

@@ -13,6 +13,9 @@ namespace actuators {
 // Most parameters, and most remembered numbers, that a law may have; the step refuses to compile with more.
 constexpr int kMost = 16;
 
+// Most curves that a law may have, likewise.
+constexpr int kMostCurves = 4;
+
 // Numbers of a row of a curve, each repeated so that a vector of any width is one load.
 constexpr int kRepeated = 16;
 
@@ -26,6 +29,9 @@ constexpr int kAskedFault = 2 * kEffortFault;
 
 // The lists of laws that the core has, each with numbers of its own.
 enum class LawList { kControllers, kStages, kFeedback };
+
+// What a curve runs over, in the order of `OVER` in components/curve.py; the speed is the magnitude of the velocity.
+enum Over { kOverPosition, kOverVelocity, kOverSpeed };
 
 // ---- parameters
 
@@ -57,7 +63,7 @@ struct Gathered {
     const std::vector<Piece>* pieces = nullptr;
 };
 
-// A curve over the position, and the elements that have it.
+// A curve, and the elements that have it.
 struct Curve {
     int count = 0;
     // per row: point, value, slope to the next row, each `kRepeated` times; null where there is a grid
@@ -84,12 +90,14 @@ struct Use {
     bool derives = false;
     Row raw[kMost];
     int raw_scratch[kMost] = {};
-    void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size) = nullptr;
+    void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, float dt) = nullptr;
     // signals that it asks for, (robots, slots)
     const float* asked[kMostAsked] = {};
-    // array of scratch memory with the values of its curve, else -1
-    int curve = -1;
-    std::vector<Curve> curves;
+    // its curves: the first array of scratch memory with their values, what each runs over, and which elements have
+    // which one
+    int curve = -1, curve_count = 0;
+    int over[kMostCurves] = {};
+    std::vector<Curve> curves[kMostCurves];
     // whether all slots have it; places of the elements of one block that do, and how many per robot
     bool every = true;
     const int32_t* places = nullptr;
@@ -223,8 +231,8 @@ using Sweep = bool (*)(const Problem&, const Block&);
 // A law over the elements of a block that have it; of feedback it writes positions, and velocities `Block::pitch`
 // behind.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
-// Prepare the parameters of a law, `size` elements of each.
-using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size);
+// Prepare the parameters of a law, `size` elements of each, for a step of `dt` seconds.
+using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size, float dt);
 
 // Limits, and other stages after the controller, that go in one sweep, the first of them by number; or one by places.
 struct Limits {

@@ -35,8 +35,8 @@ struct Scratch {
         kEfforts = kRows + 2,             // that go elsewhere at the end
         kHere,                            // efforts between law and limits
         kThere,
-        kFound,      // by places
-        kPositions,  // of the elements with one curve, and its values
+        kFound,  // by places
+        kOver,   // what a curve runs over at the elements that have it, and its values
         kValues,
         kSensed,  // positions and velocities that controllers see
         kSensedVelocities,
@@ -99,27 +99,32 @@ void gather(const Problem& p, const Block& b, const Gathered& row) {
     }
 }
 
-// Parameters of which robots have their own, prepared for this block, and the values of curves.
-void derive(const Block& b, const Use& use, const Scratch& scratch) {
-    if (use.derives) {
-        const float* raw[kMost];
-        float* prepared[kMost];
-        const auto array = [&](int number) { return b.derived + number * b.pitch; };
-        for (int k = 0; k < use.parameters; ++k)
-            raw[k] = use.raw_scratch[k] < 0 ? use.raw[k].at(b.first) : array(use.raw_scratch[k]);
-        for (int k = 0; k < use.prepared; ++k) prepared[k] = use.scratch[k] < 0 ? nullptr : array(use.scratch[k]);
-        use.prepare(raw, prepared, b.size);
-    }
-    if (use.curve >= 0)
-        look_up(use, b, b.derived + use.curve * b.pitch, scratch.at(Scratch::kPositions), scratch.at(Scratch::kValues));
+// Parameters of which robots have their own, prepared for this block.
+void derive(const Problem& p, const Block& b, const Use& use) {
+    if (!use.derives) return;
+    const float* raw[kMost];
+    float* prepared[kMost];
+    const auto array = [&](int number) { return b.derived + number * b.pitch; };
+    for (int k = 0; k < use.parameters; ++k)
+        raw[k] = use.raw_scratch[k] < 0 ? use.raw[k].at(b.first) : array(use.raw_scratch[k]);
+    for (int k = 0; k < use.prepared; ++k) prepared[k] = use.scratch[k] < 0 ? nullptr : array(use.scratch[k]);
+    use.prepare(raw, prepared, b.size, p.dt);
+}
+
+// The values of the curves of some laws, at what they see of the joint.
+void look_up(const std::vector<Use>& uses, const Block& b, const Scratch& scratch) {
+    look_up_all(uses, b, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
 }
 
 void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     if (!p.derived) return;
     for (const Gathered& row : p.gathered) gather(p, b, row);
-    for (const Use& use : p.controllers) derive(b, use, scratch);
-    for (const Use& use : p.limits) derive(b, use, scratch);
-    for (const Use& use : p.feedback) derive(b, use, scratch);
+    for (const std::vector<Use>* const uses : {&p.controllers, &p.limits, &p.feedback})
+        for (const Use& use : *uses) derive(p, b, use);
+    // those of controllers behind sensors follow in `sense`
+    if (p.feedback.empty()) look_up(p.controllers, b, scratch);
+    look_up(p.limits, b, scratch);
+    look_up(p.feedback, b, scratch);
 }
 
 // ---- what laws publish
@@ -140,6 +145,7 @@ APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (const int s : signals) b.input[s] = sensed + s * b.pitch;
+    look_up(p.controllers, b, scratch);
 }
 
 // Efforts of joints without a controller: 0 where all signals are good.
@@ -426,10 +432,11 @@ void choose_limits(Problem& p) {
     int at = 0;
     const int count = static_cast<int>(p.limits.size());
     // with neutral parameters a limit does nothing; of other laws the sign of a zero may change, and signals that only
-    // some joints need may be bad elsewhere
+    // some joints need may be bad elsewhere. Curves are infinite there, which a table alone may be
     const auto by_places = [&](int k) {
         const Use& use = p.limits[k];
-        return use.states > 0 || ((!use.limits || use.asked[0]) && !use.every);
+        const bool infinite = use.curve_count > 1 || (use.curve_count && use.parameters);
+        return use.states > 0 || ((!use.limits || use.asked[0] || infinite) && !use.every);
     };
     while (at < count) {
         Limits next{at, 1, nullptr, nullptr};
@@ -485,8 +492,8 @@ void choose(Problem& p) {
 
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
-    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kAsked, Laws::kAsks,
-             Laws::kResults, Laws::kLimits, Laws::kPrepares, Laws::kPasses}...};
+    return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
+             Laws::kAsks, Laws::kResults, Laws::kLimits, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
 }
 
 // Call with one of the lists.

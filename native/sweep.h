@@ -57,9 +57,9 @@ constexpr bool is_controller = number_in<Law>(Controllers{}) >= 0;
 
 // ---- what a law takes
 
-// An array of a law's numbers: its parameters, then the values of its curve.
+// An array of a law's numbers: its parameters, then the values of its curves.
 inline const float* taken(const Use& use, int k, int prepared, const Block& b) {
-    if (k >= prepared) return b.derived + use.curve * b.pitch;
+    if (k >= prepared) return b.derived + (use.curve + k - prepared) * b.pitch;
     if (use.in_scratch && use.scratch[k] >= 0) return b.derived + use.scratch[k] * b.pitch;
     return use.rows[k].at(b.first);
 }
@@ -378,14 +378,15 @@ Places find_limit_places(List<Limits...>, int law) {
 // ---- parameters
 
 template <class Law, size_t... K>
-void prepare_each(const float* const* parameters, float* const* prepared, int64_t size, std::index_sequence<K...>) {
-    const float* in[Law::kParameters];
+void prepare_each(const float* const* parameters, float* const* prepared, int64_t size, float dt,
+                  std::index_sequence<K...>) {
+    const float* in[Law::kParameters + 1];
     float* out[Law::kPrepared];
     for (int k = 0; k < Law::kParameters; ++k) in[k] = parameters[k];
     for (int k = 0; k < Law::kPrepared; ++k) out[k] = prepared[k];
     INDEPENDENT
     for (int64_t i = 0; i < size; ++i) {
-        const auto values = Law::prepare(in[K][i]...);
+        const auto values = Law::prepare(in[K][i]..., dt);
         // what is a parameter as it stands is read where it stands
         for (int k = 0; k < Law::kPrepared; ++k)
             if (Law::kPasses[k] < 0) out[k][i] = values.at[k];
@@ -400,8 +401,8 @@ Prepare find_prepare(List<Laws...>, int law) {
         using Law = typename decltype(one)::type;
         if constexpr (Law::kPrepares) {
             if (at == law)
-                found = [](const float* const* parameters, float* const* prepared, int64_t size) {
-                    prepare_each<Law>(parameters, prepared, size, std::make_index_sequence<Law::kParameters>{});
+                found = [](const float* const* parameters, float* const* prepared, int64_t size, float dt) {
+                    prepare_each<Law>(parameters, prepared, size, dt, std::make_index_sequence<Law::kParameters>{});
                 };
         }
         ++at;
@@ -413,10 +414,10 @@ Prepare find_prepare(List<Laws...>, int law) {
 template <class... Laws>
 constexpr bool all_fit(List<Laws...>) {
     return ((Laws::kAsked + Laws::kParameters <= kMost && Laws::kAsks[0] < kMostAsked && Laws::kPrepared <= kMost &&
-             Laws::kStates <= kMost && Laws::kCurves <= 1) &&
+             Laws::kStates <= kMost && Laws::kCurves <= kMostCurves) &&
             ...);
 }
 static_assert(all_fit(Controllers{}) && all_fit(EffortStages{}) && all_fit(Feedbacks{}),
-              "a law is larger than kMost in problem.h");
+              "a law is larger than kMost and kMostCurves in problem.h");
 
 }  // namespace ACTUATORS_VARIANT

@@ -18,6 +18,8 @@ struct NetworkInBlock;
 struct LawFacts {
     const char* name;
     int parameters, prepared, states, curves;
+    // what each curve runs over, see `Over`
+    const int* over;
     // how many signals it asks for, and their numbers
     int asked;
     const int* asks;
@@ -26,6 +28,8 @@ struct LawFacts {
     // whether it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
     bool prepares;
+    // whether what is prepared depends on the time step
+    bool timed;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     const int* passes;
 };

@@ -23,8 +23,13 @@ import numpy as np
 import warp as wp
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import functions as functions_of_laws
-from isaacsim.core.experimental.actuators.components.curve import curve_row, curve_value
-from isaacsim.core.experimental.actuators.components.law import prepared_of, require_law, signals_of
+from isaacsim.core.experimental.actuators.components.curve import OVER, curve_row, curve_value
+from isaacsim.core.experimental.actuators.components.law import (
+    prepared_of,
+    prepares_for_dt,
+    require_law,
+    signals_of,
+)
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
@@ -438,22 +443,10 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         arguments.insert(len(signals), "")
     prepared = prepared_of(component, signals)
     watched = [name for name in signals if name != "dt"]
-    reads = [own in function.reads for own in function.arguments[: len(watched)]]
-    if component.CURVES:
-        reads[watched.index("position")] = True
+    reads = _reads(component, watched, function)
+    over = [str(OVER.index(one)) for one in component.CURVES.values()]
     call = f"{function.name}({', '.join(function.arguments)})"
-    # a parameter may be called as C++ cannot call it, an argument not
-    parameters = prepared
-    prepare = f"{{{{{', '.join(parameters)}}}}}"
-    if component.PREPARE is not None:
-        preparing = translator.function(component.PREPARE)
-        if preparing.results != len(prepared):
-            raise UnsupportedError(
-                f"{_place(component.PREPARE.func)}: {preparing.name} returns {preparing.results} values: must return "
-                f"the {len(prepared)} that {function.name} takes ({', '.join(prepared)}). Correct one of them."
-            )
-        parameters = preparing.arguments
-        prepare = _values(f"{preparing.name}({', '.join(parameters)})", preparing.results)
+    parameters, prepare = _preparation(translator, component, function, prepared)
     counts = {
         "kResults": kind.gives,
         "kParameters": len(component.PARAMETERS),
@@ -470,8 +463,12 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         f"    static constexpr bool kLimits = {str(kind.is_limit).lower()};",
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
+        "    // whether what is prepared depends on the time step",
+        f"    static constexpr bool kTimed = {str(prepares_for_dt(component)).lower()};",
         "    // the parameter that each prepared number is as it stands, -1 for one that is derived",
         f"    static constexpr int kPasses[] = {{{', '.join(map(str, _passes(component))) or '-1'}}};",
+        "    // what each curve runs over: 0 for the position, 1 for the velocity, 2 for the speed",
+        f"    static constexpr int kOver[] = {{{', '.join(over) or '-1'}}};",
         "    // numbers of the signals that it asks for",
         f"    static constexpr int kAsks[] = {{{', '.join(map(str, asks)) or '-1'}}};",
         f"    // {', '.join(name.replace('_', ' ') for name in watched)}",
@@ -481,7 +478,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *wrapped(f"    static inline Values<V, kResults + kStates> law({_numbers(arguments)}) {{"),
         *wrapped(f"        return {_values(call, results)};"),
         "    }",
-        f"    template <class V{'' if component.PARAMETERS else ' = float'}>",
+        "    template <class V>",
         *wrapped(f"    static inline Values<V, kPrepared> prepare({_numbers(parameters)}) {{"),
         *wrapped(f"        return {prepare};"),
         "    }",
@@ -490,12 +487,40 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     return "\n".join(lines)
 
 
+def _reads(component: Any, watched: Sequence[str], function: Function) -> list[bool]:
+    """Which of the signals make a NaN of the result where they are NaN: by themselves or by a curve over them."""
+    reads = [own in function.reads for own in function.arguments[: len(watched)]]
+    first = len(function.arguments) - len(component.CURVES)
+    for own, over in zip(function.arguments[first:], component.CURVES.values(), strict=True):
+        reads[watched.index("position" if over == "position" else "velocity")] |= own in function.reads
+    return reads
+
+
+def _preparation(
+    translator: Translator, component: Any, function: Function, prepared: Sequence[str]
+) -> tuple[list[str], str]:
+    """Arguments of what prepares the parameters of a law, the time step behind them, and its value."""
+    if component.PREPARE is None:
+        # a parameter may be called as C++ cannot call it, an argument not
+        return [*prepared, ""], f"{{{{{', '.join(prepared)}}}}}"
+    preparing = translator.function(component.PREPARE)
+    if preparing.results != len(prepared):
+        raise UnsupportedError(
+            f"{_place(component.PREPARE.func)}: {preparing.name} returns {preparing.results} values: must return "
+            f"the {len(prepared)} that {function.name} takes ({', '.join(prepared)}). Correct one of them."
+        )
+    call = f"{preparing.name}({', '.join(preparing.arguments)})"
+    arguments = preparing.arguments if prepares_for_dt(component) else [*preparing.arguments, ""]
+    return arguments, _values(call, preparing.results)
+
+
 def _passes(component: Any) -> list[int]:
     """Which parameter each prepared number is as it stands, -1 for one that is derived."""
     if component.PREPARE is None:
         return list(range(len(component.PARAMETERS)))
     function: Any = ast.parse(textwrap.dedent(inspect.getsource(component.PREPARE.func))).body[0]
-    names = [argument.arg for argument in function.args.args]
+    # the time step that may follow is no parameter
+    names = [argument.arg for argument in function.args.args[: len(component.PARAMETERS)]]
     stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     value = function.body[-1].value
     elements = value.elts if isinstance(value, ast.Tuple) else [value]

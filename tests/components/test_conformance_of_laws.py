@@ -56,12 +56,20 @@ def remembers_behind(law: Law) -> bool:
     return KINDS[law.kind].takes_effort and bool(law.state)
 
 
+def runs_by_itself(law: Law) -> bool:
+    """Whether its component computes outside of a plan, and has numbers for all parameters that its law takes."""
+    component = law.component
+    if KINDS[law.kind].takes_effort and law_module.prepares_for_dt(component):
+        return False
+    return not (law.curves or remembers_behind(law) or component.ASKS or KINDS[law.kind].senses)
+
+
 LAWS = [law for law in catalogue.laws() if SIGNALS.get(law.kind) and is_written(law)]
 each_law = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 each_with_curve = pytest.mark.parametrize("law", [law for law in LAWS if law.curves], ids=lambda law: law.name)
 each_by_itself = pytest.mark.parametrize(
     "law",
-    [law for law in LAWS if not (law.curves or remembers_behind(law) or law.component.ASKS or KINDS[law.kind].senses)],
+    [law for law in LAWS if runs_by_itself(law)],
     ids=lambda law: law.name,
 )
 each_with_parameters = pytest.mark.parametrize("law", [law for law in LAWS if law.parameters], ids=lambda law: law.name)
@@ -170,6 +178,7 @@ def test_twin_has_number_and_sizes_of_the_catalogue(law: Law) -> None:
     assert beside[law.number] == law.name
     sizes = [told[name] for name in ("parameters", "states", "curves", "asked")]
     assert sizes == [len(one) for one in (law.parameters, law.state, law.curves, law.component.ASKS)]
+    assert told["timed"] == law_module.prepares_for_dt(law.component)
 
 
 def test_canonical_order() -> None:
@@ -189,7 +198,7 @@ def kernel_of(law: Law) -> wp.Kernel:
     names = inputs_of(law)
     component, signals = law.component, SIGNALS[law.kind]
     at = {name: f"table[i, {column}]" for column, name in enumerate(names)}
-    line, prepared = law_module.prepare_lines(component, signals, [at[name] for name in law.parameters])
+    line, prepared = law_module.prepare_lines(component, signals, [at[name] for name in law.parameters], at["dt"])
     taken = [at[name] for name in (*law_module.signals_of(component, signals), *law.state)]
     taken += [*prepared, *(at[name] for name in law.curves)]
     results = [f"result_{n}" for n in range(results_of(law))]
@@ -214,7 +223,7 @@ def by_warp(law: Law, table: np.ndarray) -> np.ndarray:
 def by_twin(law: Law, table: np.ndarray) -> np.ndarray:
     """What the C++ twin gives."""
     column = dict(zip(inputs_of(law), (np.ascontiguousarray(values) for values in table.T), strict=True))
-    prepared = core.prepare(law.name, [column[name] for name in law.parameters])
+    prepared = core.prepare(law.name, [column[name] for name in (*law.parameters, "dt")])
     before = [name for name in column if name not in (*law.parameters, *law.curves)]
     taken = [*(column[name] for name in before), *prepared, *(column[name] for name in law.curves)]
     return np.stack(core.law(law.name, taken), axis=1)
@@ -361,10 +370,11 @@ def test_law_hands_on_what_is_not_finite(law: Law, value: float, rng: np.random.
         table[:, column] = value
         if law.kind == "clamping" and math.isinf(value):
             continue
-        if name == "position" and law.curves:
-            rows = curve.prepare_curve(*TABLES[1])
-            assert np.isnan(curve_by_warp(rows, table[:, column])).all()
-            table[:, -1] = math.nan
+        for at, over in enumerate(law.curves.values(), table.shape[1] - len(law.curves)):
+            if name == ("position" if over == "position" else "velocity"):
+                rows = curve.prepare_curve(*TABLES[1])
+                assert np.isnan(curve_by_warp(rows, table[:, column])).all()
+                table[:, at] = math.nan
         finite = np.isfinite(by_warp(law, table)[:, 0])
         assert not finite.any() if reads == "true" else finite.all(), name
 
@@ -460,7 +470,7 @@ def test_component_with_a_curve_has_the_bits_of_its_parts(law: Law, table: int, 
     out = wp.zeros(len(positions), dtype=wp.float32, device="cpu")
     component.modify_forces(arrays[0], out, arrays[1], None, every, None)
     limit = curve_by_warp(curve.prepare_curve(points, values), positions)
-    columns = {"effort": efforts, "position": positions, law.curves[0]: limit}
+    columns = {"effort": efforts, "position": positions} | dict.fromkeys(law.curves, limit)
     rows = np.stack([columns.get(name, np.zeros_like(limit)) for name in inputs_of(law)], axis=1)
     assert_same_bits(out.numpy()[:, None], by_warp(law, rows))
 

@@ -80,7 +80,7 @@ void try_law(std::index_sequence<K...>, std::index_sequence<P...>) {
     const auto results = Law::law(in[K]...);
     for (int k = 0; k < 1 + Law::kStates; ++k)
       law.add(results.at[k]);
-    const auto values = Law::prepare(in[P]...);
+    const auto values = Law::prepare(in[P]..., 0.01f);
     for (int k = 0; k < Law::kPrepared; ++k)
       prepared.add(values.at[k]);
   }
@@ -166,7 +166,8 @@ template <class Law> void try_gradient(bool controller, int number) {
     float *at = memory.data();
     const auto next = [&] { return std::exchange(at, at + kSize); };
     LawInBlock block;
-    block.curve = curve, block.curve_rows = Law::kCurves ? kCurve : 0,
+    for (int k = 0; k < Law::kCurves; ++k)
+      block.curves[k] = curve, block.curve_rows[k] = kCurve;
     block.dt = 0.01f;
     block.given = next(), block.by_effort = next(), block.effort = next();
     for (int k = 0; k < kSignals; ++k)

@@ -96,12 +96,19 @@ def plan_with(steps: int) -> Any:
         (lambda: tape(capacity=2**62, arrays=[0, 1, 2, 3]), "capacity = 4611686018427387904"),
         (lambda: tape(all_robots=-1), "of a plan"),
         (lambda: tape(all_robots=2**40, all_slots=2**40), "of a plan"),
-        (lambda: core.Gradients(2**62, "ControllerPD", [], [], [], 0), "elements: must be at most 2"),
+        (lambda: core.Gradients(2**62, "ControllerPD", [], [], [[]], 0), "elements: must be at most 2"),
         (
-            lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [floats()], 0),
+            lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [[], [floats()]], 0),
             "curve: must be of rows",
         ),
-        (lambda: core.Gradients(3, "", 2 * Bench().plan_arguments()[-1], [], [], 0), "networks: must be one at most"),
+        (lambda: core.Gradients(3, "ControllerPD", [], [], [], 0), "curves: must be those of the controller and"),
+        (
+            lambda: core.Gradients(3, "ControllerPD", [], ["ClampingPositionBased"], [[], []], 0),
+            "curves of ClampingPositionBased: must be 1 of rows",
+        ),
+        (lambda: core.Gradients(3, "ControllerPD", [], [], [[floats(1, 3)]], 0), "curves of ControllerPD: must be 0"),
+        (lambda: core.Gradients(3, "", [], [], [[floats(1, 3)]], 0), "curves of the controller: must be none"),
+        (lambda: core.Gradients(3, "", 2 * Bench().plan_arguments()[-1], [], [[]], 0), "networks: must be one at most"),
         (lambda: Bench().plan.set_faults([], 2**63 - 1), "steps = 9223372036854775807"),
         (lambda: Bench().plan.set_faults([], -1), "steps = -1"),
         (lambda: plan_with(2**62), "of 1 to 65536 steps"),
@@ -213,7 +220,7 @@ def test_numbers_may_be_one_byte_off() -> None:
     arguments = Bench().network_arguments()
     core.Network(*arguments[:-1], numbers).set(numbers)
     with pytest.raises(ValueError, match=r"columns\[0\]: must be a contiguous NumPy array"):
-        core.prepare("ClampingMaxEffort", [numbers])
+        core.prepare("ClampingMaxEffort", [numbers, numbers])
 
 
 def test_whole_numbers_beyond_the_largest_are_the_smallest() -> None:

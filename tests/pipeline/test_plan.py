@@ -237,8 +237,11 @@ def test_a_curve_is_held_once() -> None:
     """With all slots that it serves."""
     tables = [ClampingPositionBased(None, [0.0, 1.0], efforts) for efforts in ([1.0, 2.0], [3.0, 4.0], [1.0, 2.0])]
     (limit,) = compile_plan([actuator(clamping=[one]) for one in tables], 2).stages
-    curves = [(points, values, served.tolist()) for points, values, served in limit.curves]
-    assert curves == [([0, 1], [1, 2], [True, False, True]), ([0, 1], [3, 4], [False, True, False])]
+    curves = [(one.number, one.rows[:, :2].T.tolist(), one.used.tolist()) for one in limit.curves]
+    assert curves == [
+        (0, [[0, 1], [1, 2]], [True, False, True]),
+        (0, [[0, 1], [3, 4]], [False, True, False]),
+    ]
 
 
 def test_rows_may_read_the_arrays_of_their_components() -> None:

@@ -77,7 +77,7 @@ class Bench:
 
     def curve_arguments(self) -> list[Any]:
         """Two rows for all."""
-        return [1, np.array([[-1, 5, 0], [1, 5, 0]], np.float32), self.every]
+        return [2, 0, np.array([[-1, 5, 0], [1, 5, 0]], np.float32), self.every]
 
     def column_arguments(self) -> list[Any]:
         """Every second column of the inputs, which leaves gaps."""
@@ -182,7 +182,7 @@ class Chain:
             network = core.Network(*Bench.recurrent_arguments())
             networks = [(network, [(2, 0, -1, 0.0, 1.0)], [], 1, 1.0, 0.0, [0], False)]
         name, limits = "" if networks else "ControllerPID", ["ClampingPositionBased", "ClampingMaxEffort"]
-        return [ROBOTS, name, networks, limits, [curve, None], DEPTH]
+        return [ROBOTS, name, networks, limits, [[], [curve], []], DEPTH]
 
     def remembered(self) -> list[np.ndarray]:
         """What the law remembers, or gradients of that."""
@@ -472,7 +472,7 @@ def entries() -> dict[str, Callable[[], Entry]]:
         "recognizer": free("recognizer", (floats(3), None, floats(2, 2))),
         "unchanged": free("unchanged", [({"a": 1}, (1,)), ([], ())]),
         "law": free("law", "ClampingMaxEffort", [floats(4) for _ in range(5)]),
-        "prepare": free("prepare", "ClampingMaxEffort", [floats(4)]),
+        "prepare": free("prepare", "ClampingMaxEffort", [floats(4), floats(4)]),
         "function": free("function", "pow", [floats(19), floats(19)], "baseline"),
         "curve": free("curve", np.array([[-1, 5, 0], [1, 5, 0]], np.float32), floats(7)),
         "ring": free("ring", 3, 12),

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import generate
 import laws_header
@@ -151,17 +151,27 @@ extern "C" void call(const float* in, float* out, long count) {{
 
 @wp.func
 def heat_clamp(
-    effort: float, position: float, velocity: float, dt: float, heat: float, inverse: float, most: float, limit: float
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    heat: float,
+    share: float,
+    most: float,
+    step: float,
+    limit: float,
+    unused: float,
+    cooling: float,
 ):
-    """A limit that falls with what it remembers, and follows a curve."""
-    warmed = heat + wp.abs(effort) * dt * inverse
+    """A limit that falls with what it remembers, and follows a curve; it cools by another one."""
+    warmed = heat + wp.abs(effort) * share - cooling * step
     return within(effort, -limit, limit) if warmed < most else 0.0, warmed
 
 
 @wp.func
-def heat_prepare(capacity: float, most: float):
-    """The inverse of the capacity."""
-    return 1.0 / capacity, most
+def heat_prepare(capacity: float, most: float, dt: float):
+    """The share of a step in the capacity, and the step itself."""
+    return dt / capacity, most, dt
 
 
 class ClampingHeat(Clamping):
@@ -169,7 +179,7 @@ class ClampingHeat(Clamping):
 
     PARAMETERS = ("capacity", "most")
     STATE = ("heat",)
-    CURVES = ("limit",)
+    CURVES: ClassVar = {"limit": "position", "unused": "position", "cooling": "speed"}
     PREPARE = heat_prepare
     LAW = heat_clamp
 
@@ -195,9 +205,15 @@ def test_header_of_a_made_up_stateful_limit_builds(monkeypatch: pytest.MonkeyPat
     file.write_text("""
 #include "generated_laws.h"
 using L = trial::ClampingHeat;
-static_assert(L::kParameters == 2 && L::kPrepared == 2 && L::kStates == 1 && L::kCurves == 1 && L::kArguments == 8);
-static_assert(L::kPrepares && L::kReads[0] && L::kReads[1] && !L::kReads[2]);
-float heat(float x) { return L::law(x, 0.f, 0.f, 1.f, x, L::prepare(x, 1.f).at[0], 1.f, x).at[1]; }
+static_assert(L::kParameters == 2 && L::kPrepared == 3 && L::kStates == 1 && L::kCurves == 3 && L::kArguments == 11);
+static_assert(L::kOver[0] == 0 && L::kOver[1] == 0 && L::kOver[2] == 2 && L::kTimed);
+// the step that PREPARE hands on is no parameter
+static_assert(L::kPasses[0] == -1 && L::kPasses[1] == 1 && L::kPasses[2] == -1);
+// the position by its curve, the velocity by the speed
+static_assert(L::kPrepares && L::kReads[0] && L::kReads[1] && L::kReads[2]);
+using D = trial::ClampingDCMotor;
+static_assert(D::kPrepares && !D::kTimed && D::kOver[0] == -1);
+float heat(float x) { return L::law(x, 0.f, 0.f, 1.f, x, L::prepare(x, 1.f, x).at[0], 1.f, x, x, x, x).at[1]; }
 """)
     command = [compiler(), f"-I{tmp_path}", *FLAGS, "-DACTUATORS_VARIANT=trial", "-fsyntax-only", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -208,7 +224,7 @@ float heat(float x) { return L::law(x, 0.f, 0.f, 1.f, x, L::prepare(x, 1.f).at[0
     ("name", "value", "words"),
     [
         ("STATE", (), "returns 2 values: must return 1"),
-        ("PREPARE", pair, "pair returns 2 values: must return the 3"),
+        ("PREPARE", pair, "pair returns 2 values: must return the 6"),
     ],
 )
 def test_law_that_does_not_fit_its_class_is_refused(
@@ -217,12 +233,11 @@ def test_law_that_does_not_fit_its_class_is_refused(
     """As many results as the class has states; as many prepared values as the law takes."""
     monkeypatch.setattr(ClampingHeat, name, value)
     if name == "PREPARE":
-        monkeypatch.setattr(ClampingHeat, "CURVES", ())
+        monkeypatch.setattr(ClampingHeat, "CURVES", {})
     replace_laws(monkeypatch, (Trial(MaxEffortClampingConfig, "ClampingHeat"),))
     if name == "STATE":
-        monkeypatch.setattr(ClampingHeat, "CURVES", ("limit",))
         monkeypatch.setattr(ClampingHeat, "PREPARE", None)
-        monkeypatch.setattr(ClampingHeat, "PARAMETERS", ("dt", "heat", "capacity", "most"))
+        monkeypatch.setattr(ClampingHeat, "PARAMETERS", ("dt", "heat", "capacity", "most", "step"))
     with pytest.raises(laws_header.UnsupportedError, match=words):
         laws_header.header()
 

@@ -86,9 +86,8 @@ class Made:
         tabled = every if tabled is None else [int(slot) for slot in tabled]
         for number, name in enumerate(limits):
             if name == TABLE and tabled:
-                self.core.add_curve(
-                    number, prepare_curve([-1.0, -0.2, 0.3, 0.3, 1.5], [3.0, 8.0, 5.0, 9.0, 1.0]), tabled
-                )
+                curve = prepare_curve([-1.0, -0.2, 0.3, 0.3, 1.5], [3.0, 8.0, 5.0, 9.0, 1.0])
+                self.core.add_curve(len(controllers) + number, 0, curve, tabled)
         if rows is None:
             rows = [floats(slots, 1.0 if number < CONTROL else np.inf) for number in range(at)]
         for number, values in enumerate(rows):
@@ -537,17 +536,26 @@ def of_state(at: int, given: Any) -> Any:
         (gave("own_lag", np.zeros((3, 3), np.int32)), r"lag has shape \(3, 3\)"),
         (gave("own_lag", crooked((2, 3), np.int32)), "lag: must be aligned"),
         # curves
-        (gave("add_curve", 0, floats((2, 3)), [1]), "limit of a curve: must be one that has a curve"),
-        (gave("add_curve", 2, floats((2, 3)), [1]), "limit of a curve"),
-        (gave("add_curve", 1, floats((0, 3)), [1]), "curve: must be of at least one row"),
-        (gave("add_curve", 1, floats((2, 2)), [1]), r"curve has shape \(2, 2\): must be contiguous, of shape \(2, 3\)"),
-        (gave("add_curve", 1, floats(3), [1]), "curve: must be of rows of point, value and slope"),
-        (gave("add_curve", 1, np.zeros((2, 3)), [1]), "curve has dtype float64"),
-        (gave("add_curve", 1, crooked(), [1]), "curve: must be aligned"),
-        (gave("add_curve", 1, [[0, 0, 0]], [1]), "curve = .*must be a NumPy array"),
-        (gave("add_curve", 1, np.eye(3, dtype=np.float32), [1]), "curve: must be of points that do not decrease"),
-        (gave("add_curve", 1, floats((2, 3), np.nan), [1]), "curve: must be of points that do not decrease"),
-        *((gave("add_curve", 1, floats((2, 3)), slots), f"slots of a curve.*{words}") for slots, words in SLOT_ERRORS),
+        (gave("add_curve", 0, 0, floats((2, 3)), [1]), "law of a curve: must be one that has this curve"),
+        (gave("add_curve", 2, 0, floats((2, 3)), [1]), "law of a curve"),
+        (gave("add_curve", 4, 0, floats((2, 3)), [1]), "law of a curve"),
+        (gave("add_curve", 3, 1, floats((2, 3)), [1]), "law of a curve"),
+        (gave("add_curve", 3, -1, floats((2, 3)), [1]), "law of a curve"),
+        (gave("add_curve", 3, 0, floats((0, 3)), [1]), "curve: must be of at least one row"),
+        (
+            gave("add_curve", 3, 0, floats((2, 2)), [1]),
+            r"curve has shape \(2, 2\): must be contiguous, of shape \(2, 3\)",
+        ),
+        (gave("add_curve", 3, 0, floats(3), [1]), "curve: must be of rows of point, value and slope"),
+        (gave("add_curve", 3, 0, np.zeros((2, 3)), [1]), "curve has dtype float64"),
+        (gave("add_curve", 3, 0, crooked(), [1]), "curve: must be aligned"),
+        (gave("add_curve", 3, 0, [[0, 0, 0]], [1]), "curve = .*must be a NumPy array"),
+        (gave("add_curve", 3, 0, np.eye(3, dtype=np.float32), [1]), "curve: must be of points that do not decrease"),
+        (gave("add_curve", 3, 0, floats((2, 3), np.nan), [1]), "curve: must be of points that do not decrease"),
+        *(
+            (gave("add_curve", 3, 0, floats((2, 3)), slots), f"slots of a curve.*{words}")
+            for slots, words in SLOT_ERRORS
+        ),
         # columns
         (
             gave("bind_columns", [floats((2, 3))] * 4, floats((2, 3)), [0, 1, 2]),

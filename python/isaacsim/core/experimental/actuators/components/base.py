@@ -23,8 +23,8 @@ import warp as wp
 from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.fields import parameters_of, shown, violations
-from .curve import prepare_curve
-from .law import clamping_kernel, controller_kernel
+from .curve import rows_of
+from .law import clamping_kernel, controller_kernel, prepares_for_dt
 
 
 class ParameterSource(Protocol):
@@ -78,10 +78,16 @@ class Component(NotCopied):
 
     Laws get it in a plan only.
     """
-    CURVES: ClassVar[tuple[str, ...]] = ()
-    """Names of curves over the joint position that `LAW` takes the value of, at most one; clamps only. See `curve`."""
+    CURVES: ClassVar[Mapping[str, str]] = {}
+    """Curves that `LAW` takes the values of: what each runs over by its name, "position", "velocity" or "speed".
+
+    A tuple of names is taken, too: they run over the position. See `curve`.
+    """
     PREPARE: ClassVar[Any] = None
-    """Scalar `wp.func` from the parameters to what `LAW` takes of them, or None when it takes them as they are."""
+    """Scalar `wp.func` from the parameters to what `LAW` takes of them, or None when it takes them as they are.
+
+    One that takes `dt` behind the parameters is given the physics step [s].
+    """
     LAW: ClassVar[Any] = None
     """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
     _NEUTRAL: ClassVar[float] = 0.0
@@ -92,6 +98,8 @@ class Component(NotCopied):
     _in_use = False
     # the built-in class whose law a class made from another library's has
     _runs_as: ClassVar[Any] = None
+    # rows of its curves on a device, for the law by itself
+    _rows: tuple[wp.array, ...] = ()
 
     class State(NotCopied):
         """What a law remembers: float32 arrays `(N,)` by name."""
@@ -126,8 +134,10 @@ class Component(NotCopied):
                     wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Tell the class's states what a reset does to them."""
+        """Tell the class's states what a reset does to them, and what curves run over that are given by name only."""
         super().__init_subclass__(**options)
+        if isinstance(cls.CURVES, tuple):
+            cls.CURVES = dict.fromkeys(cls.CURVES, "position")
         if (cls.START or cls.KEPT) and "State" not in vars(cls):
             cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT})
 
@@ -218,7 +228,9 @@ class Component(NotCopied):
         return cls.NEUTRAL or (cls._NEUTRAL,) * len(cls.PARAMETERS)
 
     def curve(self, name: str) -> tuple[Sequence[float], Sequence[float]]:
-        """Return points [rad or m], not decreasing, and values of one of `CURVES`.
+        """Return points, not decreasing, and values of one of `CURVES`.
+
+        Points are [rad or m] over the position, [rad/s or m/s] over velocity and speed.
 
         Raises:
             NotImplementedError: The class has none.
@@ -227,6 +239,13 @@ class Component(NotCopied):
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Allocate what depends on the device and the number of actuators; called once."""
+
+    def _curves_on(self, device: Any) -> tuple[wp.array, ...]:
+        """The rows of its curves; a subclass with a `finalize` of its own may not have put them on the device."""
+        if len(self._rows) != len(self.CURVES):
+            rows = (rows_of(self, name) for name in self.CURVES)
+            self._rows = tuple(wp.array(one, dtype=wp.float32, device=device) for one in rows)
+        return self._rows
 
     def compile(self) -> None:
         """Make what the first step needs, once `finalize` was called; steps do without it, and take longer once."""
@@ -259,8 +278,10 @@ class Controller(Component):
     _new_state: tuple[wp.array, ...] = ()
 
     def finalize(self, device: Any, num_actuators: int) -> None:
-        """Allocate the state that `compute` hands to `update_state`."""
+        """Allocate the state that `compute` hands to `update_state`, and put the curves on the device."""
         self._new_state = _zeros(len(self.STATE), num_actuators, device)
+        self._rows = ()
+        self._curves_on(device)
 
     @classmethod
     def kernel(cls) -> wp.Kernel:
@@ -294,12 +315,15 @@ class Controller(Component):
         indices = (pos_indices, vel_indices, target_pos_indices, target_vel_indices)
         before = [getattr(state, name) for name in self.STATE]
         parameters = [getattr(self, name) for name in self.PARAMETERS]
+        timed = self.STATE or prepares_for_dt(type(self))
+        device = device or forces.device
+        inputs = [*signals, *indices, 0.0 if dt is None and not timed else dt, *before, *parameters]
         wp.launch(
             self.kernel(),
             dim=len(forces),
-            inputs=[*signals, *indices, 0.0 if dt is None and not self.STATE else dt, *before, *parameters],
+            inputs=inputs + [*self._curves_on(device)],
             outputs=[*self._new_state, forces],
-            device=device or forces.device,
+            device=device,
         )
 
     def is_graphable(self) -> bool:
@@ -322,12 +346,11 @@ class EffortStage(Component):
     """A law that makes another effort of the one it gets."""
 
     SHARED_PARAMS: ClassVar[set[str]] = set()
-    _rows: tuple[wp.array, ...] = ()
 
     def finalize(self, device: Any, num_actuators: int) -> None:
         """Put the curves on the device, for `modify_forces`."""
-        curves = [prepare_curve(*self.curve(name)) for name in self.CURVES]
-        self._rows = tuple(wp.array(rows, dtype=wp.float32, device=device) for rows in curves)
+        self._rows = ()
+        self._curves_on(device)
 
     @classmethod
     def kernel(cls) -> wp.Kernel:
@@ -347,23 +370,23 @@ class EffortStage(Component):
         """Write the efforts after it [N·m or N] into `dst_forces`; both arrays have shape `(N,)`.
 
         Raises:
-            NotImplementedError: The class has neither a `LAW` nor a method of its own, or the law has a state.
+            NotImplementedError: The class has neither a `LAW` nor a method of its own, or the law has a state or is
+                prepared for the physics step.
         """
         if self.LAW is None:
             raise NotImplementedError(f"{type(self).__name__} has no law. Give it LAW, or override modify_forces.")
-        if self.STATE:
+        if self.STATE or prepares_for_dt(type(self)):
+            why = f"remembers {self.STATE}" if self.STATE else "is prepared for the physics step"
             raise NotImplementedError(
-                f"{type(self).__name__} remembers {self.STATE}, which modify_forces has no place for: it runs in a "
+                f"{type(self).__name__} {why}, which modify_forces has no place for: it runs in a "
                 "plan only. Give it to ArticulationActuators or Actuator."
             )
         device = device or dst_forces.device
-        if len(self._rows) != len(self.CURVES):
-            EffortStage.finalize(self, device, len(dst_forces))
         wp.launch(
             self.kernel(),
             dim=len(dst_forces),
             inputs=[src_forces, positions, velocities, pos_indices, vel_indices]
-            + [*(getattr(self, name) for name in self.PARAMETERS), *self._rows],
+            + [*(getattr(self, name) for name in self.PARAMETERS), *self._curves_on(device)],
             outputs=[dst_forces],
             device=device,
         )

@@ -111,8 +111,8 @@ class Law:
         return all(one.bounds == "effort" and one.type == "float" for one in parameters_of(self.config).values())
 
     @property
-    def curves(self) -> tuple[str, ...]:
-        """Names of the curves over the joint position that the law takes the value of."""
+    def curves(self) -> Mapping[str, str]:
+        """The curves that the law takes the values of: what each runs over, by name."""
         return self.component.CURVES
 
 

@@ -11,7 +11,7 @@ Source: NewtonPositionBasedClampingAPI, newton-usd-schemas 0.6.0; newton.actuato
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -43,7 +43,7 @@ class ClampingPositionBased(Clamping):
     """
 
     SHARED_PARAMS: ClassVar[set[str]] = {"lookup_table_path", "lookup_positions", "lookup_efforts"}
-    CURVES: ClassVar[tuple[str, ...]] = ("limit",)
+    CURVES: ClassVar[Mapping[str, str]] = {"limit": "position"}
     LAW = position_based_clamp
 
     def __init__(

@@ -1,23 +1,28 @@
-"""Curves over the joint position: straight lines between rows, the end rows hold outside.
+"""Curves over the position, velocity or speed of a joint: straight lines between rows, the end rows hold outside.
 
-    value(q) = value_k + (q − point_k)·slope_k     k  the last row passed, q > point_k; before the first row slope 0
+    value(x) = value_k + (x − point_k)·slope_k     k  the last row passed, x > point_k; before the first row slope 0
 
-A row is (point [rad or m], value, slope). Whoever walks through the rows, of whatever machine, begins with the first
-row's point and value and a slope of 0, calls `curve_row` for each row and `curve_value` at the end. Where two rows
-share a point, the first of them holds at that very position. A position that is not finite gives NaN.
+A row is (point, value, slope), the point in the unit of what the curve runs over, see `OVER`. Whoever walks through the
+rows, of whatever machine, begins with the first row's point and value and a slope of 0, calls `curve_row` for each row
+and `curve_value` at the end. Where two rows share a point, the first of them holds at that very place. What is not
+finite gives NaN.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import warp as wp
 
+OVER: Final = ("position", "velocity", "speed")
+"""What curves may run over: position [rad or m], velocity [rad/s or m/s], and speed, which is its magnitude."""
+
 
 @wp.func
 def curve_row(
-    position: float,
+    x: float,
     point: float,
     value: float,
     slope: float,
@@ -25,15 +30,26 @@ def curve_row(
     row_value: float,
     row_slope: float,
 ):
-    """Return point, value and slope of a row that the position has passed; of the row before otherwise."""
-    passed = position > row_point
+    """Return point, value and slope of a row that `x` has passed; of the row before otherwise."""
+    passed = x > row_point
     return row_point if passed else point, row_value if passed else value, row_slope if passed else slope
 
 
 @wp.func
-def curve_value(position: float, point: float, value: float, slope: float) -> float:
-    """Return the value at a position, on the line that begins at `point`."""
-    return value + (position - point) * slope
+def curve_value(x: float, point: float, value: float, slope: float) -> float:
+    """Return the value at `x`, on the line that begins at `point`."""
+    return value + (x - point) * slope
+
+
+@wp.func
+def curve_at(x: float, rows: wp.array2d[float], first: int, count: int) -> float:
+    """Return the value at `x` of a curve that has `count` of the prepared rows."""
+    point = rows[first, 0]  # pyright: ignore
+    value = rows[first, 1]  # pyright: ignore
+    slope = wp.float32(0.0)
+    for row in range(first, first + count):
+        point, value, slope = curve_row(x, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])  # pyright: ignore
+    return curve_value(x, point, value, slope)  # pyright: ignore
 
 
 def prepare_curve(points: Sequence[float], values: Sequence[float]) -> np.ndarray:
@@ -46,3 +62,26 @@ def prepare_curve(points: Sequence[float], values: Sequence[float]) -> np.ndarra
     # a step, and what is as good as one
     rows[:-1, 2] = np.where((widths > 0) & np.isfinite(slopes), slopes, 0)
     return rows
+
+
+def rows_of(component: Any, name: str) -> np.ndarray:
+    """Return the prepared rows of a curve of a component.
+
+    Raises:
+        ValueError: They are no curve: as many values as points, one at least, are missing; points decrease or are not
+            finite; or a value is NaN.
+    """
+    points, values = (np.asarray(column, np.float64) for column in component.curve(name))
+    with np.errstate(over="ignore"):
+        marks = points.astype(np.float32)
+    subject = f"{type(component).__name__}.curve({name!r})"
+    if points.ndim != 1 or points.shape != values.shape or not len(points):
+        raise ValueError(
+            f"{subject} has shapes {points.shape} and {values.shape}: must be as many values as points, one at least. "
+            "Return two lists."
+        )
+    if not np.isfinite(marks).all() or (np.diff(marks) < 0).any():
+        raise ValueError(f"{subject} has points {points}: must be finite and not decrease. Sort them.")
+    if np.isnan(values).any():
+        raise ValueError(f"{subject} has values {values}: must be numbers. Correct or leave out those rows.")
+    return prepare_curve(points.tolist(), values.tolist())

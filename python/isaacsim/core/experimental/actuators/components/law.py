@@ -2,21 +2,25 @@
 
 A law is a `wp.func` of floats. A controller's takes
 
-    (position, velocity, position target, velocity target, feedforward, dt, *state, *prepared)
+    (position, velocity, position target, velocity target, feedforward, dt, *state, *prepared, *curve values)
 
 and returns the effort [N·m or N], followed by the new state where it has one; a clamp's takes
 
-    (effort, position, velocity, [dt where it has a state,] *state, *prepared, *curve values at the position)
+    (effort, position, velocity, [dt where it has a state,] *state, *prepared, *curve values)
 
 and returns the limited effort, likewise followed by the new state; so does every stage after the controller. That of a
 sensor, kind feedback, takes
 
-    (position, velocity, [dt where it has a state,] *state, *prepared)
+    (position, velocity, [dt where it has a state,] *state, *prepared, *curve values)
 
 and returns the position and velocity that the controller sees, and the new state. That of kind thermal or supply takes
 what a clamp's does and returns its new state only: the effort stays as it is. Signals that a class names in `ASKS`, see
-`specs/signals.py`, come before the state. The order is that of the class's `STATE` and
-`CURVES`; `prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one.
+`specs/signals.py`, come before the state. The order is that of the class's `STATE` and `CURVES`.
+
+`prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one. A `PREPARE`
+with one more argument, the last one, called `dt`, gets the physics step there and is called again when that changes.
+A curve runs over what `CURVES` says, see `OVER` in `curve.py`: that of a controller over what its sensor gives, that of
+any other law over the true state of the joint.
 
 A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law
 makes a non-finite effort of a signal that is not finite. So that its C++ twin has the same bits, it is written in what
@@ -36,7 +40,7 @@ import warp as wp
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
 from . import warp_cache  # noqa: F401
-from .curve import curve_row, curve_value
+from .curve import OVER, curve_at
 
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
@@ -51,7 +55,7 @@ class LawClass(Protocol):
     STATE: tuple[str, ...]
     START: Mapping[str, float]
     KEPT: tuple[str, ...]
-    CURVES: tuple[str, ...]
+    CURVES: Mapping[str, str]
     ASKS: tuple[str, ...]
     PUBLISHES: Mapping[str, str]
     PREPARE: Any
@@ -110,6 +114,14 @@ def signals_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     return (*signals, *timed, *owner.ASKS)
 
 
+def prepares_for_dt(owner: LawClass) -> bool:
+    """Return True if `PREPARE` of a class takes the physics step behind the parameters."""
+    if owner.PREPARE is None:
+        return False
+    names = list(owner.PREPARE.input_types)
+    return names[-1:] == ["dt"] and len(names) == len(owner.PARAMETERS) + 1
+
+
 def prepared_of(owner: LawClass, signals: Sequence[str]) -> tuple[str, ...]:
     """The law's own names of what it takes after signals and state, but for curve values."""
     names = tuple(owner.LAW.input_types)
@@ -128,14 +140,13 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
             raise TypeError(
                 f"{owner.__name__}.{name} = {function!r}: must be a wp.func. Decorate the function with @wp.func."
             )
-    if odd := [name for name in owner.ASKS if name not in SIGNALS]:
-        raise TypeError(f"{owner.__name__}.ASKS: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
+    _require_names(owner)
     # how many values PREPARE returns shows in the law only
     count = len(owner.LAW.input_types) - len(signals_of(owner, signals)) - len(owner.STATE) - len(owner.CURVES)
     prepared = owner.PARAMETERS if owner.PREPARE is None else [f"prepared {n + 1}" for n in range(max(count, 0))]
     expected = {"LAW": (*signals_of(owner, signals), *owner.STATE, *prepared, *owner.CURVES)}
     if owner.PREPARE is not None:
-        expected["PREPARE"] = owner.PARAMETERS
+        expected["PREPARE"] = (*owner.PARAMETERS, *(("dt",) if prepares_for_dt(owner) else ()))
     for name, arguments in expected.items():
         given = functions[name].input_types
         if len(given) != len(arguments):
@@ -143,17 +154,16 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
                 f"{owner.__name__}.{name} takes {len(given)} arguments ({', '.join(given)}): must take "
                 f"{len(arguments)} ({', '.join(arguments)}). Correct the function, STATE, PARAMETERS or CURVES."
             )
-    if len(owner.CURVES) > 1:
-        raise TypeError(f"{owner.__name__}.CURVES = {owner.CURVES}: must be one at most. Split the limit in two.")
-    _require_state(owner)
 
 
-def _require_state(owner: LawClass) -> None:
-    """Refuse a state that does not have what the class promises of it.
+def _require_names(owner: LawClass) -> None:
+    """Refuse names in the declarations of a class that are none.
 
     Raises:
-        TypeError: A name is not in `STATE`, a signal is not there or a total, or there is no state to return.
+        TypeError: A signal, number of the state or curve is unknown, a signal is a total, or no state is returned.
     """
+    if odd := [name for name in owner.ASKS if name not in SIGNALS]:
+        raise TypeError(f"{owner.__name__}.ASKS: {odd}: must be some of {list(SIGNALS)}. Correct the name.")
     named = {"START or KEPT": {*owner.START, *owner.KEPT}, "PUBLISHES": {*owner.PUBLISHES.values()}}
     for where, names in named.items():
         if odd := sorted(names - {*owner.STATE}):
@@ -167,6 +177,12 @@ def _require_state(owner: LawClass) -> None:
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "
             "Name it."
+        )
+    curves: Any = owner.CURVES
+    if not isinstance(curves, Mapping) or not set(curves.values()) <= set(OVER):
+        raise TypeError(
+            f"{owner.__name__}.CURVES = {curves!r}: must name what each curve runs over, one of {list(OVER)}. Write "
+            "{'limit': 'position'}."
         )
 
 
@@ -201,15 +217,31 @@ def each(pattern: str, names: Sequence[str]) -> str:
     return "".join(pattern.format(number) for number in range(len(names)))
 
 
-def prepare_lines(owner: LawClass, signals: Sequence[str], values: Sequence[str]) -> tuple[str, list[str]]:
+def prepare_lines(
+    owner: LawClass, signals: Sequence[str], values: Sequence[str], dt: str = "dt"
+) -> tuple[str, list[str]]:
     """A line of a kernel that prepares the values of the parameters, and the names of what the law takes instead.
 
-    The kernel calls the function `prepare`; without one the line is empty and the values are taken as they are.
+    The kernel calls the function `prepare`; without one the line is empty and the values are taken as they are. `dt` is
+    what the kernel calls the physics step.
     """
     if owner.PREPARE is None:
         return "", list(values)
     names = [f"prepared_{number}" for number in range(len(prepared_of(owner, signals)))]
-    return f"{', '.join(names)} = prepare({', '.join(values)})", names
+    given = [*values, *([dt] if prepares_for_dt(owner) else [])]
+    return f"{', '.join(names)} = prepare({', '.join(given)})", names
+
+
+def curve_inputs(owner: LawClass, position: str, velocity: str) -> list[str]:
+    """What each curve of a class runs over, in terms of what a kernel calls position and velocity."""
+    named = {"position": position, "velocity": velocity, "speed": f"wp.abs({velocity})"}
+    return [named[over] for over in owner.CURVES.values()]
+
+
+def _curve_values(owner: LawClass) -> str:
+    """The values of the curves of a law by itself, followed by commas."""
+    inputs = curve_inputs(owner, "position", "velocity")
+    return "".join(f"curve_at({over}, rows_{n}, 0, rows_{n}.shape[0]), " for n, over in enumerate(inputs))
 
 
 def _neutral(owner: LawClass) -> str:
@@ -240,22 +272,26 @@ def compute(
     # State in, params:
     {each("state_{}: wp.array[float], ", owner.STATE)}
     {each("parameter_{}: wp.array[float], ", owner.PARAMETERS)}
+    {each("rows_{}: wp.array2d[float], ", list(owner.CURVES))}
     # State out, out:
     {each("next_{}: wp.array[float], ", owner.STATE)}
     efforts: wp.array[float],
 ):
     slot = wp.tid()
+    position = positions[position_indices[slot]]
+    velocity = velocities[velocity_indices[slot]]
     {prepare}
     effort{each(", new_{}", owner.STATE)} = law(
-        positions[position_indices[slot]],
-        velocities[velocity_indices[slot]],
+        position,
+        velocity,
         position_targets[position_target_indices[slot]],
         velocity_targets[velocity_target_indices[slot]],
         value_or_zero(feedforward, int(velocity_target_indices[slot])),
         dt,
         {_neutral(owner)}
         {each("state_{}[slot], ", owner.STATE)}
-        {", ".join(prepared)}
+        {"".join(f"{name}, " for name in prepared)}
+        {_curve_values(owner)}
     )
     efforts[slot] = effort
     {each("next_{0}[slot] = new_{0}; ", owner.STATE)}
@@ -269,16 +305,6 @@ def clamping_kernel(owner: LawClass) -> wp.Kernel:
     require_law(owner, CLAMPING_SIGNALS)
     values = [f"value_or_zero(parameter_{number}, slot)" for number in range(len(owner.PARAMETERS))]
     prepare, prepared = prepare_lines(owner, CLAMPING_SIGNALS, values)
-    curve = """
-    point = rows_{0}[0, 0]
-    value = rows_{0}[0, 1]
-    slope = wp.float32(0.0)
-    for row in range(rows_{0}.shape[0]):
-        point, value, slope = curve_row(
-            position, point, value, slope, rows_{0}[row, 0], rows_{0}[row, 1], rows_{0}[row, 2]
-        )
-    curve_{0} = curve_value(position, point, value, slope)
-"""
     text = f"""
 def limit(
     # In:
@@ -289,21 +315,21 @@ def limit(
     velocity_indices: wp.array[wp.uint32],
     # Params:
     {each("parameter_{}: wp.array[float], ", owner.PARAMETERS)}
-    {each("rows_{}: wp.array2d[float], ", owner.CURVES)}
+    {each("rows_{}: wp.array2d[float], ", list(owner.CURVES))}
     # Out:
     efforts_out: wp.array[float],
 ):
     slot = wp.tid()
     position = indexed_or_zero(positions, position_indices, slot)
+    velocity = indexed_or_zero(velocities, velocity_indices, slot)
     {prepare}
-    {each(curve, owner.CURVES)}
     efforts_out[slot] = law(
         efforts_in[slot],
         position,
-        indexed_or_zero(velocities, velocity_indices, slot),
+        velocity,
         {_neutral(owner)}
         {"".join(f"{name}, " for name in prepared)}
-        {each("curve_{}, ", owner.CURVES)}
+        {_curve_values(owner)}
     )
 """
     return generated_kernel("limit", text, {"law": owner.LAW, "prepare": owner.PREPARE} | _GATHERING)
@@ -312,6 +338,5 @@ def limit(
 _GATHERING = {
     "value_or_zero": value_or_zero,
     "indexed_or_zero": indexed_or_zero,
-    "curve_row": curve_row,
-    "curve_value": curve_value,
+    "curve_at": curve_at,
 }

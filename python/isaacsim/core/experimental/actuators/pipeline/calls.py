@@ -16,6 +16,7 @@ import warp as wp
 
 from .. import native
 from ..components.base import dtype_of
+from ..components.law import prepares_for_dt
 from ..memory import lie_of
 from ..specs.arguments import number_of
 from ..specs.fields import shown
@@ -130,6 +131,12 @@ def contents_of(actuator: Called) -> list[Contents]:
     return [*(contents(vars(one)) for one in (actuator, *actuator.stages)), *lists]
 
 
+def _needs_dt(component: Any) -> bool:
+    """Return True if a component cannot do without the physics step: it may integrate, or is prepared for it."""
+    own: Any = type(component)
+    return component.is_stateful() or prepares_for_dt(own)
+
+
 class Calls:
     """Actuators that are stepped one after the other in one call.
 
@@ -141,9 +148,7 @@ class Calls:
         self._actuators = tuple(actuators)
         self._steps = [actuator.compiled() for actuator in actuators]
         self._labels = [one.label or "actuator" for one in actuators]
-        # a law that remembers may integrate
-        laws = (law for one in actuators for law in one.stages if law is not one.delay)
-        self._timed = any(law.is_stateful() for law in laws)
+        self._timed = any(_needs_dt(law) for one in actuators for law in one.stages if law is not one.delay)
         self._stateful = any(actuator.is_stateful() for actuator in actuators)
         # the arrays of state and control, and whether each has to be there
         self._wanted: tuple[dict[str, bool], dict[str, bool]] = {}, {}
@@ -220,8 +225,8 @@ class Calls:
         if dt is None:
             if self._timed:
                 raise ValueError(
-                    "dt = None: must be the physics step in seconds for a law that remembers. Give it; a "
-                    "network says its own, sample_dt_s."
+                    "dt = None: must be the physics step in seconds for a law that remembers or is prepared for it. "
+                    "Give it; a network says its own, sample_dt_s."
                 )
             return 0.0
         # an int may be larger than any float

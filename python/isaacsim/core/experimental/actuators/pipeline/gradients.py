@@ -28,10 +28,9 @@ import warp as wp
 
 from .. import native
 from ..components.base import clear_kernel
-from ..components.curve import prepare_curve
 from ..components.law import LawClass
 from ..specs.stages import KINDS
-from .plan import Placed, Plan, Remembering, Row, has_law
+from .plan import Placed, Plan, PlannedCurve, Remembering, Row, has_law
 from .step.binding import Indices
 from .step.native import NativeStep, network_of
 from .step.state import StepState
@@ -178,8 +177,8 @@ class Pipeline:
         self.depth = plan.depth if plan.delayed[first] else 0
         self.count = plan.num_robots * len(slots)
         curves = [
-            next((prepare_curve(points, values) for points, values, served in stage.curves if served[first]), None)
-            for stage in stages
+            _rows_of(law, plan.control_curves[kind], first) if law else [],
+            *(_rows_of(stage.law, stage.curves, first) for stage in stages),
         ]
         self.network = networks[0].law if networks else None
         """The law of its network, if its controller is one."""
@@ -233,6 +232,13 @@ class Pipeline:
             if one.stage in stages or (one.stage is None and one.law is placed.controller):
                 for k in range(len(one.law.STATE)):
                     yield number, k, one, (*[slice(None)] * one.axis, self.places(one.used))
+
+
+def _rows_of(law: LawClass, curves: Sequence[PlannedCurve], slot: int) -> list[np.ndarray]:
+    """Prepared rows of the curves of a law in a slot that has it, in their order."""
+    return [
+        next(one.rows for one in curves if one.number == number and one.used[slot]) for number in range(len(law.CURVES))
+    ]
 
 
 @dataclass(eq=False)

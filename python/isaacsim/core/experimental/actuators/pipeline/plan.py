@@ -19,6 +19,7 @@ import numpy as np
 
 from ..components.base import Component, Controller, EffortStage, check_type
 from ..components.catalogue import canonical_rank, law_of
+from ..components.curve import rows_of
 from ..components.delay import Delay
 from ..components.law import LawClass, require_law
 from ..specs.fields import Parameter, parameters_of
@@ -70,6 +71,21 @@ class Row:
 
 
 @dataclass(eq=False)
+class PlannedCurve:
+    """One curve of a law of the plan.
+
+    Args:
+        number: Which one of the law's `CURVES`.
+        rows: Its prepared rows, see `components/curve.py`.
+        used: Which slots it serves, bool.
+    """
+
+    number: int
+    rows: np.ndarray
+    used: np.ndarray
+
+
+@dataclass(eq=False)
 class PlannedStage:
     """One class of stages after the controllers, in their sequence.
 
@@ -77,13 +93,13 @@ class PlannedStage:
         law: The class.
         used: Which slots have it here, bool.
         rows: Its parameters by name.
-        curves: Points and values of its curve, and which slots they serve, bool; each curve once.
+        curves: Its curves, each once.
     """
 
     law: LawClass
     used: np.ndarray
     rows: dict[str, Row]
-    curves: list[tuple[Sequence[float], Sequence[float], np.ndarray]] = field(default_factory=list)
+    curves: list[PlannedCurve] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +232,7 @@ class Plan:
         controllers: Classes of the controllers.
         controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
+        control_curves: Curves of each of the controllers.
         stages: What comes after the controllers, in the order in which it acts; what follows limits comes last.
         feedback: What controllers see of their joints; each class once, and a joint has one at most.
         delayed: Which slots have a delay, bool.
@@ -237,6 +254,7 @@ class Plan:
     delayed: np.ndarray
     lag: Row
     depth: int = 1
+    control_curves: list[list[PlannedCurve]] = field(default_factory=list)
     networks: list[Remembering[NetworkLaw]] = field(default_factory=list)
     feedback: list[PlannedStage] = field(default_factory=list)
     shown: list[Shown] = field(default_factory=list)
@@ -275,6 +293,13 @@ class Plan:
             if asking:
                 found[name] = np.logical_or.reduce(asking)
         return found
+
+    def curves(self) -> Iterator[tuple[int, PlannedCurve]]:
+        """All curves, each behind the number of its law: controllers, stages after them and feedback are counted on."""
+        by_law = [*self.control_curves, *(stage.curves for stage in (*self.stages, *self.feedback))]
+        for number, curves in enumerate(by_law):
+            for one in curves:
+                yield number, one
 
     @property
     def laws(self) -> list[tuple[LawClass, np.ndarray]]:
@@ -371,7 +396,7 @@ def compile_plan(
 
     Raises:
         ValueError: A parameter array is not of its type, does not hold one value per robot and joint, or holds one out
-            of range.
+            of range; or a curve is none.
         TypeError: A law does not have the signals of its kind.
     """
     places = [tuple(one) for one in slots] or _in_sequence(entries)
@@ -562,6 +587,7 @@ def _neutral_plan(entries: Sequence[ActuatorEntry], num_robots: int, places: Seq
         controllers=controllers,
         controller_kind=np.full(count, -1, np.int32),
         control=control,
+        control_curves=[[] for _ in controllers],
         stages=[],
         networks=[Remembering(law, np.zeros(count, bool)) for law in networks],
         delayed=np.zeros(count, bool),
@@ -579,7 +605,9 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
             one.used[list(slots)] = True
             return
     require_law(type(controller), KINDS[controller.KIND].takes)
-    plan.controller_kind[list(slots)] = plan.controllers.index(law)
+    kind = plan.controllers.index(law)
+    plan.controller_kind[list(slots)] = kind
+    _add_curves(plan, entry, controller, plan.control_curves[kind], slots)
     for name in controller.PARAMETERS:
         _add_values(plan, entry, controller, name, plan.control[name], slots)
 
@@ -675,17 +703,27 @@ def _add_stage(
 ) -> None:
     require_law(type(component), KINDS[component.KIND].takes)
     stage.used[list(slots)] = True
-    for name in component.CURVES:
-        points, values = component.curve(name)
-        mine = np.isin(np.arange(plan.num_slots), slots)
-        for known_points, known_values, served in stage.curves:
-            if (known_points, known_values) == (points, values):
-                served |= mine
-                break
-        else:
-            stage.curves.append((points, values, mine))
+    _add_curves(plan, entry, component, stage.curves, slots)
     for name in component.PARAMETERS:
         _add_values(plan, entry, component, name, stage.rows[name], slots)
+
+
+def _add_curves(
+    plan: Plan, entry: ActuatorEntry, component: Component, curves: list[PlannedCurve], slots: tuple[int, ...]
+) -> None:
+    """Add the curves of a component to those of its law; one that is there serves these slots too."""
+    mine = np.isin(np.arange(plan.num_slots), slots)
+    for number, name in enumerate(component.CURVES):
+        try:
+            rows = rows_of(component, name)
+        except ValueError as error:
+            raise ValueError(f"actuator {entry.label!r}: {error}") from error
+        for one in curves:
+            if one.number == number and np.array_equal(one.rows, rows):
+                one.used |= mine
+                break
+        else:
+            curves.append(PlannedCurve(number, rows, mine.copy()))
 
 
 def _add_values(

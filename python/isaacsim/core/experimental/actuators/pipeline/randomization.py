@@ -142,10 +142,11 @@ class Randomization:
                 if description_of(shown.component, shown.attribute) is None:
                     why = f"nothing says what {shown.attribute} of {type(shown.component).__name__} is"
                     self._unscaled |= {dof_names[joints[slot]]: why for slot in shown.slots}
+            motor_curves = [*plan.control_curves, *(stage.curves for stage in plan.stages[: plan.motor_stages])]
             for slot, joint in enumerate(joints):
                 if plan.controller_kind[slot] < 0:
                     self._unscaled[dof_names[joint]] = "its control law is no sum of gains times errors"
-                elif any(served[slot] for stage in plan.stages for _, _, served in stage.curves):
+                elif any(one.used[slot] for curves in motor_curves for one in curves):
                     self._unscaled[dof_names[joint]] = "its limit is a table, one for all robots"
         self._wishes: dict[str, _Wish] = {}
         self._counts = np.zeros(num_robots, np.int64)

@@ -23,6 +23,7 @@ import warp as wp
 
 from ...components.base import Component, actuator_axis
 from ...components.delay import Delay
+from ...components.law import prepares_for_dt
 from ...memory import warp_view
 from ...specs.stages import KINDS, follows_limits
 from ..plan import Between, Plan, Row
@@ -160,6 +161,11 @@ class Insert:
                 raise TypeError(
                     f"actuator {label!r}: {type(stage).__name__} remembers {stage.STATE} and stands before a stage "
                     "that computes arrays: must come after it. Change their order."
+                )
+            if prepares_for_dt(type(stage)):
+                raise TypeError(
+                    f"actuator {label!r}: {type(stage).__name__} is prepared for the physics step and stands before a "
+                    "stage that computes arrays: must come after it. Change their order."
                 )
             self._behind[stage.KIND] = wp.zeros_like(self.raw)
         self._check_axes(self.new_state().controller_state)

@@ -24,9 +24,11 @@ from ...components.law import (
     CLAMPING_SIGNALS,
     CONTROLLER_SIGNALS,
     LawClass,
+    curve_inputs,
     generated_kernels,
     indexed_or_zero,
     prepared_of,
+    prepares_for_dt,
     signals_of,
     value_or_zero,
 )
@@ -58,18 +60,18 @@ def _cut_back(value: float, by: float):
 
 
 @wp.func
-def piece(position: float, rows: wp.array2d[float]) -> wp.vec3:
-    """Return point, value and slope of the row that a position stands on; nothing goes back."""
+def piece(x: float, rows: wp.array2d[float]) -> wp.vec3:
+    """Return point, value and slope of the row that `x` stands on; nothing goes back."""
     point = rows[0, 0]
     value = rows[0, 1]
     slope = wp.float32(0.0)
     for row in range(rows.shape[0]):
-        point, value, slope = curve_row(position, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])
+        point, value, slope = curve_row(x, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])
     return wp.vec3(point, value, slope)
 
 
 @wp.func_grad(piece)
-def _piece_back(position: float, rows: wp.array2d[float], by: wp.vec3):
+def _piece_back(x: float, rows: wp.array2d[float], by: wp.vec3):
     pass
 
 
@@ -229,9 +231,9 @@ class _Law:
         return {f"law_{self._number}": self._owner.LAW} | prepare
 
     @property
-    def curve(self) -> str:
-        """What the kernel calls the rows of its curve, nothing without one."""
-        return f"curve_{self._number}" if self._owner.CURVES else ""
+    def curves(self) -> list[str]:
+        """What the kernel calls the rows of its curves."""
+        return [f"curve_{self._number}_{n}" for n in range(len(self._owner.CURVES))]
 
     def lines(self) -> list[str]:
         """Go on from `effort` and its state, as far as all is good; `alive` says so."""
@@ -256,16 +258,18 @@ class _Law:
         lines = []
         if owner.PREPARE is not None:
             names = [f"{effort}_{self._number}_{name}" for name in prepared_of(owner, self._signals)]
-            lines.append(f"{', '.join(names)} = prepare_{self._number}({', '.join(inputs)})")
+            given = [*inputs, *(["dt"] if prepares_for_dt(owner) else [])]
+            lines.append(f"{', '.join(names)} = prepare_{self._number}({', '.join(given)})")
             inputs = names
         names_of = _NAMES | dict(zip(owner.ASKS, self.asked, strict=True))
         signals = [names_of[name] for name in signals_of(owner, self._signals)]
         arguments = [name if name == "dt" else pattern.format(name) for name in (*signals, *self.states)] + inputs
-        if self.curve:
-            found = f"{effort}_{self.curve}"
-            lines.append(f"{found} = piece(q, {self.curve})")
+        over = curve_inputs(owner, pattern.format("q"), pattern.format("qd"))
+        for curve, place in zip(self.curves, over, strict=True):
+            found = f"{effort}_{curve}"
+            lines.append(f"{found} = piece({place}, {curve})")
             at = [f"{found}[{n}]" for n in range(3)]
-            arguments.append(f"curve_value({', '.join([pattern.format('q'), *at])})")
+            arguments.append(f"curve_value({', '.join([place, *at])})")
         return [*lines, f"{', '.join([effort, *new])} = law_{self._number}({', '.join(arguments)})"]
 
 
@@ -362,7 +366,7 @@ def efforts(
     # In:
     numbers: wp.array2d[float],
     dt: float,
-    {"".join(f"{law.curve}: wp.array2d[float], " for law in laws if law.curve)}
+    {"".join(f"{curve}: wp.array2d[float], " for law in laws for curve in law.curves)}
     {"network: wp.array[float]," if network else ""}
     # Out:
     outputs: wp.array2d[float],

@@ -10,7 +10,6 @@ import numpy as np
 import warp as wp
 
 from ... import native
-from ...components.curve import prepare_curve
 from ...memory import numpy_view, warp_view
 from ...specs.signals import SIGNALS
 from ..plan import Plan, Remembering, Row
@@ -65,9 +64,8 @@ class NativeStep:
         for one in plan.published:
             array = sum(len(stateful.law.STATE) for stateful in plan.stateful[: one.law]) + one.state
             self._core.add_published(array, numpy_view(self.signals[one.signal]), one.neutral)
-        for number, stage in enumerate(plan.stages):
-            for points, values, served in stage.curves:
-                self._core.add_curve(number, prepare_curve(points, values), _slots(served))
+        for number, one in plan.curves():
+            self._core.add_curve(number, one.number, one.rows, _slots(one.used))
         self._core.start_at([start for one in plan.stateful for start in one.starts])
         self.scattered: list[tuple[np.ndarray, np.ndarray]] = []
         """Live arrays whose numbers are not side by side, and where `step` copies them to."""

@@ -13,7 +13,6 @@ import numpy as np
 import warp as wp
 
 from ...components.base import clear_kernel
-from ...components.curve import prepare_curve
 from ...components.law import LawClass
 from ...memory import warp_view
 from ...specs.signals import SIGNALS
@@ -457,19 +456,22 @@ class WarpStep:
         slots.law_count = self._ints([one.count for one in stateful])
         places = [one.places for one in stateful] or [np.zeros(plan.num_slots)]
         slots.law_place = self._ints(np.stack(places))
-        first = np.zeros((max(len(plan.stages), 1), plan.num_slots), np.int32)
-        counts, used = np.zeros_like(first), np.zeros_like(first)
+        used = [stage.used for stage in plan.stages] or [np.zeros(plan.num_slots, bool)]
+        # in the order in which the kernel numbers them
+        laws = [*plan.controllers, *(stage.law for stage in (*plan.stages, *plan.feedback))]
+        before = np.cumsum([0, *(len(law.CURVES) for law in laws)])
+        first = np.zeros((max(before[-1], 1), plan.num_slots), np.int32)
+        counts = np.zeros_like(first)
         rows = [np.zeros((0, 3), np.float32)]
-        for number, stage in enumerate(plan.stages):
-            used[number] = stage.used
-            for points, values, served in stage.curves:
-                first[number, served], counts[number, served] = sum(map(len, rows)), len(points)
-                rows.append(prepare_curve(points, values))
+        for law, one in plan.curves():
+            number = before[law] + one.number
+            first[number, one.used], counts[number, one.used] = sum(map(len, rows)), len(one.rows)
+            rows.append(one.rows)
         asked = list(plan.asked.values()) or [np.zeros(plan.num_slots, bool)]
         sensed = [stage.used for stage in plan.feedback] or [np.zeros(plan.num_slots, bool)]
         slots.sensed = self._ints(np.stack(sensed))
         slots.asked = self._ints(np.stack(asked))
-        slots.used, slots.curve_first, slots.curve_count = self._ints(used), self._ints(first), self._ints(counts)
+        slots.used, slots.curve_first, slots.curve_count = map(self._ints, (np.stack(used), first, counts))
         slots.curves = wp.array(np.concatenate(rows), dtype=wp.float32, ndim=2, device=self.device)
         return slots
 

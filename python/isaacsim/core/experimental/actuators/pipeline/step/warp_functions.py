@@ -10,8 +10,6 @@ from typing import Any
 
 import warp as wp
 
-from ...components.curve import curve_row, curve_value
-
 wp.set_module_options({"enable_backward": False})
 
 
@@ -30,8 +28,9 @@ class Slots:
     # per stateful law: how many slots have it, and the place of each slot among them
     law_count: wp.array[int]
     law_place: wp.array2d[int]
-    # per limit and slot: whether it has the limit, and where its curve is
+    # per stage after the controllers and slot: whether it has the stage
     used: wp.array2d[int]
+    # per curve of a law and slot: where its rows are
     curve_first: wp.array2d[int]
     curve_count: wp.array2d[int]
     # per signal that laws ask for and slot: whether a law of the slot does
@@ -144,17 +143,6 @@ def push(
             else:
                 after[row, j] = now[wrapped(newest - wp.min(age, pushes - 1), depth), j]
     after[wrapped(newest + 1, depth), j] = command
-
-
-@wp.func
-def curve(position: float, rows: wp.array2d[float], first: int, count: int) -> float:
-    """Return the value of a curve at `position`, from its `count` prepared rows."""
-    point = rows[first, 0]
-    value = rows[first, 1]
-    slope = wp.float32(0.0)
-    for row in range(first, first + count):
-        point, value, slope = curve_row(position, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])
-    return curve_value(position, point, value, slope)
 
 
 @wp.kernel

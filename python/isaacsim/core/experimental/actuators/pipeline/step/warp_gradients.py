@@ -41,7 +41,7 @@ class WarpGradients:
         elements: Number of joints.
         controller: Class of the controller, None for a network or for no controller.
         limits: Classes of the stages after it.
-        curves: Prepared rows of the curve of each of these, None without one.
+        curves: Prepared rows of the curves of the controller, then of those of each of these.
         depth: Rows of the delay's ring, 0 without a delay.
         device: Warp device.
         network: The law of a network, which is the controller then.
@@ -55,7 +55,7 @@ class WarpGradients:
         elements: int,
         controller: LawClass | None,
         limits: Sequence[LawClass],
-        curves: Sequence[np.ndarray | None],
+        curves: Sequence[Sequence[np.ndarray]],
         depth: int,
         device: Any,
         network: NetworkLaw | None = None,
@@ -64,7 +64,7 @@ class WarpGradients:
         self._kernels = gradient_kernels(controller, tuple(limits), depth > 0, network is not None)
         owners = [*([controller] if controller else []), *limits]
         load_kernel(self._kernels.efforts, owners, device)
-        self._curves = [wp.array(rows, dtype=wp.float32, device=device) for rows in curves if rows is not None]
+        self._curves = [wp.array(rows, dtype=wp.float32, device=device) for of_law in curves for rows in of_law]
         states, parameters = sum(len(one.STATE) for one in owners), sum(map(given_to, owners))
         self._rows = len(SIGNALS) + states + parameters
         shapes = (self._rows, elements), (2 + states, elements)

@@ -15,7 +15,17 @@ from typing import Any
 
 import warp as wp
 
-from ...components.law import CLAMPING_SIGNALS, CONTROLLER_SIGNALS, LawClass, generated_kernel, prepared_of, signals_of
+from ...components.curve import curve_at
+from ...components.law import (
+    CLAMPING_SIGNALS,
+    CONTROLLER_SIGNALS,
+    LawClass,
+    curve_inputs,
+    generated_kernel,
+    prepared_of,
+    prepares_for_dt,
+    signals_of,
+)
 from ...specs.signals import SIGNALS
 from ...specs.stages import KINDS, follows_limits
 from ..plan import base_of
@@ -216,7 +226,7 @@ _FUNCTIONS: dict[str, Any] = {
     "entering": functions.entering,
     "delayed": functions.delayed,
     "push": functions.push,
-    "curve": functions.curve,
+    "curve_at": curve_at,
 }
 
 
@@ -229,6 +239,7 @@ class _Law:
         name: What its functions are called in the kernel.
         rows: What its parameters are called there.
         among_stateful: Its number among the laws with a state, None without one.
+        first_curve: Number of its first curve among those of all laws.
         seen: What its signals are called there.
     """
 
@@ -239,10 +250,11 @@ class _Law:
         name: str,
         rows: Sequence[str],
         among_stateful: int | None,
+        first_curve: int,
         seen: Mapping[str, str] = _SIGNAL_NAMES,
     ) -> None:
         self.owner, self.signals, self.name, self.among_stateful = owner, signals, name, among_stateful
-        self.rows, self._seen = list(rows), seen
+        self.rows, self._seen, self._first_curve = list(rows), seen, first_curve
 
     @property
     def functions(self) -> dict[str, Any]:
@@ -260,12 +272,9 @@ class _Law:
         names = range(len(self.owner.STATE))
         states, new = [f"{self.name}_kept_{k}" for k in names], [f"{self.name}_new_{k}" for k in names]
         rows = [f"{name}[robot, slot]" for name in self.rows]
-        lines: list[str] = []
-        values = rows
-        if self.owner.PREPARE is not None:
-            values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.signals)]
-            lines.append(f"{', '.join(values)} = {self.name}_prepare({', '.join(rows)})")
-        curves = [f"{self.name}_curve"] if self.owner.CURVES else []
+        lines, values = self._prepared(rows)
+        curves = self._curves()
+        lines += [f"{name} = {value}" for name, value in curves.items()]
         asked = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
         signals = [({**self._seen} | asked)[name] for name in signals_of(self.owner, self.signals)]
         arguments = ", ".join([*signals, *states, *values, *curves])
@@ -279,6 +288,23 @@ class _Law:
             if state_fault:
                 lines += ["else:", f"    {state_fault}"]
         return lines if len(results) > 1 else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
+
+    def _prepared(self, rows: Sequence[str]) -> tuple[list[str], Sequence[str]]:
+        """Lines that prepare the parameters, and what the law takes in their place."""
+        if self.owner.PREPARE is None:
+            return [], rows
+        values = [f"{self.name}_{name}" for name in prepared_of(self.owner, self.signals)]
+        given = [*rows, *(["dt"] if prepares_for_dt(self.owner) else [])]
+        return [f"{', '.join(values)} = {self.name}_prepare({', '.join(given)})"], values
+
+    def _curves(self) -> dict[str, str]:
+        """The values of its curves, by what the kernel calls them."""
+        found = {}
+        for n, over in enumerate(curve_inputs(self.owner, self._seen["position"], self._seen["velocity"])):
+            number = self._first_curve + n
+            where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
+            found[f"{self.name}_curve_{n}"] = f"curve_at({over}, slots.curves, {where})"
+        return found
 
     def remembering(self, lines: Sequence[str]) -> list[str]:
         """The lines after those that read the state."""
@@ -335,18 +361,20 @@ def step_kernel(
     called = dict(_FUNCTIONS)
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
     stateful: list[LawClass] = []
+    curves = 0
 
-    def number_of(owner: LawClass) -> int | None:
-        if not owner.STATE:
-            return None
-        stateful.append(owner)
-        return len(stateful) - 1
+    def numbers_of(owner: LawClass) -> tuple[int | None, int]:
+        nonlocal curves
+        curves += len(owner.CURVES)
+        if owner.STATE:
+            stateful.append(owner)
+        return len(stateful) - 1 if owner.STATE else None, curves - len(owner.CURVES)
 
     laws: list[str] = []
     state_out: list[str] = []
     for kind, controller in enumerate(controllers):
         law = _Law(
-            controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, number_of(controller), commanded
+            controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, *numbers_of(controller), commanded
         )
         called |= law.functions
         good = law.lines("effort = wp.nan")
@@ -360,12 +388,9 @@ def step_kernel(
     for number, clamp in enumerate(limits):
         names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
         rows += names
-        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, number_of(clamp))
+        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, *numbers_of(clamp))
         called |= law.functions
         good = law.lines("effort = wp.nan", ("effort",) if KINDS[clamp.KIND].gives else ())
-        if clamp.CURVES:
-            where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
-            good.insert(0, f"clamp_{number}_curve = curve(q, slots.curves, {where})")
         if observed and KINDS[clamp.KIND].is_limit:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
         limited = law.remembering(["if wp.isfinite(effort):", *_indented(good)])
@@ -378,7 +403,7 @@ def step_kernel(
     for number, sensor in enumerate(feedback):
         names = [f"feedback_{number}_{name}" for name in sensor.PARAMETERS]
         rows += names
-        law = _Law(sensor, KINDS[sensor.KIND].takes, f"feedback_{number}", names, number_of(sensor))
+        law = _Law(sensor, KINDS[sensor.KIND].takes, f"feedback_{number}", names, *numbers_of(sensor))
         called |= law.functions
         good = law.lines("fault = EFFORT_FAULT", ("seen_q", "seen_qd"))
         found = law.remembering(["if fault == 0:", *_indented(good)])
