@@ -23,6 +23,8 @@ struct LawFacts {
     const int* asks;
     // whether it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
+    // whether it is a transmission, which converts between the coordinates of motors and joints
+    bool converts;
     bool prepares;
     // the parameter that each prepared number is as it stands, -1 for one that is derived
     const int* passes;

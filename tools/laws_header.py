@@ -24,7 +24,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import functions as functions_of_laws
 from isaacsim.core.experimental.actuators.components.curve import curve_row, curve_value
-from isaacsim.core.experimental.actuators.components.law import prepared_of, require_law, signals_of
+from isaacsim.core.experimental.actuators.components.law import MOTOR_SIGNALS, prepared_of, require_law, signals_of
 from isaacsim.core.experimental.actuators.specs.signals import SIGNALS
 from isaacsim.core.experimental.actuators.specs.stages import KINDS
 
@@ -464,7 +464,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
-        f"    static constexpr bool kLimits = {str(kind.is_limit).lower()};",
+        f"    static constexpr bool kLimits = {str(kind.is_limit).lower()}, kConverts = {str(kind.converts).lower()};",
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
         "    // the parameter that each prepared number is as it stands, -1 for one that is derived",
@@ -482,9 +482,26 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *wrapped(f"    static inline Values<V, kPrepared> prepare({_numbers(parameters)}) {{"),
         *wrapped(f"        return {prepare};"),
         "    }",
+        *(_motor_lines(translator, component) if kind.converts else ()),
         "};",
     ]
     return "\n".join(lines)
+
+
+def _motor_lines(translator: Translator, component: Any) -> list[str]:
+    """The law of a transmission that gives signals of the motor."""
+    function = translator.function(component.MOTOR)
+    if function.results != len(MOTOR_SIGNALS):
+        raise UnsupportedError(
+            f"{_place(component.MOTOR.func)}: {function.name} returns {function.results} values: must return "
+            f"{len(MOTOR_SIGNALS)} ({', '.join(MOTOR_SIGNALS)}). Correct MOTOR."
+        )
+    return [
+        "    template <class V>",
+        *wrapped(f"    static inline Values<V, {function.results}> motor({_numbers(function.arguments)}) {{"),
+        *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
+        "    }",
+    ]
 
 
 def _passes(component: Any) -> list[int]:

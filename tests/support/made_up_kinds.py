@@ -34,6 +34,20 @@ def felt_late(position: float, velocity: float, dt: float, felt: float, resistan
     return position + 0.0 * dt, now - 0.01 * resistance * velocity, now
 
 
+@wp.func
+def moved(
+    position: float,
+    velocity: float,
+    position_target: float,
+    velocity_target: float,
+    feedforward: float,
+    felt: float,
+    resistance: float,
+):
+    """Return the signals of a motor that turns as the joint does."""
+    return position, velocity, position_target, velocity_target, feedforward + 0.0 * (felt + resistance)
+
+
 def made_up_law(kind: stages.Kind) -> catalogue.Law:
     """A law of a sensor, or of a kind after the controller: a parameter with a unit, and a state."""
     name = f"{kind.family}Resistance"
@@ -51,6 +65,7 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
     own: dict[str, Any] = {
         **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "NEUTRAL": (0.0,)},
         "LAW": felt_late if kind.senses else resisted,
+        "MOTOR": moved if kind.converts else None,
         **{"__module__": f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}", "__doc__": "A made-up law."},
     }
     component = type(name, (family,), own)

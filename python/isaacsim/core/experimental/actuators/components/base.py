@@ -79,6 +79,8 @@ class Component(NotCopied):
     """Scalar `wp.func` from the parameters to what `LAW` takes of them, or None when it takes them as they are."""
     LAW: ClassVar[Any] = None
     """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
+    MOTOR: ClassVar[Any] = None
+    """Scalar `wp.func` from five signals of the joint to those of the motor; transmissions only. See `law.py`."""
     _NEUTRAL: ClassVar[float] = 0.0
 
     parameter_source: ParameterSource | None = None
@@ -375,6 +377,16 @@ class Clamping(EffortStage):
 
     KIND: ClassVar[str] = "clamping"
     _NEUTRAL: ClassVar[float] = math.inf
+
+
+class Transmission(EffortStage):
+    """What is between the motor and the joint, a gear say: the laws `LAW` and `MOTOR`.
+
+    Control law, electrical law and limits of the actuator work in the coordinates of its motor then. The other stages
+    have laws, too.
+    """
+
+    KIND: ClassVar[str] = "transmission"
 
 
 class Passive(EffortStage):

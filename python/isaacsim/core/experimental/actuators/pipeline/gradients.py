@@ -86,6 +86,8 @@ def require_gradients(label: str, step: Any) -> None:
         refuse(label, f"{', '.join(names)}: {why}" if names else why)
     if sensors := [stage.law.__name__ for stage in step.plan.feedback]:
         refuse(label, f"what a sensor gives ({', '.join(sensors)}) has none. Leave it out")
+    if transmissions := [stage.law.__name__ for stage in step.plan.transmissions]:
+        refuse(label, f"a transmission ({', '.join(transmissions)}) has none. Leave it out")
 
 
 def refuse(label: str, why: str) -> NoReturn:

@@ -28,6 +28,8 @@ class Kind:
         is_limit: Whether it bounds the effort, so that `limited_by` may name it.
         alone: Whether a joint may have it without a controller, which makes a passive joint.
         gives: How many numbers its laws return before their state.
+        coordinates: Of the signals that its laws get: of the `motor`, or of the `joint`. A kind of `both` is between
+            the two; an actuator without a stage of such a kind has one kind of coordinates.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Kind:
     is_limit: bool = False
     alone: bool = False
     gives: int = 1
+    coordinates: str = "joint"
 
     @property
     def takes_effort(self) -> bool:
@@ -48,6 +51,11 @@ class Kind:
     def changes_loop(self) -> bool:
         """Whether it acts on what the controller sees, or on the effort otherwise than by a limit."""
         return self.senses or (self.takes_effort and not self.is_limit)
+
+    @property
+    def converts(self) -> bool:
+        """Whether it converts between the coordinates of the motor and those of the joint."""
+        return self.coordinates == "both"
 
     @property
     def senses(self) -> bool:
@@ -65,10 +73,12 @@ KINDS: Final[dict[str, Kind]] = {
         # what the controller, and nothing else, sees of the joint
         Kind("feedback", "Feedback", "a sensor", _MEASURED, gives=2),
         Kind("delay", "Delay", "a command delay", ()),
-        Kind("controller", "Controller", "a control law", _COMMANDED),
+        Kind("controller", "Controller", "a control law", _COMMANDED, coordinates="motor"),
         # the effort that the winding gives of the one that is asked for
-        Kind("electrical", "Electrical", "an electrical law", _EFFORT),
-        Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True),
+        Kind("electrical", "Electrical", "an electrical law", _EFFORT, coordinates="motor"),
+        Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True, coordinates="motor"),
+        # signals of the joint become those of the motor, and the effort of the motor that at the joint
+        Kind("transmission", "Transmission", "a transmission", _EFFORT, coordinates="both"),
         # friction and cogging of the joint: after all limits, and no limit
         Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
     )
@@ -91,8 +101,8 @@ def place_of(kind: str | None) -> int:
 
 
 def follows_limits(kind: str) -> bool:
-    """Whether stages of a kind act after all limits: on what comes out of the motor."""
-    return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit)
+    """Whether stages of a kind act after all limits and the transmission: on the effort at the joint."""
+    return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit or one.converts)
 
 
 def kind_of(stage: Any) -> str | None:
