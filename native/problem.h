@@ -207,7 +207,7 @@ enum class Phase {
 
 // What stands between the two phases, (robots, slots) each.
 struct Handover {
-    // signals with delayed commands; one that is not finite leaves the value before
+    // signals with delayed commands, of the motor before a transmission; what is not finite leaves the value before
     float* signals[kSignals] = {};
     // fault code of the inputs
     int32_t* bad = nullptr;
@@ -293,7 +293,8 @@ struct Problem {
     // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
-    // and the effort of the motor, behind so many of the stages: what comes after them acts on the joint
+    // and the effort behind the motor and its transmission, so many of the stages: what comes after them acts on the
+    // joint
     float* motor = nullptr;
     int motor_stages = 0;
 

@@ -263,6 +263,11 @@ class Plan:
         return [stage for stage in self.stages if KINDS[stage.law.KIND].converts]
 
     @property
+    def geared(self) -> np.ndarray:
+        """Which slots have a transmission, bool."""
+        return np.logical_or.reduce([np.zeros(self.num_slots, bool), *(stage.used for stage in self.transmissions)])
+
+    @property
     def motor_stages(self) -> int:
         """How many of the stages do not follow limits and transmission: the first ones."""
         return sum(not follows_limits(stage.law.KIND) for stage in self.stages)
@@ -581,16 +586,16 @@ def _add_feedback(
 
 def _require_laws_of_motor(entry: ActuatorEntry, beside: Between | None) -> None:
     """Refuse what computes arrays beside a transmission: those are of the joint, not of the motor."""
-    names = [type(stage).__name__ for kind, stage in entry.by_kind if KINDS[kind].converts]
-    if beside is None or not names:
+    transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
+    if beside is None or transmission is None:
         return
-    own = [one for one in (beside.delay, beside.controller, *beside.stages) if one is not None and not has_law(one)]
-    other = next((type(one).__name__ for one in own if type(one).__name__ not in names), None)
-    if other is None:
-        raise TypeError(f"actuator {entry.label!r}: {names[0]}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
+    name = type(transmission).__name__
+    if not has_law(transmission):
+        raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
+    own = (one for one in (beside.delay, beside.controller, *beside.stages) if one is not None and not has_law(one))
     raise TypeError(
-        f"actuator {entry.label!r}: {names[0]} beside {other}, which computes arrays in the coordinates of the joint: "
-        "must be left out. Give the latter a LAW."
+        f"actuator {entry.label!r}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates "
+        "of the joint: must be left out. Give the latter a LAW."
     )
 
 

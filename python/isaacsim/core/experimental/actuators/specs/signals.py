@@ -1,7 +1,8 @@
 """Signals that a law may ask for, beyond those that all laws of its kind get.
 
 A class names them in `ASKS`. Whoever hosts the robot writes them, one number per robot and joint, before each step;
-where nobody does, they keep their neutral values, which say that nothing is known.
+where nobody does, they keep their neutral values, which say that nothing is known. They are of the joint, for laws that
+work in the coordinates of a motor, too.
 """
 
 from __future__ import annotations

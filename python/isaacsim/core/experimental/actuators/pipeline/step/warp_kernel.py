@@ -356,11 +356,12 @@ class _Motor:
     """Lines that give signals of the motor where a transmission is, for the laws before it.
 
     Args:
-        is_there: Whether the plan has transmissions; without them the signals are those of the joint.
+        stages: What the plan has after its controllers; without transmissions the signals are those of the joint.
         sensed: What the signals of the joint are called that the controller sees.
     """
 
-    def __init__(self, *, is_there: bool, sensed: Mapping[str, str]) -> None:
+    def __init__(self, stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
+        is_there = any(KINDS[law.KIND].converts for law in stages)
         self._given = [sensed[name] for name in MOTOR_SIGNALS]
         self._names = [f"motor_{_SIGNAL_NAMES[name]}" for name in MOTOR_SIGNALS]
         # of the true state: position, velocity, and commands that nobody reads
@@ -369,12 +370,17 @@ class _Motor:
         acting = dict(zip(CLAMPING_SIGNALS[1:], self._true, strict=False))
         self.commanded: Mapping[str, str] = {**sensed} | (named if is_there else {})
         """What signals are called that controllers get."""
-        self.acting: Mapping[str, str] = _SIGNAL_NAMES | (acting if is_there else {})
-        """What those are called that the other laws before transmissions get."""
+        self._acting: Mapping[str, str] = _SIGNAL_NAMES | (acting if is_there else {})
         self.signals, self.state = ([], []) if not is_there else self._copied()
 
+    def seen_by(self, stage: LawClass) -> Mapping[str, str]:
+        """What signals are called that a stage after the controllers gets."""
+        return self._acting if KINDS[stage.KIND].coordinates == "motor" else _SIGNAL_NAMES
+
     def add(self, number: int, law: _Law) -> None:
-        """Add a transmission, by the number of its stage."""
+        """Add a stage by its number, if it is a transmission."""
+        if not law.converts:
+            return
         at_rest = ["q", "qd", "0.0", "0.0", "0.0"]
         signals = law.motor_lines(self._given, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
         state = law.motor_lines(at_rest, self._true, 2, "effort = wp.nan")
@@ -405,7 +411,7 @@ def step_kernel(
     On request it tells efforts before the limits, and what limited them.
     """
     sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
-    motor = _Motor(is_there=any(KINDS[law.KIND].converts for law in limits), sensed=sensed)
+    motor = _Motor(limits, sensed)
     called = dict(_FUNCTIONS)
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
     stateful: list[LawClass] = []
@@ -434,12 +440,10 @@ def step_kernel(
     for number, clamp in enumerate(limits):
         names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
         rows += names
-        on_motor = KINDS[clamp.KIND].coordinates == "motor"
-        own = motor.acting if on_motor else _SIGNAL_NAMES
+        own = motor.seen_by(clamp)
         law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, number_of(clamp), own)
         called |= law.functions
-        if law.converts:
-            motor.add(number, law)
+        motor.add(number, law)
         good = law.lines("")
         if clamp.CURVES:
             where = f"slots.curve_first[{number}, slot], slots.curve_count[{number}, slot]"
@@ -482,8 +486,8 @@ def step_kernel(
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
         feedback="\n    ".join(sensing or ["pass"]),
-        to_motor="\n    ".join(motor.signals or ["pass"]),
-        motor_state="\n    ".join(motor.state or ["pass"]),
+        to_motor="\n    ".join(motor.signals),
+        motor_state="\n    ".join(motor.state),
         **{f"law_{_SIGNAL_NAMES[name]}": motor.commanded[name] for name in MOTOR_SIGNALS},
         limits="\n    ".join(limiting or ["pass"]),
         joint="\n    ".join(joint),
