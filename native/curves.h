@@ -79,11 +79,13 @@ inline void look_up(const std::vector<Curve>& curves, int over, const Block& b, 
     }
 }
 
-// The values of all curves of these laws, at what the laws see of a block.
-inline void look_up_all(const std::vector<Use>& uses, const Block& b, float* inputs, float* values) {
-    for (const Use& use : uses)
+// The values of all curves of some laws, at what the laws see of a block.
+inline void look_up_all(const Use* uses, size_t count, const Block& b, float* inputs, float* values) {
+    for (const Use* one = uses; one != uses + count; ++one) {
+        const Use& use = *one;
         for (int n = 0; n < use.curve_count; ++n)
             look_up(use.curves[n], use.over[n], b, b.derived + (use.curve + n) * b.pitch, inputs, values);
+    }
 }
 
 }  // namespace ACTUATORS_VARIANT

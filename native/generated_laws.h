@@ -584,7 +584,7 @@ struct FunctionPow {
 
 struct ControllerPD {
     static constexpr const char *kName = "ControllerPD", *kKind = "controller";
-    static constexpr bool kLimits = false;
+    static constexpr bool kLimits = false, kConverts = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 9;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -612,7 +612,7 @@ struct ControllerPD {
 
 struct ControllerPID {
     static constexpr const char *kName = "ControllerPID", *kKind = "controller";
-    static constexpr bool kLimits = false;
+    static constexpr bool kLimits = false, kConverts = false;
     static constexpr int kResults = 1, kParameters = 5, kPrepared = 5, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 12;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -640,7 +640,7 @@ struct ControllerPID {
 
 struct ControllerGearedPD {
     static constexpr const char *kName = "ControllerGearedPD", *kKind = "controller";
-    static constexpr bool kLimits = false;
+    static constexpr bool kLimits = false, kConverts = false;
     static constexpr int kResults = 1, kParameters = 4, kPrepared = 4, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 10;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -668,7 +668,7 @@ struct ControllerGearedPD {
 
 struct ControllerGearedPID {
     static constexpr const char *kName = "ControllerGearedPID", *kKind = "controller";
-    static constexpr bool kLimits = false;
+    static constexpr bool kLimits = false, kConverts = false;
     static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 1, kCurves = 0, kAsked = 0, kArguments = 13;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -696,7 +696,7 @@ struct ControllerGearedPID {
 
 struct ClampingDCMotor {
     static constexpr const char *kName = "ClampingDCMotor", *kKind = "clamping";
-    static constexpr bool kLimits = true;
+    static constexpr bool kLimits = true, kConverts = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -723,7 +723,7 @@ struct ClampingDCMotor {
 
 struct ClampingDCMotorCutoff {
     static constexpr const char *kName = "ClampingDCMotorCutoff", *kKind = "clamping";
-    static constexpr bool kLimits = true;
+    static constexpr bool kLimits = true, kConverts = false;
     static constexpr int kResults = 1, kParameters = 3, kPrepared = 3, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 7;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step
@@ -750,7 +750,7 @@ struct ClampingDCMotorCutoff {
 
 struct ClampingPositionBased {
     static constexpr const char *kName = "ClampingPositionBased", *kKind = "clamping";
-    static constexpr bool kLimits = true;
+    static constexpr bool kLimits = true, kConverts = false;
     static constexpr int kResults = 1, kParameters = 0, kPrepared = 0, kStates = 0, kCurves = 1, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -776,7 +776,7 @@ struct ClampingPositionBased {
 
 struct ClampingMaxEffort {
     static constexpr const char *kName = "ClampingMaxEffort", *kKind = "clamping";
-    static constexpr bool kLimits = true;
+    static constexpr bool kLimits = true, kConverts = false;
     static constexpr int kResults = 1, kParameters = 1, kPrepared = 1, kStates = 0, kCurves = 0, kAsked = 0, kArguments = 5;
     static constexpr bool kPrepares = false;
     // whether what is prepared depends on the time step
@@ -802,7 +802,7 @@ struct ClampingMaxEffort {
 
 struct PassiveFriction {
     static constexpr const char *kName = "PassiveFriction", *kKind = "passive";
-    static constexpr bool kLimits = false;
+    static constexpr bool kLimits = false, kConverts = false;
     static constexpr int kResults = 1, kParameters = 6, kPrepared = 6, kStates = 3, kCurves = 0, kAsked = 1, kArguments = 14;
     static constexpr bool kPrepares = true;
     // whether what is prepared depends on the time step

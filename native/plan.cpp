@@ -68,6 +68,7 @@ Plan::Plan(std::string label, int64_t robots, int64_t slots, std::vector<float> 
     for (const Member& one : controllers) controllers_.push_back(member(one, LawList::kControllers));
     for (const Member& one : limits) limits_.push_back(member(one, LawList::kStages));
     for (const Member& one : feedback) feedback_.push_back(member(one, LawList::kFeedback));
+    find_transmissions();
     for (NetworkMember& one : networks_) {
         require_slots(one.slots, slots, "slots of a network");
         one.use.slots = static_cast<int64_t>(one.slots.size());
@@ -395,6 +396,8 @@ void Plan::prepare() {
     find_asking();
     for (MemberUse& one : limits_) p_.limits.push_back(use_of(one, number++));
     for (MemberUse& one : feedback_) p_.feedback.push_back(use_of(one, number++));
+    p_.motor_arrays = p_.derived;
+    if (p_.transmissions) p_.derived += kMotorArrays;
     point_at_state();
     p_.kept = 0;
     if (!limits_.empty() || !feedback_.empty() || p_.handover.bad)
@@ -433,6 +436,16 @@ void Plan::find_asking() {
     };
     look(controllers_), look(limits_), look(feedback_);
     p_.asking = any ? std::move(asking) : std::vector<uint16_t>{};
+}
+
+// Where the coordinates of motors end.
+void Plan::find_transmissions() {
+    for (size_t k = 0; k < limits_.size(); ++k) {
+        if (!limits_[k].facts.converts) continue;
+        const int number = static_cast<int>(k);
+        if (!p_.transmissions) p_.first_transmission = number;
+        if (p_.first_transmission + p_.transmissions++ != number) refuse("transmissions", "one behind the other");
+    }
 }
 
 // Slots that nothing gives an effort of.

@@ -27,6 +27,10 @@ constexpr int kEffortFault = 1 << kSignals;
 constexpr int kMostAsked = 16;
 constexpr int kAskedFault = 2 * kEffortFault;
 
+// Arrays of scratch memory where there are transmissions: all signals of motors as controllers see them, then position
+// and velocity as they are.
+constexpr int kMotorArrays = kSignals + 2;
+
 // The lists of laws that the core has, each with numbers of its own.
 enum class LawList { kControllers, kStages, kFeedback };
 
@@ -212,7 +216,7 @@ enum class Phase {
 
 // What stands between the two phases, (robots, slots) each.
 struct Handover {
-    // signals with delayed commands; one that is not finite leaves the value before
+    // signals with delayed commands, of the motor before a transmission; what is not finite leaves the value before
     float* signals[kSignals] = {};
     // fault code of the inputs
     int32_t* bad = nullptr;
@@ -229,7 +233,7 @@ struct Block;
 // Law and limits over a block; returns whether any effort is not finite.
 using Sweep = bool (*)(const Problem&, const Block&);
 // A law over the elements of a block that have it; of feedback it writes positions, and velocities `Block::pitch`
-// behind.
+// behind; of a transmission, signals of the motor, each that far behind the one before.
 using Places = void (*)(const Problem&, const Block&, const Use&, float* efforts);
 // Prepare the parameters of a law, `size` elements of each, for a step of `dt` seconds.
 using Prepare = void (*)(const float* const* parameters, float* const* prepared, int64_t size, float dt);
@@ -249,6 +253,8 @@ struct Route {
     std::vector<Places> laws;
     // what the controllers see
     std::vector<Places> feedback;
+    // of each transmission: signals of the motor as the controller sees them, and position and velocity as they are
+    std::vector<Places> commanded_motor, true_motor;
     std::vector<Limits> limits;
     // whether all limits go in one sweep
     bool one_sweep = false;
@@ -273,6 +279,9 @@ struct Problem {
     const int32_t* driven = nullptr;
 
     std::vector<Use> controllers, limits, feedback;
+    // how many of the limits are transmissions, and the first of those: what comes before them acts on motors, the
+    // others on joints; and where `kMotorArrays` are in scratch memory
+    int transmissions = 0, first_transmission = 0, motor_arrays = 0;
     std::vector<NetworkUse> networks;
     // signals that laws ask for, null for others, and which slots have such a law, a bit per signal
     const float* asked[kMostAsked] = {};
@@ -296,7 +305,8 @@ struct Problem {
     // on request: effort before the limits, and the last limit that changed it (from 1; 0 for none)
     float* computed = nullptr;
     uint8_t* limited_by = nullptr;
-    // and the effort of the motor, behind so many of the stages: what comes after them acts on the joint
+    // and the effort behind the motor and its transmission, so many of the stages: what comes after them acts on the
+    // joint
     float* motor = nullptr;
     int motor_stages = 0;
 

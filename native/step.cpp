@@ -112,8 +112,11 @@ void derive(const Problem& p, const Block& b, const Use& use) {
 }
 
 // The values of the curves of some laws, at what they see of the joint.
+void look_up(const std::vector<Use>& uses, size_t count, const Block& b, const Scratch& scratch) {
+    look_up_all(uses.data(), count, b, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
+}
 void look_up(const std::vector<Use>& uses, const Block& b, const Scratch& scratch) {
-    look_up_all(uses, b, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
+    look_up(uses, uses.size(), b, scratch);
 }
 
 void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
@@ -121,8 +124,8 @@ void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     for (const Gathered& row : p.gathered) gather(p, b, row);
     for (const std::vector<Use>* const uses : {&p.controllers, &p.limits, &p.feedback})
         for (const Use& use : *uses) derive(p, b, use);
-    // those of controllers behind sensors follow in `sense`
-    if (p.feedback.empty()) look_up(p.controllers, b, scratch);
+    // those of controllers behind sensors or before a transmission follow when these have been evaluated
+    if (p.feedback.empty() && !p.transmissions) look_up(p.controllers, b, scratch);
     look_up(p.limits, b, scratch);
     look_up(p.feedback, b, scratch);
 }
@@ -145,7 +148,38 @@ APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (const int s : signals) b.input[s] = sensed + s * b.pitch;
+    if (!p.transmissions) look_up(p.controllers, b, scratch);
+}
+
+void act_on(Block& b, const float* positions, const float* velocities) {
+    b.input[kPosition] = positions;
+    b.input[kVelocity] = velocities;
+}
+
+// Let controllers see motors instead of joints. Where there is no transmission, both are the same.
+APART void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
+    float* const motors = b.derived + p.motor_arrays * b.pitch;
+    for (int s = 0; s < kSignals; ++s) std::copy_n(b.input[s], b.size, motors + s * b.pitch);
+    for (int k = 0; k < p.transmissions; ++k)
+        p.route.commanded_motor[k](p, b, p.limits[p.first_transmission + k], motors);
+    for (int s = 0; s < kSignals; ++s) b.input[s] = motors + s * b.pitch;
     look_up(p.controllers, b, scratch);
+}
+
+// Let what comes before the transmissions act on motors as they are; an effort is NaN where that fails.
+APART void act_on_motors(const Problem& p, Block& b, float* efforts, const Scratch& scratch) {
+    float* const positions = b.derived + (p.motor_arrays + kSignals) * b.pitch;
+    float* const velocities = positions + b.pitch;
+    std::copy_n(b.input[kPosition], b.size, positions);
+    std::copy_n(b.input[kVelocity], b.size, velocities);
+    for (int k = 0; k < p.transmissions; ++k)
+        p.route.true_motor[k](p, b, p.limits[p.first_transmission + k], positions);
+    act_on(b, positions, velocities);
+    // no limit may look at them
+    for (int64_t i = 0; i < b.size; ++i)
+        efforts[i] = nan_unless(finite(positions[i]) & finite(velocities[i]), efforts[i]);
+    // curves of laws before the transmissions run over the state of the motor
+    look_up(p.limits, p.first_transmission, b, scratch);
 }
 
 // Efforts of joints without a controller: 0 where all signals are good.
@@ -176,8 +210,9 @@ void command(const Problem& p, Block& b, float* efforts) {
     b.driven = driven;
 }
 
-// All limits of the efforts `here`, into the block's; returns whether any of them is not finite.
-bool limit(const Problem& p, Block& b, float* here, float* there) {
+// All limits of the efforts `here`, into the block's; returns whether any of them is not finite. The block acts on
+// motors at first, if there are transmissions; `truth` are positions and velocities of the joints.
+bool limit(const Problem& p, Block& b, float* here, float* there, const float* const* truth) {
     float* const out = b.efforts;
     const int32_t* const driven = b.driven;
     // by whom each element is limited: one limit at a time then, see `choose_limits`
@@ -189,6 +224,7 @@ bool limit(const Problem& p, Block& b, float* here, float* there) {
     for (size_t k = 0; k < p.route.limits.size(); ++k) {
         const Limits& limits = p.route.limits[k];
         if (p.motor && limits.first == p.motor_stages) std::copy_n(here, b.size, p.motor + b.first);
+        if (p.transmissions && limits.first == p.first_transmission) act_on(b, truth[0], truth[1]);
         const bool noted = p.limited_by && p.limits[limits.first].limits;
         if (limits.places) {
             if (noted) std::copy_n(here, b.size, there);
@@ -369,6 +405,7 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
     float *here = scratch.at(Scratch::kHere), *const there = scratch.at(Scratch::kThere);
     const float* const truth[] = {b.input[kPosition], b.input[kVelocity]};
     if (!p.feedback.empty() && p.phase != Phase::kLimit) sense(p, b, scratch);
+    if (p.transmissions && p.phase != Phase::kLimit) command_motors(p, b, scratch);
     if (p.phase == Phase::kCommand) {
         command(p, b, p.handover.efforts + b.first);
         return hand_over(p, b, signals);
@@ -388,10 +425,10 @@ void step_block(const Problem& p, int64_t number, const Scratch& scratch) {
             if (directly) here = told;
         }
         // what follows acts on the joint as it is
-        b.input[kPosition] = truth[0];
-        b.input[kVelocity] = truth[1];
+        act_on(b, truth[0], truth[1]);
+        if (p.transmissions) act_on_motors(p, b, here, scratch);
         if (p.limited_by) std::fill_n(p.limited_by + b.first, b.size, uint8_t{0});
-        bad |= limit(p, b, here, there);
+        bad |= limit(p, b, here, there, truth);
     }
 
     if (p.motor && p.motor_stages == static_cast<int>(p.limits.size()))
@@ -438,15 +475,16 @@ void choose_limits(Problem& p) {
         const bool infinite = use.curve_count > 1 || (use.curve_count && use.parameters);
         return use.states > 0 || ((!use.limits || use.asked[0] || infinite) && !use.every);
     };
+    const auto is_cut = [&](int k) {
+        return (p.motor && k == p.motor_stages) || (p.transmissions && k == p.first_transmission);
+    };
     while (at < count) {
         Limits next{at, 1, nullptr, nullptr};
         if (by_places(at)) {
             next.places = find_limit_places(EffortStages{}, p.limits[at].law);
         } else {
             int run = 1;
-            while (!p.limited_by && at + run < count && !by_places(at + run) &&
-                   !(p.motor && at + run == p.motor_stages))
-                ++run;
+            while (!p.limited_by && at + run < count && !by_places(at + run) && !is_cut(at + run)) ++run;
             for (; run > 0 && !next.sweep; --run) {
                 next.count = run;
                 next.sweep = find_limits<false>(EffortStages{}, &p.limits[at], run);
@@ -476,12 +514,17 @@ void choose(Problem& p) {
         if (static_cast<int>(k) != p.route.law_of_all)
             p.route.laws.push_back(find_law_places(Controllers{}, p.controllers[k].law));
     for (const Use& use : p.feedback) p.route.feedback.push_back(find_feedback(Feedbacks{}, use.law));
+    for (int k = 0; k < p.transmissions; ++k) {
+        const int law = p.limits[p.first_transmission + k].law;
+        p.route.commanded_motor.push_back(find_motor<true>(EffortStages{}, law));
+        p.route.true_motor.push_back(find_motor<false>(EffortStages{}, law));
+    }
     masked ? choose_limits<true>(p) : choose_limits<false>(p);
     p.route.one_sweep = p.route.limits.empty() || (p.route.limits.size() == 1 && !p.route.limits[0].places);
     if (p.route.law_of_all < 0) return;
     const int law = p.controllers[p.route.law_of_all].law;
     p.route.law = find_whole<false>(Controllers{}, law, nullptr, 0);
-    const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty();
+    const bool others = !p.networks.empty() || p.free_slots || !p.feedback.empty() || p.transmissions;
     if (others || !p.route.laws.empty() || p.computed || p.limited_by || p.motor || !p.route.one_sweep) return;
     const int count = static_cast<int>(p.limits.size());
     p.route.whole = masked ? find_whole<true>(Controllers{}, law, p.limits.data(), count)
@@ -493,7 +536,8 @@ void choose(Problem& p) {
 template <class... Laws>
 std::vector<LawFacts> facts(List<Laws...>) {
     return {{Laws::kName, Laws::kParameters, Laws::kPrepared, Laws::kStates, Laws::kCurves, Laws::kOver, Laws::kAsked,
-             Laws::kAsks, Laws::kResults, Laws::kLimits, Laws::kPrepares, Laws::kTimed, Laws::kPasses}...};
+             Laws::kAsks, Laws::kResults, Laws::kLimits, Laws::kConverts, Laws::kPrepares, Laws::kTimed,
+             Laws::kPasses}...};
 }
 
 // Call with one of the lists.

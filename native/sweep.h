@@ -363,6 +363,47 @@ Places find_feedback(List<Laws...>, int law) {
     return all[law];
 }
 
+// Signals of the motor where elements have a transmission, NaN where it fails: all of them for the controller, or
+// position and velocity for what else acts on the motor.
+template <class Law, bool COMMANDED, size_t... A, size_t... S, size_t... T>
+void motor_by_places(const Problem& p, const Block& b, const Use& use, float* RESTRICT out, std::index_sequence<A...>,
+                     std::index_sequence<S...>, std::index_sequence<T...>) {
+    constexpr int kGiven = COMMANDED ? kSignals : kVelocity + 1;
+    const int64_t count = b.robots * use.slots;
+    const int32_t* RESTRICT places = use.places;
+    const Inputs in(p, b);
+    const Arrays<Law> own(use, b);
+    for (int64_t k = 0; k < count; ++k) {
+        const int32_t i = places[k];
+        const auto command = [&](const float* signal) { return COMMANDED ? signal[i] : 0.0f; };
+        const auto found =
+            Law::motor(in.q[i], in.qd[i], command(in.q_target), command(in.qd_target), command(in.feedforward),
+                       own.asked[A][i]..., own.state[S][k]..., own.taken[T][i]...);
+        bool good = asked_is_good(own, i);
+        for (int s = 0; s < kGiven; ++s) good = good & finite(b.input[s][i]) & finite(found.at[s]);
+        for (int s = 0; s < kGiven; ++s) out[s * b.pitch + i] = nan_unless(good, found.at[s]);
+    }
+}
+
+template <bool COMMANDED, class... Laws>
+Places find_motor(List<Laws...>, int law) {
+    Places found = nullptr;
+    int at = 0;
+    const auto look = [&](auto one) {
+        using Law = typename decltype(one)::type;
+        if constexpr (Law::kConverts) {
+            if (at == law)
+                found = [](const Problem& p, const Block& b, const Use& use, float* out) {
+                    motor_by_places<Law, COMMANDED>(p, b, use, out, Asked<Law>{}, States<Law>{},
+                                                    std::make_index_sequence<Law::kPrepared>{});
+                };
+        }
+        ++at;
+    };
+    (look(std::common_type<Laws>{}), ...);
+    return found;
+}
+
 template <class... Laws>
 Places find_law_places(List<Laws...>, int law) {
     static constexpr Places all[] = {law_by_places<Laws>...};

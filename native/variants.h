@@ -27,6 +27,8 @@ struct LawFacts {
     int results;
     // whether it bounds the effort, see `Kind` in specs/stages.py
     bool limits;
+    // whether it is a transmission, which converts between the coordinates of motors and joints
+    bool converts;
     bool prepares;
     // whether what is prepared depends on the time step
     bool timed;

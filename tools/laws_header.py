@@ -25,6 +25,7 @@ from isaacsim.core.experimental.actuators.components import catalogue
 from isaacsim.core.experimental.actuators.components import functions as functions_of_laws
 from isaacsim.core.experimental.actuators.components.curve import OVER, curve_row, curve_value
 from isaacsim.core.experimental.actuators.components.law import (
+    MOTOR_SIGNALS,
     prepared_of,
     prepares_for_dt,
     require_law,
@@ -460,7 +461,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
     lines = [
         f"struct {law.name} {{",
         f'    static constexpr const char *kName = "{law.name}", *kKind = "{law.kind}";',
-        f"    static constexpr bool kLimits = {str(kind.is_limit).lower()};",
+        f"    static constexpr bool kLimits = {str(kind.is_limit).lower()}, kConverts = {str(kind.converts).lower()};",
         f"    static constexpr int {', '.join(f'{name} = {value}' for name, value in counts.items())};",
         f"    static constexpr bool kPrepares = {str(component.PREPARE is not None).lower()};",
         "    // whether what is prepared depends on the time step",
@@ -482,6 +483,7 @@ def _struct(translator: Translator, law: catalogue.Law) -> str:
         *wrapped(f"    static inline Values<V, kPrepared> prepare({_numbers(parameters)}) {{"),
         *wrapped(f"        return {prepare};"),
         "    }",
+        *(_motor_lines(translator, component) if kind.converts else ()),
         "};",
     ]
     return "\n".join(lines)
@@ -512,6 +514,22 @@ def _preparation(
     call = f"{preparing.name}({', '.join(preparing.arguments)})"
     arguments = preparing.arguments if prepares_for_dt(component) else [*preparing.arguments, ""]
     return arguments, _values(call, preparing.results)
+
+
+def _motor_lines(translator: Translator, component: Any) -> list[str]:
+    """The law of a transmission that gives signals of the motor."""
+    function = translator.function(component.MOTOR)
+    if function.results != len(MOTOR_SIGNALS):
+        raise UnsupportedError(
+            f"{_place(component.MOTOR.func)}: {function.name} returns {function.results} values: must return "
+            f"{len(MOTOR_SIGNALS)} ({', '.join(MOTOR_SIGNALS)}). Correct MOTOR."
+        )
+    return [
+        "    template <class V>",
+        *wrapped(f"    static inline Values<V, {function.results}> motor({_numbers(function.arguments)}) {{"),
+        *wrapped(f"        return {function.name}({', '.join(function.arguments)});"),
+        "    }",
+    ]
 
 
 def _passes(component: Any) -> list[int]:

@@ -10,6 +10,7 @@ import warp as wp
 from isaacsim.core.experimental.actuators import (
     ActuatedArrays,
     Actuator,
+    ClampingMaxEffort,
     ControllerPD,
     DCMotorClampingConfig,
     DelayConfig,
@@ -22,6 +23,7 @@ from isaacsim.core.experimental.actuators import (
 )
 from isaacsim.core.experimental.actuators.pipeline.feedback import feedback_gains, largest_efforts
 from own_components import OwnController
+from step_bench import TransmissionGear
 
 
 def gains(*configs: Any) -> np.ndarray:
@@ -54,6 +56,18 @@ def test_a_law_of_ones_own_has_no_gains() -> None:
     actuator = Actuator(wp.array([0, 1], dtype=wp.uint32, device="cpu"), OwnController(*ones), dof_names=["hip"])
     assert feedback_gains(actuator, 2).shape == (3, 2, 1)
     assert np.isnan(feedback_gains(actuator, 2)).all()
+
+
+@pytest.mark.parametrize(("most", "expected"), [(9.0, np.inf), (0.0, 0.0)])
+def test_before_a_transmission_they_are_the_motors(most: float, expected: float) -> None:
+    """Of which nothing is said at the joint, but for a limit of 0."""
+    gear = TransmissionGear(*(wp.ones(2, dtype=wp.float32, device="cpu") for _ in range(3)))
+    full = [wp.full(2, value, dtype=wp.float32, device="cpu") for value in (80.0, 2.0, most)]
+    at = wp.array([0, 1], dtype=wp.uint32, device="cpu")
+    limits = [ClampingMaxEffort(full[2])]
+    actuator = Actuator(at, ControllerPD(*full[:2]), clamping=limits, others=[gear], dof_names=["hip", "knee"])
+    assert np.isnan(feedback_gains(actuator, 1)).all()
+    assert largest_efforts(actuator, 1).tolist() == [[expected] * 2]
 
 
 @pytest.mark.parametrize(

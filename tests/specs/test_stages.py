@@ -61,12 +61,18 @@ def test_kinds_say_what_their_stages_do() -> None:
     motor = MotorConfig(**parts_of([DRAG, LIMIT, driver, PD, sensor]))
     assert motor.stages == (sensor, PD, driver, LIMIT, DRAG)
     assert (motor.sensing, motor.after_controller) == ((sensor,), (driver, LIMIT, DRAG))
-    assert [kind for kind in KINDS if follows_limits(kind)] == ["thermal", "supply", "passive"]
+    assert [kind for kind in KINDS if follows_limits(kind)] == ["passive"]
     assert [kind.name for kind in KINDS.values() if kind.takes_effort and not kind.changes_effort] == [
         "thermal",
         "supply",
     ]
     assert not KINDS["thermal"].changes_loop and KINDS["electrical"].changes_loop
+    # of those that make an effort, motors come first, then one that is between the two, then joints
+    places = ["motor", "both", "joint"]
+    coordinates = [places.index(kind.coordinates) for kind in KINDS.values() if kind.takes_effort]
+    assert coordinates == sorted(coordinates) and coordinates.count(1) == 1
+    assert [name for name, kind in KINDS.items() if kind.converts] == ["transmission"]
+    assert not KINDS["transmission"].many and KINDS["transmission"].changes_loop
 
 
 def test_the_table_names_each_kind_once() -> None:

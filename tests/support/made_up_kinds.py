@@ -40,6 +40,20 @@ def warmed(effort: float, position: float, velocity: float, dt: float, felt: flo
     return 0.5 * felt + 0.5 * resistance * wp.abs(effort) + 0.0 * (position + velocity + dt)
 
 
+@wp.func
+def moved(
+    position: float,
+    velocity: float,
+    position_target: float,
+    velocity_target: float,
+    feedforward: float,
+    felt: float,
+    resistance: float,
+):
+    """Return the signals of a motor that turns as the joint does."""
+    return position, velocity, position_target, velocity_target, feedforward + 0.0 * (felt + resistance)
+
+
 def _law_of(kind: stages.Kind) -> Any:
     """What a law of a kind computes."""
     if kind.senses:
@@ -67,6 +81,7 @@ def made_up_law(kind: stages.Kind) -> catalogue.Law:
     own: dict[str, Any] = {
         **{"KIND": kind.name, "PARAMETERS": ("resistance",), "STATE": ("felt",), "NEUTRAL": (0.0,)},
         **{"LAW": _law_of(kind), "PUBLISHES": {} if kind.gives else {"temperature": "felt"}},
+        "MOTOR": moved if kind.converts else None,
         **{"__module__": f"{catalogue.PACKAGE}.{catalogue.snake_case(name)}", "__doc__": "A made-up law."},
     }
     component = type(name, (family,), own)

@@ -17,7 +17,7 @@ from isaacsim.core.experimental.actuators import (
     ControllerPID,
     Delay,
 )
-from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive
+from isaacsim.core.experimental.actuators.components.base import Electrical, Feedback, Passive, Transmission
 from isaacsim.core.experimental.actuators.components.law import within
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import Plan, compile_plan
@@ -201,13 +201,106 @@ class FeedbackFiltered(Feedback):
     LAW = filtered
 
 
+@wp.func
+def geared_signals(
+    position: float,
+    velocity: float,
+    position_target: float,
+    velocity_target: float,
+    feedforward: float,
+    ratio: float,
+    offset: float,
+    targets_at_motor: float,
+):
+    """Return the signals of a motor before a rigid gear; of the commands where they are not the motor's already."""
+    at_motor = targets_at_motor > 0.5
+    return (
+        ratio * position + offset,
+        ratio * velocity,
+        position_target if at_motor else ratio * position_target + offset,
+        velocity_target if at_motor else ratio * velocity_target,
+        feedforward if at_motor else feedforward / ratio,
+    )
+
+
+@wp.func
+def geared_effort(
+    effort: float, position: float, velocity: float, ratio: float, offset: float, targets_at_motor: float
+):
+    """Return the effort behind the gear."""
+    return ratio * effort
+
+
+class TransmissionGear(Transmission):
+    """A rigid gear: turns of the motor per turn of the joint, and the motor's position where the joint's is 0."""
+
+    PARAMETERS: ClassVar = ("ratio", "offset", "targets_at_motor")
+    MOTOR = geared_signals
+    LAW = geared_effort
+
+
+@wp.func
+def soft_prepare(ratio: float, stiffness: float, furthest: float):
+    """Return the parameters, a compliance in place of the stiffness."""
+    return ratio, 1.0 / stiffness, furthest
+
+
+@wp.func
+def soft_signals(
+    position: float,
+    velocity: float,
+    position_target: float,
+    velocity_target: float,
+    feedforward: float,
+    load: float,
+    twist: float,
+    ratio: float,
+    compliance: float,
+    furthest: float,
+):
+    """Return the signals of a motor before a twisted gear, which carries the load and slips far out."""
+    speed = ratio * velocity if wp.abs(position) < furthest else wp.nan
+    forward = (feedforward - load) / ratio
+    return ratio * position + twist, speed, ratio * position_target, ratio * velocity_target, forward
+
+
+@wp.func
+def soft_effort(
+    effort: float,
+    position: float,
+    velocity: float,
+    dt: float,
+    load: float,
+    twist: float,
+    ratio: float,
+    compliance: float,
+    furthest: float,
+):
+    """Return the effort behind the gear, and how far the effort twists it."""
+    return ratio * effort, 0.5 * twist + 0.5 * compliance * effort
+
+
+class TransmissionSoft(Transmission):
+    """A gear with a state, which says where the motor is; it asks for the load, and fails far out."""
+
+    PARAMETERS: ClassVar = ("ratio", "stiffness", "furthest")
+    STATE: ClassVar = ("twist",)
+    ASKS: ClassVar = ("load",)
+    PREPARE = soft_prepare
+    MOTOR = soft_signals
+    LAW = soft_effort
+
+
+TRANSMISSIONS = (TransmissionGear, TransmissionSoft)
+"""Those of them between motor and joint."""
+
 SENSORS = (FeedbackSkewed, FeedbackFiltered)
 """Those of them that say what a controller sees."""
 
 ASKING = (ControllerBalanced, ClampingLoaded, PassiveStick)
 """Those of them that ask for signals."""
 
-MADE_UP = (*SENSORS, *ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag)
+MADE_UP = (*SENSORS, *ASKING, ControllerLeaky, ElectricalDroop, ClampingSlew, PassiveDrag, PassiveLag, *TRANSMISSIONS)
 """Laws that a test makes built-in ones."""
 
 
@@ -346,6 +439,111 @@ def sensing_entries(device: Any = "cpu") -> list[ActuatorEntry]:
         ),
         ActuatorEntry("/A/toe", ("toe",), ControllerPD(of(5), of(1)), [ClampingMaxEffort(of(4))], None),
     ]
+
+
+RATIOS = (2.0, 3.0, -4.0)
+"""Of the gears of `geared_entries`, by robot."""
+
+
+def geared_entries(*, soft: bool = True, device: Any = "cpu") -> list[ActuatorEntry]:
+    """The same joints behind gears; the toe has none, and without `soft` the ankle neither."""
+
+    def of(*values: float) -> wp.array:
+        return floats(*(values if len(values) == ROBOTS else values * ROBOTS), device=device)
+
+    lags = wp.array([0, 1, 3], dtype=wp.int32, device=device)
+    const = of(1, 2, 3)
+    knee = [ClampingDCMotor(of(25), of(2), of(20)), ClampingPositionBased(None, *TABLE), ClampingMaxEffort(of(12))]
+    twisted = [TransmissionSoft(of(3), of(40), of(1.5))] if soft else []
+    return [
+        ActuatorEntry(
+            "/A/hip",
+            ("hip",),
+            ControllerPD(of(10), of(1)),
+            [ClampingMaxEffort(of(9))],
+            None,
+            others=[
+                FeedbackSkewed(of(0.1, 0.2, 0.3), of(1.5)),
+                TransmissionGear(of(*RATIOS), of(0.1), of(0)),
+                PassiveDrag(of(0.5)),
+            ],
+        ),
+        ActuatorEntry(
+            "/A/knee",
+            ("knee",),
+            ControllerPID(of(30), of(20), of(2), of(0.05), const),
+            knee,
+            Delay(lags, 3),
+            others=[
+                ElectricalDroop(of(0.25)),
+                TransmissionGear(of(0.5), of(-0.2), of(1)),
+                PassiveLag(of(3), of(2)),
+            ],
+        ),
+        ActuatorEntry(
+            "/A/ankle",
+            ("ankle",),
+            ControllerLeaky(of(20)),
+            [ClampingSlew(of(300), of(8))],
+            None,
+            others=[*twisted, PassiveDrag(of(1))],
+        ),
+        ActuatorEntry(
+            "/A/toe",
+            ("toe",),
+            ControllerPD(of(5), of(1)),
+            [ClampingMaxEffort(of(4))],
+            None,
+            others=[PassiveDrag(of(1))],
+        ),
+    ]
+
+
+class GearedTwin:
+    """The same for one robot, in float64."""
+
+    def __init__(self, robot: int, *, soft: bool = True) -> None:
+        self.ratio, self.bias, self.soft = RATIOS[robot], (robot + 1) / 10, soft
+        self.hip, self.toe = oracle.Joint(10, 1), oracle.Joint(5, 1)
+        delay = (0, 1, 3)[robot]
+        self.knee = oracle.Joint(30, 2, ki=20, integral_max=0.05, const_effort=1.0 + robot, delay_steps=delay)
+        self.ankle = Leaky(20, 0)
+        self.slip = self.twist = self.last = 0.0
+        self.computed: list[float] = []
+        self.motor: list[float] = []
+
+    def step(self, inputs: np.ndarray, load: float = 0.0) -> list[float]:
+        """Efforts of inputs `(5, joints)`."""
+        hip, knee, ankle, toe = inputs.astype(np.float64).T
+        good = np.isfinite(inputs).all(axis=0)
+        if self.soft:
+            good[2] &= np.isfinite(load) and abs(ankle[0]) < 1.5
+        ratio = self.ratio
+        seen = [hip[0] + self.bias, 1.5 * hip[1], *hip[2:]]
+        # of the motors
+        hip_m = np.array([*(ratio * np.array(seen[:4]) + [0.1, 0, 0.1, 0]), seen[4] / ratio])
+        knee_m = np.array([0.5 * knee[0] - 0.2, 0.5 * knee[1], *knee[2:]])
+        ankle_m = np.array([3 * ankle[0] + self.twist, *(3 * ankle[1:4]), (ankle[4] - load) / 3])
+        ankle_m = ankle_m if self.soft else ankle
+        if not good[2]:
+            ankle_m[:] = np.nan
+        signals = hip_m, knee_m, ankle_m, toe
+        joints = self.hip, self.knee, self.ankle, self.toe
+        self.computed = [joint.step(*given, dt=DT) for joint, given in zip(joints, signals, strict=True)]
+        efforts = [float(np.clip(self.computed[0], -9, 9)), 0.0, 0.0, float(np.clip(self.computed[3], -4, 4))]
+        if good[1]:
+            effort = oracle.dc_motor_clamp(0.75 * self.computed[1], knee_m[1], 25, 2, 20)
+            most = min(oracle.table_limit(knee_m[0], *TABLE), 12)
+            efforts[1] = float(np.clip(effort, -most, most))
+            self.slip += DT * (knee[1] - 3 * self.slip)
+        if good[2]:
+            effort = np.clip(np.clip(self.computed[2], self.last - 300 * DT, self.last + 300 * DT), -8, 8)
+            efforts[2] = self.last = float(effort)
+            self.twist = 0.5 * self.twist + 0.5 / 40 * self.last
+        gears = ratio, 0.5, 3.0 if self.soft else 1.0, 1.0
+        losses = 0.5 * hip[1], 2 * self.slip, ankle[1], toe[1]
+        self.motor = [gear * one if ok else 0.0 for gear, one, ok in zip(gears, efforts, good, strict=True)]
+        return [one - loss if ok else 0.0 for one, loss, ok in zip(self.motor, losses, good, strict=True)]
 
 
 class JointTwin:

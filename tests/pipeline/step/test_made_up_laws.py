@@ -27,9 +27,12 @@ import step_bench
 import warp as wp
 from isaacsim.core.experimental.actuators import (
     Actuator,
+    ClampingMaxEffort,
+    ControllerGearedPD,
     ControllerNeuralLSTM,
     ControllerNeuralMLP,
     ControllerPD,
+    PassiveFriction,
     native,
 )
 from isaacsim.core.experimental.actuators.components import catalogue
@@ -40,13 +43,14 @@ from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
 from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
 from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
-from isaacsim.core.experimental.actuators.pipeline.step.fault import SIGNAL_FAULT
+from isaacsim.core.experimental.actuators.pipeline.step.fault import EFFORT_FAULT, SIGNAL_FAULT
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
 from isaacsim.core.experimental.actuators.pipeline.step.state import restore, save
 from isaacsim.core.experimental.actuators.pipeline.step.warp import WarpStep
 from isaacsim.core.experimental.actuators.pipeline.totals import share_totals
 from isaacsim.core.experimental.actuators.recording.recorder import Recorder
 from isaacsim.core.experimental.actuators.specs.configs import ClampingConfig, Config, ControlConfig, PassiveConfig
+from isaacsim.core.experimental.actuators.specs.stages import parts_of
 from neural_twin import random_network
 from other_laws import replace_laws
 from own_components import OwnController, OwnLimit
@@ -59,15 +63,19 @@ from step_bench import (
     ClampingLoaded,
     ControllerBalanced,
     FeedbackFiltered,
+    GearedTwin,
     JointTwin,
     PassiveDrag,
     PassiveLag,
     PassiveStick,
+    TransmissionGear,
+    TransmissionSoft,
     Twin,
     asking_entries,
     draw,
     entries,
     floats,
+    geared_entries,
     joint_entries,
     mixed_plan,
     sensing_entries,
@@ -146,6 +154,22 @@ class SkewedConfig(Config):
 
 
 @dataclasses.dataclass
+class GearConfig(Config):
+    """Of `TransmissionGear`."""
+
+    KIND = "transmission"
+    SCHEMA = "GearAPI"
+
+
+@dataclasses.dataclass
+class SoftConfig(Config):
+    """Of `TransmissionSoft`."""
+
+    KIND = "transmission"
+    SCHEMA = "SoftAPI"
+
+
+@dataclasses.dataclass
 class FilteredConfig(Config):
     """Of `FeedbackFiltered`."""
 
@@ -176,6 +200,8 @@ def lines() -> tuple[catalogue.Law, ...]:
             (SkewedConfig, "FeedbackSkewed"),
             (FilteredConfig, "FeedbackFiltered"),
             (BalancedConfig, "ControllerBalanced"),
+            (SoftConfig, "TransmissionSoft"),
+            (GearConfig, "TransmissionGear"),
         )
     ]
     return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws, *heated.lines())
@@ -245,8 +271,8 @@ def test_core_knows_them(built_in: Any) -> None:
     assert {name: told["kind"] for name, told in known.items()} == {
         law.__name__: law.KIND for law in step_bench.MADE_UP
     }
-    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1]
-    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0]
+    assert [told["states"] for told in known.values()] == [0, 1, 0, 0, 1, 2, 0, 1, 0, 1, 0, 1]
+    assert [told["asked"] for told in known.values()] == [0, 0, 1, 1, 3, 0, 0, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.usefixtures("built_in")
@@ -1017,3 +1043,231 @@ def test_state_that_is_not_finite_is_a_fault() -> None:
         saved.append(save([(JOINTS, step)]))
     for name, values in saved[0].items():
         np.testing.assert_array_equal(values, saved[1][name], err_msg=name)
+
+
+# ---- between motor and joint
+
+
+def engines(given: list[ActuatorEntry]) -> list[Any]:
+    """Both of them, with what computes arrays between the phases."""
+    found = []
+    for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
+        step = engine(compile_plan(given, ROBOTS))
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        found.append(with_components(step, apart, "cpu") if apart else step)
+    return found
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
+@pytest.mark.parametrize("observed", [True, False])
+def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
+    """Bits of Warp and numbers of float64, with faults, resets and saved states; in one go and in two phases."""
+    soft = kind != "gaps"
+    given = geared_entries(soft=soft)
+    if kind == "gaps":
+        monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
+        given = [dataclasses.replace(entry, shared=True) for entry in given]
+    if kind == "between":
+        given[3].clamping[:] = [OwnLimit(step_bench.full(4))]
+        given[3].clamping[0].finalize("cpu", ROBOTS)
+    steps = engines(given)
+    benches = [Bench(step) for step in steps]
+    for step in steps:
+        step.observe(observed)
+    if not observed and kind == "gaps":
+        assert steps[0].core.layout == "gaps"
+    twins = [GearedTwin(0 if kind == "gaps" else robot, soft=soft) for robot in range(ROBOTS)]
+    seen = set()
+    for number in range(60):
+        inputs, load = draw(rng), draw_signals(rng)["load"]
+        for step in steps if soft else ():
+            step.signals["load"].assign(load)
+        if number == 20:
+            saved = [save([(JOINTS, step)]) for step in steps]
+            assert not soft or saved[0]["/A/ankle.transmission.twist"].any()
+            for name, values in saved[0].items():
+                np.testing.assert_array_equal(values, saved[1][name], err_msg=name)
+            for step, other in zip(steps, reversed(saved), strict=True):
+                restore([(JOINTS, step)], other)
+        if number == 40:
+            for step in steps:
+                step.reset([1])
+            twins[1] = GearedTwin(0 if kind == "gaps" else 1, soft=soft)
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        expected = [twin.step(inputs[:, robot], load[robot, 2]) for robot, twin in enumerate(twins)]
+        np.testing.assert_allclose(found, expected, atol=5e-4, rtol=5e-5)
+        if not observed:
+            continue
+        (computed, numbers), others = (step.observed() for step in steps)
+        np.testing.assert_array_equal(computed, others[0])
+        np.testing.assert_array_equal(numbers, others[1])
+        # before the limits those of motors, behind them those at joints
+        np.testing.assert_allclose(computed, np.where(found != 0, [t.computed for t in twins], 0), atol=5e-4, rtol=5e-5)
+        motor, other = (step.motor_efforts() for step in steps)
+        np.testing.assert_array_equal(motor, other)
+        np.testing.assert_allclose(motor, [twin.motor for twin in twins], atol=5e-4, rtol=5e-5)
+        seen |= set(np.array(["", *steps[0].stage_names])[numbers].ravel())
+    if observed:
+        limits = {"ClampingMaxEffort", "ClampingDCMotor", "ClampingPositionBased", "ClampingSlew"}
+        assert seen <= {"", *limits, "OwnLimit"} and {"ClampingMaxEffort", "ClampingPositionBased"} < seen
+    assert steps[0].faults() == steps[1].faults() != []
+
+
+@pytest.mark.usefixtures("built_in")
+def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> None:
+    """What is handed over is of the motor; what is written back are efforts at the joint."""
+    for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
+        whole, halves = (engine(compile_plan(geared_entries(), ROBOTS)) for _ in range(2))
+        signals = [wp.zeros((ROBOTS, len(NAMES)), dtype=wp.float32, device="cpu") for _ in range(7)]
+        bad = wp.zeros((ROBOTS, len(NAMES)), dtype=wp.int32, device="cpu")
+        halves.hand_over(signals[:5], bad, *signals[5:])
+        benches = [Bench(step) for step in (whole, halves)]
+        # a step in two phases in place does not bring back what a fault of a limit lets go
+        ends = [[step.new_state(), step.new_state()] for step in (whole, halves)]
+        for number in range(30):
+            inputs = draw(rng)
+            for step, states in zip((whole, halves), ends, strict=True):
+                step.use(*(states if number % 2 == 0 else states[::-1]))
+            found = benches[0].step(inputs)
+            benches[1].feed(inputs)
+            halves.command(DT)
+            q = inputs[0, :, 1]
+            good = np.isfinite(inputs[:, :, 1]).all(axis=0)
+            np.testing.assert_allclose(signals[0].numpy()[good, 1], 0.5 * q[good] - 0.2, rtol=1e-6)
+            assert (bad.numpy()[:, 1] == 0).tolist() == good.tolist()
+            halves.limit()
+            np.testing.assert_array_equal(found.view(np.int32), benches[1].efforts().view(np.int32))
+        assert whole.faults() == halves.faults() != []
+
+
+@pytest.mark.parametrize("on_core", [True, False])
+@pytest.mark.parametrize("rubs", [True, False])
+def test_gear_agrees_with_the_law_that_has_one(
+    on_core: bool, rubs: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """PD, limit and gear are `ControllerGearedPD` with the limit times the ratio, and friction acts on the joint.
+
+    Targets and feedforward are the motor's; the bias of that law has no counterpart. Bound by indices.
+    """
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    ratio, places = np.array(step_bench.RATIOS), [4, 0, 2]
+    gear = TransmissionGear(floats(*ratio), step_bench.full(0), step_bench.full(1))
+    geared = ControllerGearedPD(step_bench.full(30), step_bench.full(2), floats(*ratio))
+    made = []
+    for law, most, others in (
+        (ControllerPD(step_bench.full(30), step_bench.full(2)), step_bench.full(20), [gear]),
+        (geared, floats(*np.abs(20 * ratio)), []),
+    ):
+        friction = [PassiveFriction(*map(step_bench.full, (15, 2, 20, 0.1, 2, 0.05)))] if rubs else []
+        at = wp.array(places, dtype=wp.uint32, device="cpu")
+        actuator = Actuator(
+            at,
+            law,
+            clamping=[ClampingMaxEffort(most)],
+            others=[*others, *friction],
+            control_computed_output_attr="joint_computed",
+        )
+        assert isinstance(actuator.compiled(), NativeStep) == on_core
+        made.append((actuator, [actuator.state(), actuator.state()]))
+    names = ["joint_q", "joint_qd", "joint_target_q", "joint_target_qd", "joint_act", "joint_f", "joint_computed"]
+    for number in range(20):
+        given = 0.3 * rng.normal(size=(5, 5)).astype(np.float32)
+        if number > 15:
+            given[:, 0] = np.nan
+        found = []
+        for actuator, states in made:
+            arrays = {name: floats(*values) for name, values in zip(names, [*given, *np.zeros((2, 5))], strict=True)}
+            actuator.step(arrays, arrays, *states, dt=DT)
+            states.reverse()
+            found += [arrays[name].numpy()[places].astype(float) for name in ("joint_f", "joint_computed")]
+        effort, computed, expected, of_joint = found
+        np.testing.assert_allclose(effort, expected, rtol=2e-5, atol=2e-4)
+        # before the limits it is the motor's
+        np.testing.assert_allclose(ratio * computed, of_joint, rtol=2e-5, atol=1e-4)
+        if not rubs:
+            # power goes in as it comes out; efforts are of float32
+            velocity = np.nan_to_num(given[1, places].astype(float))
+            np.testing.assert_allclose(velocity * effort, ratio * velocity * np.clip(computed, -20, 20), rtol=1e-6)
+    assert [fault.robot for fault in made[0][0].faults] == [1]
+
+
+@pytest.mark.usefixtures("built_in")
+@pytest.mark.parametrize("engine", [0, 1], ids=["core", "warp"])
+def test_fault_of_a_motor_is_that_of_its_joint_alone(engine: int, rng: np.random.Generator) -> None:
+    """Of a signal or of the transmission; the state is kept, and all others have the bits that they had."""
+    good, bad = (Bench(engines(geared_entries())[engine]) for _ in range(2))
+    kept = ("/A/ankle.transmission.twist", "/A/ankle.clamping.0.last", "/A/ankle.controller.level")
+    for number in range(5):
+        inputs = draw(rng, faults=False)
+        # not so far out that the soft gear slips
+        inputs[0] = np.clip(inputs[0], -1, 1)
+        wrong = inputs.copy()
+        lost = np.zeros((ROBOTS, len(NAMES)), bool)
+        if number == 4:
+            wrong[0, 0, 0], wrong[4, 2, 1], wrong[0, 1, 2] = np.nan, np.inf, 1.75
+            lost[[0, 2, 1], [0, 1, 2]] = True
+        before = save([(JOINTS, bad.step_of_plan)])
+        found, other = good.step(inputs), bad.step(wrong)
+        np.testing.assert_array_equal(other, np.where(lost, 0, found))
+        assert found[lost].all()
+    after = save([(JOINTS, bad.step_of_plan)])
+    for name in kept:
+        assert after[name][1] == before[name][1] != 0 and (after[name] != before[name]).any(), name
+    assert good.step_of_plan.faults() == []
+    assert [fault[:3] for fault in bad.step_of_plan.faults()] == [(0, 0, 1), (2, 1, 16), (1, 2, EFFORT_FAULT)]
+
+
+@pytest.mark.usefixtures("built_in")
+def test_networks_see_motors(rng: np.random.Generator) -> None:
+    """With and without a history, in one phase of the core and two of Warp."""
+    columns = {"input_idx": [0, 1], "effort_scale": 9.0, "pos_scale": 2.0}
+    mlp = Checkpoint(random_network("mlp", 4, layers=2), columns, "onnx", "a")
+    gear = [TransmissionGear(floats(*step_bench.RATIOS), step_bench.full(0.1), step_bench.full(0))]
+    given = [
+        ActuatorEntry("/A/hip", ("hip",), ControllerNeuralMLP(mlp), [], None, others=gear),
+        ActuatorEntry("/A/knee", ("knee",), ControllerNeuralMLP(mlp), [], None),
+        *sensing_entries()[2:],
+    ]
+    steps = NativeStep(compile_plan(given, ROBOTS)), WarpStep(compile_plan(given, ROBOTS), "cpu")
+    benches = [Bench(step) for step in steps]
+    ratio = np.array(step_bench.RATIOS, np.float32)
+    for number in range(20):
+        inputs = draw(rng, faults=number > 10)
+        # the knee is where the motor of the hip is
+        inputs[:, :, 1] = ratio * inputs[:, :, 0]
+        inputs[0, :, 1] += np.float32(0.1)
+        inputs[2, :, 1] += np.float32(0.1)
+        found, other = (bench.step(inputs) for bench in benches)
+        np.testing.assert_allclose(found, other, atol=1e-4, rtol=1e-5)
+        np.testing.assert_allclose(found[:, 0], ratio * found[:, 1], atol=1e-3, rtol=1e-4)
+    assert steps[0].faults() == steps[1].faults() != []
+
+
+def test_transmissions_that_cannot_be_are_refused() -> None:
+    """By name: without a law, beside what computes arrays of the joint, with gradients, two of them."""
+    entry = geared_entries()[0]
+    own: list[tuple[str, dict[str, Any]]] = [
+        ("OwnLimit", {"clamping": [OwnLimit(step_bench.full(8))]}),
+        ("OwnDrag", {"others": [*entry.others, OwnDrag(step_bench.full(1))]}),
+        ("OwnController", {"controller": OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))}),
+    ]
+    for name, parts in own:
+        with pytest.raises(
+            TypeError, match=f"TransmissionGear beside {name}, which computes arrays in the coordinates"
+        ):
+            compile_plan([dataclasses.replace(entry, **parts)], ROBOTS)
+    values = [step_bench.full(1)] * 3
+    for name, words in (("LAW", "TransmissionOdd: must have a law"), ("MOTOR", r"TransmissionOdd.MOTOR = None: must")):
+        odd = type("TransmissionOdd", (TransmissionGear,), {name: None})(*values)
+        with pytest.raises(TypeError, match=words):
+            compile_plan([dataclasses.replace(entry, others=[odd])], ROBOTS)
+    short = type("TransmissionOdd", (TransmissionGear,), {"MOTOR": step_bench.geared_effort})(*values)
+    with pytest.raises(TypeError, match=r"TransmissionOdd.MOTOR takes 6 arguments .*: must take 8 \(position, "):
+        compile_plan([dataclasses.replace(entry, others=[short])], ROBOTS)
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    with pytest.raises(NotImplementedError, match=r"a transmission \(TransmissionGear\) has none"):
+        Actuator(at, entry.controller, others=entry.others[1:], requires_grad=True)
+    with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
+        parts_of([entry.controller, TransmissionGear(*values), TransmissionSoft(*values)])

@@ -77,6 +77,8 @@ class ActuatorSet(NotCopied):
     def computed_efforts(self) -> np.ndarray:
         """Efforts of the last step before the clamps [N·m or N], shape `(robots, actuated DOFs)`.
 
+        They are those of the motor where it has a transmission.
+
         Raises:
             RuntimeError: `observe_efforts` was not called.
         """
@@ -86,7 +88,8 @@ class ActuatorSet(NotCopied):
     def motor_efforts(self) -> np.ndarray:
         """Efforts of the last step that came out of the clamps [N·m or N], shaped like `computed_efforts`.
 
-        Passive stages, friction say, act on them; without such stages they are the efforts that are applied.
+        They are at the joint, behind a transmission. Passive stages, friction say, act on them; without such stages
+        they are the efforts that are applied.
 
         Raises:
             RuntimeError: `observe_efforts` was not called.

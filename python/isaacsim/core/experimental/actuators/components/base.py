@@ -90,6 +90,8 @@ class Component(NotCopied):
     """
     LAW: ClassVar[Any] = None
     """The law as a scalar `wp.func`, or None when a method of the subclass computes arrays."""
+    MOTOR: ClassVar[Any] = None
+    """Scalar `wp.func` from five signals of the joint to those of the motor; transmissions only. See `law.py`."""
     _NEUTRAL: ClassVar[float] = 0.0
 
     parameter_source: ParameterSource | None = None
@@ -415,6 +417,16 @@ class Supply(Component):
     """What voltage the power that a robot draws leaves at the motor; a `LAW` that returns its state, in a plan only."""
 
     KIND: ClassVar[str] = "supply"
+
+
+class Transmission(EffortStage):
+    """What is between the motor and the joint, a gear say: the laws `LAW` and `MOTOR`.
+
+    Control law, electrical law and limits of the actuator work in the coordinates of its motor then. The other stages
+    have laws, too.
+    """
+
+    KIND: ClassVar[str] = "transmission"
 
 
 class Passive(EffortStage):

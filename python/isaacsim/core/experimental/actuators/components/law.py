@@ -14,13 +14,23 @@ sensor, kind feedback, takes
     (position, velocity, [dt where it has a state,] *state, *prepared, *curve values)
 
 and returns the position and velocity that the controller sees, and the new state. That of kind thermal or supply takes
-what a clamp's does and returns its new state only: the effort stays as it is. Signals that a class names in `ASKS`, see
-`specs/signals.py`, come before the state. The order is that of the class's `STATE` and `CURVES`.
+what a clamp's does and returns its new state only: the effort stays as it is. A transmission has two laws: `LAW` is
+that of a stage after the controller, which takes the effort of the motor, position and velocity of the joint, and
+returns the effort at the joint, followed by the new state. `MOTOR` takes
+
+    (position, velocity, position target, velocity target, feedforward, *state, *prepared)
+
+of the joint and returns the same five of the motor, for the laws before the transmission. It is evaluated on what the
+controller sees, and on the true position and velocity for the other laws, with zeros for the commands; so position and
+velocity must not depend on those.
+
+Signals that a class names in `ASKS`, see `specs/signals.py`, come before the state. The order is that of the class's
+`STATE` and `CURVES`.
 
 `prepared` is what `PREPARE` returns for the class's `PARAMETERS`, or the parameters themselves without one. A `PREPARE`
 with one more argument, the last one, called `dt`, gets the physics step there and is called again when that changes.
 A curve runs over what `CURVES` says, see `OVER` in `curve.py`: that of a controller over what its sensor gives, that of
-any other law over the true state of the joint.
+any other law over the true state; both in the coordinates that the law works in.
 
 A law chooses by conditional expressions, not by `wp.min`, `wp.max` or `wp.clamp`, which lose a NaN: a built-in law
 makes a non-finite effort of a signal that is not finite. So that its C++ twin has the same bits, it is written in what
@@ -44,6 +54,7 @@ from .curve import OVER, curve_at
 
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
+MOTOR_SIGNALS = CONTROLLER_SIGNALS[:-1]
 
 
 class LawClass(Protocol):
@@ -60,6 +71,7 @@ class LawClass(Protocol):
     PUBLISHES: Mapping[str, str]
     PREPARE: Any
     LAW: Any
+    MOTOR: Any
 
     def neutral(self) -> tuple[float, ...]:
         """The value of each parameter with which the law does nothing."""
@@ -135,6 +147,8 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
         TypeError: It is no `wp.func`, or has another number of arguments.
     """
     functions = {"LAW": owner.LAW} | ({} if owner.PREPARE is None else {"PREPARE": owner.PREPARE})
+    if owner.MOTOR is not None or KINDS[owner.KIND].converts:
+        functions["MOTOR"] = owner.MOTOR
     for name, function in functions.items():
         if not isinstance(function, wp.Function):
             raise TypeError(
@@ -147,6 +161,8 @@ def require_law(owner: LawClass, signals: Sequence[str]) -> None:
     expected = {"LAW": (*signals_of(owner, signals), *owner.STATE, *prepared, *owner.CURVES)}
     if owner.PREPARE is not None:
         expected["PREPARE"] = (*owner.PARAMETERS, *(("dt",) if prepares_for_dt(owner) else ()))
+    if "MOTOR" in functions:
+        expected["MOTOR"] = (*MOTOR_SIGNALS, *owner.ASKS, *owner.STATE, *prepared)
     for name, arguments in expected.items():
         given = functions[name].input_types
         if len(given) != len(arguments):

@@ -291,7 +291,10 @@ class Actuator(Staged, NotCopied):
 
     @property
     def computed_efforts(self) -> wp.array:
-        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault."""
+        """Efforts of the last `step` before the clamps [N·m or N], shape `(N,)`; 0 where there was a fault.
+
+        They are those of the motor where there is a transmission.
+        """
         compiled = self._compiled
         if compiled.step is None:
             return compiled.computed_of(self)

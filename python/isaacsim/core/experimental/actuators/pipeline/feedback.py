@@ -10,6 +10,7 @@ import numpy as np
 from ..components.catalogue import law_of
 from ..specs.configs import Config
 from ..specs.fields import parameters_of
+from ..specs.stages import is_geared
 from .actuator import Actuator
 from .plan import has_law
 
@@ -17,10 +18,10 @@ from .plan import has_law
 def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
     """Return proportional, derivative and integral gains at the joints, shape `(3, robots, joints)`.
 
-    They are those of now, float64; a gear counts squared. NaN where the law is a network or the user's own, which has
-    no gains.
+    They are those of now, float64; the gear of a law that has one counts squared. NaN where the law is a network or the
+    user's own, which has no gains, and before a transmission, where they are the motor's.
     """
-    config = _config_of(actuator.controller)
+    config = None if is_geared(actuator) else _config_of(actuator.controller)
     gains = None if config is None else config.gains_at_joint()
     return np.array([_by_joint(one, actuator, num_robots) for one in gains or [np.nan] * 3])
 
@@ -28,11 +29,13 @@ def feedback_gains(actuator: Actuator, num_robots: int) -> np.ndarray:
 def largest_efforts(actuator: Actuator, num_robots: int) -> np.ndarray:
     """Return the most that stages let through along the motion [N·m or N], shape `(robots, joints)`; inf for no bound.
 
-    Values are those of now, float64. Of the user's own stages nothing is known.
+    Values are those of now, float64. Of the user's own stages nothing is known. Before a transmission bounds are the
+    motor's: of those only 0 is one at the joint.
     """
     configs = filter(None, map(_config_of, actuator.after_controller))
     bounds = [most for config in configs for most in config.bounds("effort").values()]
-    return _by_joint(functools.reduce(np.minimum, bounds, np.inf), actuator, num_robots)
+    least = functools.reduce(np.minimum, bounds, np.inf)
+    return _by_joint(np.where(least == 0, 0.0, np.inf) if is_geared(actuator) else least, actuator, num_robots)
 
 
 def _by_joint(values: Any, actuator: Actuator, num_robots: int) -> np.ndarray:

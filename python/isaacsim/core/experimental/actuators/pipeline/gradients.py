@@ -89,6 +89,8 @@ def require_gradients(label: str, step: Any) -> None:
     laws = [law for law, _ in step.plan.laws]
     if hidden := [law.__name__ for law in laws if law.PUBLISHES or not KINDS[law.KIND].gives]:
         refuse(label, f"what a law publishes, or leaves besides efforts ({', '.join(hidden)}), has none. Leave it out")
+    if transmissions := [stage.law.__name__ for stage in step.plan.transmissions]:
+        refuse(label, f"a transmission ({', '.join(transmissions)}) has none. Leave it out")
 
 
 def refuse(label: str, why: str) -> NoReturn:

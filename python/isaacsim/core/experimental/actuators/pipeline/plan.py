@@ -233,7 +233,8 @@ class Plan:
         controller_kind: Position of each slot's controller among them, int32; -1 where none of them gives the effort.
         control: Rows of the controllers' parameters by name; controllers with a name in common share the row.
         control_curves: Curves of each of the controllers.
-        stages: What comes after the controllers, in the order in which it acts; what follows limits comes last.
+        stages: What comes after the controllers, in the order in which it acts: all that acts on motors, the
+            transmissions, all that acts on joints.
         feedback: What controllers see of their joints; each class once, and a joint has one at most.
         delayed: Which slots have a delay, bool.
         lag: Delay of each slot in steps, int32.
@@ -342,8 +343,18 @@ class Plan:
         return found
 
     @property
+    def transmissions(self) -> list[PlannedStage]:
+        """The stages between the coordinates of motors and joints; what comes before them acts on motors."""
+        return [stage for stage in self.stages if KINDS[stage.law.KIND].converts]
+
+    @property
+    def geared(self) -> np.ndarray:
+        """Which slots have a transmission, bool."""
+        return np.logical_or.reduce([np.zeros(self.num_slots, bool), *(stage.used for stage in self.transmissions)])
+
+    @property
     def motor_stages(self) -> int:
-        """How many of the stages do not follow the limits: the first ones."""
+        """How many of the stages do not follow limits and transmission: the first ones."""
         return sum(not follows_limits(stage.law.KIND) for stage in self.stages)
 
     @property
@@ -397,13 +408,16 @@ def compile_plan(
     Raises:
         ValueError: A parameter array is not of its type, does not hold one value per robot and joint, or holds one out
             of range; or a curve is none.
-        TypeError: A law does not have the signals of its kind.
+        TypeError: A law does not have the signals of its kind, or a component of the user's own that computes arrays
+            has a transmission beside it.
     """
     places = [tuple(one) for one in slots] or _in_sequence(entries)
     for entry in entries:
         check_parameters(entry, num_robots, ranges=not live)
         _require_laws(entry)
     apart = [between(entry) for entry in entries]
+    for entry, beside in zip(entries, apart, strict=True):
+        _require_laws_of_motor(entry, beside)
     entries = [_planned(entry) for entry in entries]
     plan = _neutral_plan(entries, num_robots, places)
     plan.components = [component for entry in entries for component in entry.stages]
@@ -661,7 +675,7 @@ def _add_stages(
     for sweep in merged:
         plan.stages += [sweep[law] for law in sorted(sweep, key=canonical_rank)]
     # limits of one actuator may come in a later sweep than what follows those of another
-    plan.stages.sort(key=lambda stage: follows_limits(stage.law.KIND))
+    plan.stages.sort(key=lambda stage: (follows_limits(stage.law.KIND), KINDS[stage.law.KIND].converts))
     for placed, kind, place, stage in found:
         placed.stages.append((kind, place, plan.stages.index(stage)))
     for number, stage in enumerate(plan.feedback, len(plan.stages)):
@@ -690,6 +704,21 @@ def _add_feedback(
                 found[law] = _neutral_stage(plan, law)
             _add_stage(plan, entry, stage, found[law], slots)
     plan.feedback += found.values()
+
+
+def _require_laws_of_motor(entry: ActuatorEntry, beside: Between | None) -> None:
+    """Refuse what computes arrays beside a transmission: those are of the joint, not of the motor."""
+    transmission = next((stage for kind, stage in entry.by_kind if KINDS[kind].converts), None)
+    if beside is None or transmission is None:
+        return
+    name = type(transmission).__name__
+    if not has_law(transmission):
+        raise TypeError(f"actuator {entry.label!r}: {name}: must have a law. Give it as LAW and MOTOR, wp.funcs.")
+    own = (one for one in (beside.delay, beside.controller, *beside.stages) if one is not None and not has_law(one))
+    raise TypeError(
+        f"actuator {entry.label!r}: {name} beside {type(next(own)).__name__}, which computes arrays in the coordinates "
+        "of the joint: must be left out. Give the latter a LAW."
+    )
 
 
 def _neutral_stage(plan: Plan, law: LawClass) -> PlannedStage:

@@ -237,7 +237,8 @@ class _Part:
             # plain: it does nothing but bound the effort
             for name in stage.rows if law is not None and law.is_plain_limit else ():
                 values = self._step.values(stage.rows[name])[self._dense]
-                used = stage.used[self.slots]
+                # before a transmission limits are the motor's
+                used = (stage.used & ~self._step.plan.geared)[self.slots]
                 to[self._in] = np.where(used & np.isfinite(values), np.fmin(values, to[self._in]), to[self._in])
 
     def read_velocities(self, to: np.ndarray) -> None:

@@ -145,12 +145,12 @@ class Recording:
 
     @property
     def computed_efforts(self) -> np.ndarray:
-        """Efforts before the clamps [N·m or N]."""
+        """Efforts before the clamps [N·m or N], of the motor where it has a transmission."""
         return self._get("computed_efforts")
 
     @property
     def motor_efforts(self) -> np.ndarray:
-        """Efforts after the clamps [N·m or N], before passive stages."""
+        """Efforts after the clamps and the transmission [N·m or N], before passive stages."""
         return self._get("motor_efforts")
 
     @property

@@ -1,7 +1,8 @@
 """Signals that a law may ask for, beyond those that all laws of its kind get.
 
-A class names them in `ASKS`. The host of the robot writes them, one number per robot and joint, before each step; where
-it does not, they keep their neutral values, which stand for nothing known.
+A class names them in `ASKS`. The host of the robot writes them, one number per robot and joint, before each step;
+otherwise they keep their neutral values, which mean that nothing is known. They are signals of the joint, also for laws
+that work in the coordinates of a motor.
 
 A law may publish a signal: its class maps the name to one of its `STATE`, in `PUBLISHES`. At the start of each step,
 before any law, the signal takes the value of that state, so every law reads in step n what step n - 1 has left. A total

@@ -28,6 +28,8 @@ class Kind:
         is_limit: Whether it bounds the effort, so that `limited_by` may name it.
         alone: Whether a joint may have it without a controller, which makes a passive joint.
         gives: How many numbers its laws return before their state: 0 for a kind that changes no effort.
+        coordinates: Of the signals that its laws get: of the `motor`, or of the `joint`. A kind of `both` is between
+            the two; without a stage of such a kind, both coordinates are the same.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Kind:
     is_limit: bool = False
     alone: bool = False
     gives: int = 1
+    coordinates: str = "joint"
 
     @property
     def takes_effort(self) -> bool:
@@ -55,6 +58,11 @@ class Kind:
         return self.senses or (self.changes_effort and not self.is_limit)
 
     @property
+    def converts(self) -> bool:
+        """Whether it converts between the coordinates of the motor and those of the joint."""
+        return self.coordinates == "both"
+
+    @property
     def senses(self) -> bool:
         """Whether it makes of position and velocity those that the controller sees."""
         return self.takes == _MEASURED
@@ -70,13 +78,15 @@ KINDS: Final[dict[str, Kind]] = {
         # what the controller, and nothing else, sees of the joint
         Kind("feedback", "Feedback", "a sensor", _MEASURED, gives=2),
         Kind("delay", "Delay", "a command delay", ()),
-        Kind("controller", "Controller", "a control law", _COMMANDED),
+        Kind("controller", "Controller", "a control law", _COMMANDED, coordinates="motor"),
         # the effort that the winding gives of the one that is asked for
-        Kind("electrical", "Electrical", "an electrical law", _EFFORT),
-        Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True),
+        Kind("electrical", "Electrical", "an electrical law", _EFFORT, coordinates="motor"),
+        Kind("clamping", "Clamping", "an effort limit", _EFFORT, many=True, is_limit=True, coordinates="motor"),
         # how warm the motor gets of its effort, and what the supply is left with: they publish signals
-        Kind("thermal", "Thermal", "a thermal law", _EFFORT, gives=0),
-        Kind("supply", "Supply", "a law of the supply", _EFFORT, gives=0),
+        Kind("thermal", "Thermal", "a thermal law", _EFFORT, gives=0, coordinates="motor"),
+        Kind("supply", "Supply", "a law of the supply", _EFFORT, gives=0, coordinates="motor"),
+        # signals of the joint become those of the motor, and the effort of the motor that at the joint
+        Kind("transmission", "Transmission", "a transmission", _EFFORT, coordinates="both"),
         # friction and cogging of the joint: after all limits, and no limit
         Kind("passive", "Passive", "a passive law", _EFFORT, many=True, alone=True),
     )
@@ -99,8 +109,8 @@ def place_of(kind: str | None) -> int:
 
 
 def follows_limits(kind: str) -> bool:
-    """Whether stages of a kind act after all limits: on what comes out of the motor."""
-    return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit)
+    """Whether stages of a kind act after all limits and the transmission: on the effort at the joint."""
+    return place_of(kind) > max(place for place, one in enumerate(KINDS.values()) if one.is_limit or one.converts)
 
 
 def kind_of(stage: Any) -> str | None:
@@ -155,6 +165,11 @@ class Staged:
     def after_controller(self) -> tuple[Any, ...]:
         """The stages that get the effort, in the order in which they act; those of some kinds leave it as it is."""
         return tuple(stage for kind, stage in self.by_kind if KINDS[kind].takes_effort)
+
+
+def is_geared(staged: Staged) -> bool:
+    """Whether a transmission is before the joint, so that gains and limits are the motor's."""
+    return any(KINDS[kind].converts for kind, _ in staged.by_kind if kind in KINDS)
 
 
 def places_of(staged: Staged) -> list[tuple[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from ...specs.configs import ForeignConfig, MaxEffortClampingConfig
 from ...specs.fields import parameters_of
+from ...specs.stages import is_geared
 from ...usd.edits import Edit, ParameterEdit, PropertyEdit
 from ..described import InspectedActuator, InspectedJoint
 from ..figures import gains, largest_effort
@@ -95,8 +96,9 @@ def limit_above_joint(checked: Checked) -> Iterator[Finding]:
 def _beyond(checked: Checked) -> Iterator[tuple[InspectedActuator, InspectedJoint, str, tuple[Edit, ...]]]:
     """Actuators that may give more than the limit of a joint: with the joint, its limit, and what lowers theirs."""
     for actuator, joints in checked.usable:
-        # a passive joint has no motor, and of stages of the host program nothing is known
-        if actuator.controller is None or any(isinstance(one, ForeignConfig) for one in actuator.after_controller):
+        # a passive joint has no motor, and what a transmission or stages of the host program do is not known
+        foreign = any(isinstance(one, ForeignConfig) for one in actuator.after_controller)
+        if actuator.controller is None or foreign or is_geared(actuator):
             continue
         limits = {joint.value("effort_limit") for joint in joints}
         for joint in joints:

@@ -542,7 +542,7 @@ class StepBetween:
         return computed, numbers
 
     def motor_efforts(self) -> np.ndarray:
-        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        """Efforts behind limits and transmissions, 0 for a fault, as far as they are observed; `(robots, slots)`."""
         found = np.array(self.around.motor_efforts())
         bad = self._handed[5].numpy().reshape(found.shape)
         for insert in self.inserts:

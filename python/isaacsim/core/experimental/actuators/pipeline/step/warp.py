@@ -166,8 +166,8 @@ class WarpStep:
         """Step in two halves from now on, `command` and `limit`, with these arrays between them.
 
         Args:
-            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`; what is not finite leaves
-                the value before.
+            signals: Positions, velocities and the delayed targets, float32 `(robots, slots)`, of the motor where there
+                is a transmission; what is not finite leaves the value before.
             bad: Fault codes of the inputs, int32 `(robots, slots)`.
             efforts: Efforts that the second phase limits, float32 `(robots, slots)`, NaN for a fault.
             computed: Efforts that it tells as those before all limits, alike.
@@ -253,7 +253,7 @@ class WarpStep:
         return computed, limited_by
 
     def motor_efforts(self) -> np.ndarray:
-        """Efforts that came out of the limits, 0 for a fault, as far as they are observed; `(robots, slots)`."""
+        """Efforts behind limits and transmissions, 0 for a fault, as far as they are observed; `(robots, slots)`."""
         return self._observed[2].numpy()
 
     @property

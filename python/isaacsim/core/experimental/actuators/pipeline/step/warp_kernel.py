@@ -1,9 +1,10 @@
 """The rhythm of the step in Warp: one text, from which the kernel of every plan is generated.
 
 Per slot and robot: signals in, guard, delay, law, limits, guard, state out, efforts out; `_PHASES` puts the blocks in
-their order. A step may be cut in two where the law is done: the second phase puts back what the first one wrote where a
-limit has a fault, unless it was written in place. The two bindings differ only in how signals come in and efforts go
-out.
+their order. Before a transmission, law and limits work on the motor: what is handed over between the phases is the
+motor's then, and the effort becomes that at the joint in the second one. A step may be cut in two where the law is
+done: the second phase puts back what the first one wrote where a limit has a fault, unless it was written in place. The
+two bindings differ only in how signals come in and efforts go out.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ...components.curve import curve_at
 from ...components.law import (
     CLAMPING_SIGNALS,
     CONTROLLER_SIGNALS,
+    MOTOR_SIGNALS,
     LawClass,
     curve_inputs,
     generated_kernel,
@@ -108,6 +110,9 @@ _COMMAND = """
     # feedback: what the law sees of the joint
     $feedback
 
+    # transmission: of the motor, instead of the joint
+    $to_motor
+
     # law: NaN for a fault
     effort = wp.float32(wp.nan)
     kind = slots.controller[slot]
@@ -126,11 +131,11 @@ _HAND_OVER = """
     handed_bad[robot, slot] = fault
     handed_efforts[robot, slot] = effort
     handed_computed[robot, slot] = effort
-    keep($seen_q, handed_q, robot, slot)
-    keep($seen_qd, handed_qd, robot, slot)
-    keep(q_target, handed_q_target, robot, slot)
-    keep(qd_target, handed_qd_target, robot, slot)
-    keep(ff, handed_ff, robot, slot)
+    keep($law_q, handed_q, robot, slot)
+    keep($law_qd, handed_qd, robot, slot)
+    keep($law_q_target, handed_q_target, robot, slot)
+    keep($law_qd_target, handed_qd_target, robot, slot)
+    keep($law_ff, handed_ff, robot, slot)
 """
 
 _TAKE_OVER = """
@@ -148,6 +153,7 @@ _HAND_BACK = """
 
 _LIMIT = """
     # limits, in their order; none sees what is not finite
+    $motor_state
     limiter = wp.int32(0)
     $limits
     $joint
@@ -260,7 +266,13 @@ class _Law:
     def functions(self) -> dict[str, Any]:
         """What the kernel calls."""
         prepare = {} if self.owner.PREPARE is None else {f"{self.name}_prepare": self.owner.PREPARE}
-        return {self.name: self.owner.LAW} | prepare
+        motor = {f"{self.name}_motor": self.owner.MOTOR} if self.converts else {}
+        return {self.name: self.owner.LAW} | prepare | motor
+
+    @property
+    def converts(self) -> bool:
+        """Whether it is that of a transmission."""
+        return KINDS[self.owner.KIND].converts
 
     def lines(self, state_fault: str, results: Sequence[str] = ("effort",)) -> list[str]:
         """Assign to `effort`, NaN where it is not finite; take over the state if all is good.
@@ -271,23 +283,45 @@ class _Law:
         """
         names = range(len(self.owner.STATE))
         states, new = [f"{self.name}_kept_{k}" for k in names], [f"{self.name}_new_{k}" for k in names]
-        rows = [f"{name}[robot, slot]" for name in self.rows]
-        lines, values = self._prepared(rows)
         curves = self._curves()
-        lines += [f"{name} = {value}" for name, value in curves.items()]
         asked = {name: f"asked_{name}[robot, slot]" for name in self.owner.ASKS}
         signals = [({**self._seen} | asked)[name] for name in signals_of(self.owner, self.signals)]
-        arguments = ", ".join([*signals, *states, *values, *curves])
-        lines.append(f"{', '.join([*results, *new])} = {self.name}({arguments})")
-        if base_of(self.owner) is None:
-            # built-in laws hand a NaN on, the user's own may lose it in a minimum
-            lines += [f"{[*results, *new][0]} += nan_or_zero({row})" for row in rows]
+        lines = [f"{name} = {value}" for name, value in curves.items()]
+        lines += self._called(self.name, signals, list(curves), [*results, *new])
         if names or len(results) > 1:
             lines.append(f"if {' and '.join(f'wp.isfinite({name})' for name in (*results, *new))}:")
             lines += [f"    {kept} = {name}" for kept, name in zip(states, new, strict=True)] or ["    pass"]
             if state_fault:
                 lines += ["else:", f"    {state_fault}"]
         return lines if len(results) > 1 else [*lines, "if not wp.isfinite(effort):", "    effort = wp.nan"]
+
+    def motor_lines(self, given: Sequence[str], results: Sequence[str], watched: int, failing: str) -> list[str]:
+        """Assign signals of the motor where there is no fault, of those of the joint; of a transmission.
+
+        Args:
+            given: Signals of the joint.
+            results: What the signals of the motor are assigned to.
+            watched: How many of them have to be finite, the first ones.
+            failing: What happens where that is not so.
+        """
+        asked = [f"asked_{name}[robot, slot]" for name in self.owner.ASKS]
+        lines = self._called(f"{self.name}_motor", [*given, *asked], [], results)
+        lines += [f"if not ({' and '.join(f'wp.isfinite({name})' for name in results[:watched])}):", f"    {failing}"]
+        return self.remembering(["if fault == 0:", *_indented(lines)])
+
+    def _called(
+        self, function: str, signals: Sequence[str], curves: Sequence[str], results: Sequence[str]
+    ) -> list[str]:
+        """Lines that assign the results of one of its functions, of signals, state, prepared numbers and curves."""
+        rows = [f"{name}[robot, slot]" for name in self.rows]
+        lines, values = self._prepared(rows)
+        states = [f"{self.name}_kept_{k}" for k in range(len(self.owner.STATE))]
+        arguments = ", ".join([*signals, *states, *values, *curves])
+        lines.append(f"{', '.join(results)} = {function}({arguments})")
+        if base_of(self.owner) is None:
+            # built-in laws hand a NaN on, the user's own may lose it in a minimum
+            lines += [f"{results[0]} += nan_or_zero({row})" for row in rows]
+        return lines
 
     def _prepared(self, rows: Sequence[str]) -> tuple[list[str], Sequence[str]]:
         """Lines that prepare the parameters, and what the law takes in their place."""
@@ -339,6 +373,47 @@ def _guarding(number: int, name: str) -> list[str]:
     ]
 
 
+class _Motor:
+    """Lines that give signals of the motor where a transmission is, for the laws before it.
+
+    Args:
+        stages: What the plan has after its controllers; without transmissions the signals are those of the joint.
+        sensed: What the signals of the joint are called that the controller sees.
+    """
+
+    def __init__(self, stages: Sequence[LawClass], sensed: Mapping[str, str]) -> None:
+        is_there = any(KINDS[law.KIND].converts for law in stages)
+        self._given = [sensed[name] for name in MOTOR_SIGNALS]
+        self._names = [f"motor_{_SIGNAL_NAMES[name]}" for name in MOTOR_SIGNALS]
+        # of the true state: position, velocity, and commands that nobody reads
+        self._true = [name.replace("motor", "rotor") for name in self._names]
+        named = dict(zip(MOTOR_SIGNALS, self._names, strict=True))
+        acting = dict(zip(CLAMPING_SIGNALS[1:], self._true, strict=False))
+        self.commanded: Mapping[str, str] = {**sensed} | (named if is_there else {})
+        """What signals are called that controllers get."""
+        self._acting: Mapping[str, str] = _SIGNAL_NAMES | (acting if is_there else {})
+        self.signals, self.state = ([], []) if not is_there else self._copied()
+
+    def seen_by(self, stage: LawClass) -> Mapping[str, str]:
+        """What signals are called that a stage after the controllers gets."""
+        return self._acting if KINDS[stage.KIND].coordinates == "motor" else _SIGNAL_NAMES
+
+    def add(self, number: int, law: _Law) -> None:
+        """Add a stage by its number, if it is a transmission."""
+        if not law.converts:
+            return
+        at_rest = ["q", "qd", "0.0", "0.0", "0.0"]
+        signals = law.motor_lines(self._given, self._names, len(MOTOR_SIGNALS), "fault = EFFORT_FAULT")
+        state = law.motor_lines(at_rest, self._true, 2, "effort = wp.nan")
+        for lines, own in ((self.signals, signals), (self.state, state)):
+            lines += [f"if slots.used[{number}, slot] != 0:", *_indented(own)]
+
+    def _copied(self) -> tuple[list[str], list[str]]:
+        """Where there is no transmission."""
+        signals = [f"{name} = {given}" for name, given in zip(self._names, self._given, strict=True)]
+        return signals, [f"{name} = {given}" for name, given in zip(self._true[:2], ("q", "qd"), strict=True)]
+
+
 def _indented(lines: Sequence[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
@@ -356,8 +431,8 @@ def step_kernel(
 
     On request it tells efforts before the limits, and what limited them.
     """
-    seen = {"q": "seen_q", "qd": "seen_qd"} if feedback else {"q": "q", "qd": "qd"}
-    commanded = _SIGNAL_NAMES | {"position": seen["q"], "velocity": seen["qd"]}
+    sensed = _SIGNAL_NAMES | ({"position": "seen_q", "velocity": "seen_qd"} if feedback else {})
+    motor = _Motor(limits, sensed)
     called = dict(_FUNCTIONS)
     rows = list(dict.fromkeys(name for controller in controllers for name in controller.PARAMETERS))
     stateful: list[LawClass] = []
@@ -374,7 +449,12 @@ def step_kernel(
     state_out: list[str] = []
     for kind, controller in enumerate(controllers):
         law = _Law(
-            controller, CONTROLLER_SIGNALS, f"law_{kind}", controller.PARAMETERS, *numbers_of(controller), commanded
+            controller,
+            CONTROLLER_SIGNALS,
+            f"law_{kind}",
+            controller.PARAMETERS,
+            *numbers_of(controller),
+            motor.commanded,
         )
         called |= law.functions
         good = law.lines("effort = wp.nan")
@@ -388,8 +468,9 @@ def step_kernel(
     for number, clamp in enumerate(limits):
         names = [f"limit_{number}_{name}" for name in clamp.PARAMETERS]
         rows += names
-        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, *numbers_of(clamp))
+        law = _Law(clamp, CLAMPING_SIGNALS, f"clamp_{number}", names, *numbers_of(clamp), motor.seen_by(clamp))
         called |= law.functions
+        motor.add(number, law)
         good = law.lines("effort = wp.nan", ("effort",) if KINDS[clamp.KIND].gives else ())
         if observed and KINDS[clamp.KIND].is_limit:
             good = ["before = effort", *good, "if effort != before:", f"    limiter = {number + 1}"]
@@ -429,8 +510,9 @@ def step_kernel(
         efforts=efforts,
         laws="\n    ".join(laws or ["pass"]),
         feedback="\n    ".join(sensing or ["pass"]),
-        seen_q=seen["q"],
-        seen_qd=seen["qd"],
+        to_motor="\n    ".join(motor.signals),
+        motor_state="\n    ".join(motor.state),
+        **{f"law_{_SIGNAL_NAMES[name]}": motor.commanded[name] for name in MOTOR_SIGNALS},
         limits="\n    ".join(limiting or ["pass"]),
         joint="\n    ".join(joint),
         state_out="\n    ".join(state_out or ["pass"]),
