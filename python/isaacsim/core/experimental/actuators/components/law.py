@@ -38,7 +38,7 @@ import warp as wp
 
 from ..specs.signals import SIGNALS
 from . import warp_cache  # noqa: F401
-from .curve import OVER, curve_at
+from .curve import curve_at
 
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
@@ -160,12 +160,6 @@ def _require_names(owner: LawClass) -> None:
     if odd := sorted({*owner.START, *owner.KEPT} - {*owner.STATE}):
         raise TypeError(
             f"{owner.__name__}.START or KEPT has {odd}: must be some of STATE, {list(owner.STATE)}. Correct the name."
-        )
-    curves: Any = owner.CURVES
-    if not isinstance(curves, Mapping) or not set(curves.values()) <= set(OVER):
-        raise TypeError(
-            f"{owner.__name__}.CURVES = {curves!r}: must name what each curve runs over, one of {list(OVER)}. Write "
-            "{'limit': 'position'}."
         )
 
 
