@@ -99,6 +99,15 @@ void gather(const Problem& p, const Block& b, const Gathered& row) {
     }
 }
 
+// The values of the curves of a law, at what it sees of the joint.
+APART void look_up(const Use& use, const Block& b, const Scratch& scratch) {
+    float* out = b.derived + use.curve * b.pitch;
+    for (const CurveUse& curve : use.curves) {
+        look_up(curve, b, out, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
+        out += b.pitch;
+    }
+}
+
 // Parameters of which robots have their own, prepared for this block.
 void derive(const Problem& p, const Block& b, const Use& use) {
     if (!use.derives) return;
@@ -111,20 +120,17 @@ void derive(const Problem& p, const Block& b, const Use& use) {
     use.prepare(raw, prepared, b.size, p.dt);
 }
 
-// The values of the curves of some laws, at what they see of the joint.
-void look_up(const std::vector<Use>& uses, const Block& b, const Scratch& scratch) {
-    look_up_all(uses, b, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
-}
-
 void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     if (!p.derived) return;
     for (const Gathered& row : p.gathered) gather(p, b, row);
-    for (const std::vector<Use>* const uses : {&p.controllers, &p.limits, &p.feedback})
-        for (const Use& use : *uses) derive(p, b, use);
-    // those of controllers behind sensors follow in `sense`
-    if (p.feedback.empty()) look_up(p.controllers, b, scratch);
-    look_up(p.limits, b, scratch);
-    look_up(p.feedback, b, scratch);
+    const auto both = [&](const Use& use) {
+        derive(p, b, use);
+        if (use.curve >= 0) look_up(use, b, scratch);
+    };
+    // those behind sensors follow in `sense`
+    for (const Use& use : p.controllers) p.feedback.empty() ? both(use) : derive(p, b, use);
+    for (const Use& use : p.limits) both(use);
+    for (const Use& use : p.feedback) both(use);
 }
 
 // ---- law and limits apart
@@ -136,7 +142,8 @@ APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (const int s : signals) b.input[s] = sensed + s * b.pitch;
-    look_up(p.controllers, b, scratch);
+    for (const Use& use : p.controllers)
+        if (use.curve >= 0) look_up(use, b, scratch);
 }
 
 // Efforts of joints without a controller: 0 where all signals are good.
@@ -422,7 +429,7 @@ void choose_limits(Problem& p) {
     // some joints need may be bad elsewhere. Curves are infinite there, which a table alone may be
     const auto by_places = [&](int k) {
         const Use& use = p.limits[k];
-        const bool infinite = use.curve_count > 1 || (use.curve_count && use.parameters);
+        const bool infinite = use.curves.size() > 1 || (use.curves.size() == 1 && use.parameters);
         return use.states > 0 || ((!use.limits || use.asked[0] || infinite) && !use.every);
     };
     while (at < count) {
