@@ -57,34 +57,29 @@ inline void values_at(const Curve& curve, const float* x, float* out, int64_t si
     }
 }
 
-// The value of each element of a block by its curve; infinite without one. `inputs` and `values` are scratch memory.
-inline void look_up(const std::vector<Curve>& curves, int over, const Block& b, float* out, float* inputs,
-                    float* values) {
-    const float* const x = b.input[over == kOverPosition ? kPosition : kVelocity];
-    const auto read = [over](float number) { return over == kOverSpeed ? std::fabs(number) : number; };
-    if (curves.empty() || curves[0].places) std::fill(out, out + b.size, kInfinity);
-    for (const Curve& curve : curves) {
+// The value of each element of a block by a curve; infinite without one. `inputs` and `values` are scratch memory.
+inline void look_up(const CurveUse& use, const Block& b, float* out, float* inputs, float* values) {
+    const float* const x = b.input[use.over == kOverPosition ? kPosition : kVelocity];
+    const bool speed = use.over == kOverSpeed;
+    const auto make_speeds = [=](int64_t count) {
+        for (int64_t k = 0; k < count; ++k) inputs[k] = std::fabs(inputs[k]);
+    };
+    if (use.rows.empty() || use.rows[0].places) std::fill(out, out + b.size, kInfinity);
+    for (const Curve& curve : use.rows) {
         if (!curve.places) {
-            // not beyond the end of the articulation's array
-            const int64_t direct = over == kOverSpeed ? 0 : b.size - b.size % kLanes;
+            const int64_t direct = speed ? 0 : b.size - b.size % kLanes;
             values_at(curve, x, out, direct);
-            std::transform(x + direct, x + b.size, inputs, read);
+            // not beyond the end of the articulation's array
+            std::copy(x + direct, x + b.size, inputs);
+            if (speed) make_speeds(b.size);
             values_at(curve, inputs, out + direct, b.size - direct);
             continue;
         }
         const int64_t count = b.robots * curve.slots;
-        for (int64_t k = 0; k < count; ++k) inputs[k] = read(x[curve.places[k]]);
+        for (int64_t k = 0; k < count; ++k) inputs[k] = x[curve.places[k]];
+        if (speed) make_speeds(count);
         values_at(curve, inputs, values, count);
         for (int64_t k = 0; k < count; ++k) out[curve.places[k]] = values[k];
-    }
-}
-
-// The values of all curves of some laws, at what the laws see of a block.
-inline void look_up_all(const Use* uses, size_t count, const Block& b, float* inputs, float* values) {
-    for (const Use* one = uses; one != uses + count; ++one) {
-        const Use& use = *one;
-        for (int n = 0; n < use.curve_count; ++n)
-            look_up(use.curves[n], use.over[n], b, b.derived + (use.curve + n) * b.pitch, inputs, values);
     }
 }
 

@@ -532,16 +532,15 @@ Use Plan::use_of(MemberUse& member, size_t number) {
     for (int k = 0; k < use.prepared; ++k) use.in_scratch |= use.scratch[k] >= 0;
     if (!member.facts.curves) return use;
     use.curve = p_.derived;
-    use.curve_count = member.facts.curves;
-    p_.derived += use.curve_count;
-    std::copy_n(member.facts.over, use.curve_count, use.over);
+    p_.derived += member.facts.curves;
+    for (int k = 0; k < member.facts.curves; ++k) use.curves.push_back({member.facts.over[k], {}});
     for (CurveValues& curve : curves_) {
         if (curve.law != number) continue;
         places_of(curve.slots, curve.places);
         const bool every = static_cast<int64_t>(curve.slots.size()) == p_.slots;
-        use.curves[curve.number].push_back({curve.count, curve.rows.data(), curve.grid.get(),
-                                            every ? nullptr : curve.places.data(),
-                                            static_cast<int64_t>(curve.slots.size())});
+        use.curves[curve.number].rows.push_back({curve.count, curve.rows.data(), curve.grid.get(),
+                                                 every ? nullptr : curve.places.data(),
+                                                 static_cast<int64_t>(curve.slots.size())});
     }
     return use;
 }

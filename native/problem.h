@@ -67,7 +67,7 @@ struct Gathered {
     const std::vector<Piece>* pieces = nullptr;
 };
 
-// A curve, and the elements that have it.
+// The rows of a curve, and the elements that have them.
 struct Curve {
     int count = 0;
     // per row: point, value, slope to the next row, each `kRepeated` times; null where there is a grid
@@ -77,6 +77,12 @@ struct Curve {
     // places of the elements of one block that use it, and how many per robot; null when all do
     const int32_t* places = nullptr;
     int64_t slots = 0;
+};
+
+// A curve of a law: what it runs over, see `Over`, and its rows.
+struct CurveUse {
+    int over = kOverPosition;
+    std::vector<Curve> rows;
 };
 
 // A law, and which slots have it with which numbers. Slots without it have neutral ones, unless it remembers something
@@ -97,11 +103,9 @@ struct Use {
     void (*prepare)(const float* const* parameters, float* const* prepared, int64_t size, float dt) = nullptr;
     // signals that it asks for, (robots, slots)
     const float* asked[kMostAsked] = {};
-    // its curves: the first array of scratch memory with their values, what each runs over, and which elements have
-    // which one
-    int curve = -1, curve_count = 0;
-    int over[kMostCurves] = {};
-    std::vector<Curve> curves[kMostCurves];
+    // its curves, and the first array of scratch memory with their values, else -1
+    int curve = -1;
+    std::vector<CurveUse> curves;
     // whether all slots have it; places of the elements of one block that do, and how many per robot
     bool every = true;
     const int32_t* places = nullptr;

@@ -99,6 +99,15 @@ void gather(const Problem& p, const Block& b, const Gathered& row) {
     }
 }
 
+// The values of the curves of a law, at what it sees of the joint.
+APART void look_up(const Use& use, const Block& b, const Scratch& scratch) {
+    float* out = b.derived + use.curve * b.pitch;
+    for (const CurveUse& curve : use.curves) {
+        look_up(curve, b, out, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
+        out += b.pitch;
+    }
+}
+
 // Parameters of which robots have their own, prepared for this block.
 void derive(const Problem& p, const Block& b, const Use& use) {
     if (!use.derives) return;
@@ -111,23 +120,18 @@ void derive(const Problem& p, const Block& b, const Use& use) {
     use.prepare(raw, prepared, b.size, p.dt);
 }
 
-// The values of the curves of some laws, at what they see of the joint.
-void look_up(const std::vector<Use>& uses, size_t count, const Block& b, const Scratch& scratch) {
-    look_up_all(uses.data(), count, b, scratch.at(Scratch::kOver), scratch.at(Scratch::kValues));
-}
-void look_up(const std::vector<Use>& uses, const Block& b, const Scratch& scratch) {
-    look_up(uses, uses.size(), b, scratch);
-}
-
 void derive_all(const Problem& p, const Block& b, const Scratch& scratch) {
     if (!p.derived) return;
     for (const Gathered& row : p.gathered) gather(p, b, row);
-    for (const std::vector<Use>* const uses : {&p.controllers, &p.limits, &p.feedback})
-        for (const Use& use : *uses) derive(p, b, use);
-    // those of controllers behind sensors or before a transmission follow when these have been evaluated
-    if (p.feedback.empty() && !p.transmissions) look_up(p.controllers, b, scratch);
-    look_up(p.limits, b, scratch);
-    look_up(p.feedback, b, scratch);
+    const auto both = [&](const Use& use) {
+        derive(p, b, use);
+        if (use.curve >= 0) look_up(use, b, scratch);
+    };
+    // those behind sensors or before a transmission follow when these have been evaluated
+    const bool directly = p.feedback.empty() && !p.transmissions;
+    for (const Use& use : p.controllers) directly ? both(use) : derive(p, b, use);
+    for (const Use& use : p.limits) both(use);
+    for (const Use& use : p.feedback) both(use);
 }
 
 // ---- what laws publish
@@ -141,6 +145,12 @@ APART void publish(const Problem& p, const Block& b) {
 
 // ---- law and limits apart
 
+// The curves of controllers, at what they see of the joint or motor.
+void look_up_for_controllers(const Problem& p, const Block& b, const Scratch& scratch) {
+    for (const Use& use : p.controllers)
+        if (use.curve >= 0) look_up(use, b, scratch);
+}
+
 // Let controllers see positions and velocities as feedback laws give them; NaN where one fails.
 APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     float* const sensed = scratch.at(Scratch::kSensed);
@@ -148,7 +158,7 @@ APART void sense(const Problem& p, Block& b, const Scratch& scratch) {
     for (const int s : signals) std::copy_n(b.input[s], b.size, sensed + s * b.pitch);
     for (size_t k = 0; k < p.feedback.size(); ++k) p.route.feedback[k](p, b, p.feedback[k], sensed);
     for (const int s : signals) b.input[s] = sensed + s * b.pitch;
-    if (!p.transmissions) look_up(p.controllers, b, scratch);
+    if (!p.transmissions) look_up_for_controllers(p, b, scratch);
 }
 
 void act_on(Block& b, const float* positions, const float* velocities) {
@@ -163,7 +173,7 @@ APART void command_motors(const Problem& p, Block& b, const Scratch& scratch) {
     for (int k = 0; k < p.transmissions; ++k)
         p.route.commanded_motor[k](p, b, p.limits[p.first_transmission + k], motors);
     for (int s = 0; s < kSignals; ++s) b.input[s] = motors + s * b.pitch;
-    look_up(p.controllers, b, scratch);
+    look_up_for_controllers(p, b, scratch);
 }
 
 // Let what comes before the transmissions act on motors as they are; an effort is NaN where that fails.
@@ -179,7 +189,8 @@ APART void act_on_motors(const Problem& p, Block& b, float* efforts, const Scrat
     for (int64_t i = 0; i < b.size; ++i)
         efforts[i] = nan_unless(finite(positions[i]) & finite(velocities[i]), efforts[i]);
     // curves of laws before the transmissions run over the state of the motor
-    look_up(p.limits, p.first_transmission, b, scratch);
+    for (int k = 0; k < p.first_transmission; ++k)
+        if (p.limits[k].curve >= 0) look_up(p.limits[k], b, scratch);
 }
 
 // Efforts of joints without a controller: 0 where all signals are good.
@@ -472,7 +483,7 @@ void choose_limits(Problem& p) {
     // some joints need may be bad elsewhere. Curves are infinite there, which a table alone may be
     const auto by_places = [&](int k) {
         const Use& use = p.limits[k];
-        const bool infinite = use.curve_count > 1 || (use.curve_count && use.parameters);
+        const bool infinite = use.curves.size() > 1 || (use.curves.size() == 1 && use.parameters);
         return use.states > 0 || ((!use.limits || use.asked[0] || infinite) && !use.every);
     };
     const auto is_cut = [&](int k) {

@@ -8,6 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import warp as wp
+from curved_laws import (
+    DROOP,
+    FADE,
+    LONG,
+    ONE,
+    STIFF,
+    ClampingCurved,
+    ControllerCurved,
+    CurvedTwin,
+    Tabled,
+    curved_entries,
+)
 from isaacsim.core.experimental.actuators import (
     Actuator,
     ArticulationActuators,
@@ -20,6 +32,7 @@ from isaacsim.core.experimental.actuators import (
     register_actuator_component,
     use_host,
 )
+from isaacsim.core.experimental.actuators.components.base import Passive
 from isaacsim.core.experimental.actuators.hosts.arrays import ArraysHost
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
@@ -323,3 +336,132 @@ def test_a_prim_chooses_an_own_law_once_it_is_registered() -> None:
         wrapper.actuators[0].controller.kp.fill_(4.0)
         host.step(DT)
         assert host.arrays().efforts.tolist() == [6.0]
+
+
+# ---- curves, and what is prepared for the step
+
+
+@pytest.mark.parametrize("sensed", [False, True])
+def test_own_laws_with_curves_agree_with_their_float64_twin(sensed: bool, rng: np.random.Generator) -> None:
+    """Of every kind; the step changes from one to the next."""
+    engine = Assembly(curved_entries(sensed=sensed), ROBOTS, "cpu")
+    arrays = [np.zeros((ROBOTS, 4), np.float32) for _ in range(6)]
+    engine.bind(range(4), arrays[:5], arrays[5])
+    twin = CurvedTwin(sensed=sensed)
+    for number in range(20):
+        for values in arrays[:5]:
+            values[:] = 2 * rng.normal(size=values.shape)
+        if number == 10:
+            arrays[0][1, 0] = np.nan
+        dt = (0.01, 0.25)[number % 2]
+        engine.step(dt)
+        np.testing.assert_allclose(arrays[5], twin.step(np.stack(arrays[:5]), dt), atol=2e-4, rtol=2e-5)
+    assert [fault.dof_name for fault in engine.faults()] == ["hip"]
+
+
+@wp.func
+def narrowing(effort: float, position: float, velocity: float, share: float, most: float, fade: float) -> float:
+    """A limit of two curves."""
+    bound = share * most - fade
+    return wp.clamp(effort, -bound, bound)
+
+
+class Narrowing(Tabled, Clamping):
+    PARAMETERS: ClassVar = ("share",)
+    CURVES: ClassVar = {"most": "position", "fade": "speed"}
+    LAW = narrowing
+
+
+def test_curves_by_themselves_give_the_same_bits(rng: np.random.Generator) -> None:
+    """A controller and a limit that are called alone, with and without `finalize`, and the same in a plan."""
+    gains, shares = array(3, 4, 5), array(0.5, 1, 2)
+    controller = ControllerCurved(gains, stiffness=STIFF, droop=DROOP)
+    limit = Narrowing(shares, most=LONG, fade=FADE)
+    bench = bench_of(controller, [limit])
+    every = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    alone = ControllerCurved(gains, stiffness=STIFF, droop=DROOP), Narrowing(shares, most=LONG, fade=FADE)
+    for number in range(6):
+        expected = bench.step(rng)[:, 0]
+        if number == 3:
+            for one in alone:
+                one.finalize("cpu", ROBOTS)
+        q, qd, q_target, qd_target, ff = (array(*values[:, 0]) for values in bench.inputs)
+        efforts, limited = array(0, 0, 0), array(0, 0, 0)
+        alone[0].compute(q, qd, q_target, qd_target, ff, *[every] * 4, efforts, None, DT)
+        alone[1].modify_forces(efforts, limited, q, qd, every, every)
+        np.testing.assert_array_equal(limited.numpy(), expected)
+
+
+def test_a_limit_that_is_prepared_for_the_step_runs_in_a_plan_only() -> None:
+    """`modify_forces` is not given the step."""
+    limit, efforts = ClampingCurved(array(1, 1, 1), share=ONE, fade=DROOP), array(1, 1, 1)
+    with pytest.raises(NotImplementedError, match=r"ClampingCurved is prepared for the physics step, .*a plan only"):
+        limit.modify_forces(efforts, efforts, efforts, efforts, None, None)
+
+
+def test_names_of_curves_alone_are_curves_over_the_position() -> None:
+    """As before there were others; subclasses inherit them."""
+    older = type("Older", (Narrowing,), {"CURVES": ("most", "fade")})
+    assert older.CURVES == type("Later", (older,), {}).CURVES == {"most": "position", "fade": "position"}
+    assert Clamping.CURVES == {} and Narrowing.CURVES == {"most": "position", "fade": "speed"}
+
+
+@pytest.mark.parametrize("curves", [{"most": "position", "fade": "acceleration"}, ["most", "fade"], "most"])
+def test_curves_over_something_else_are_refused(curves: Any) -> None:
+    """With what they may run over."""
+    with pytest.raises(TypeError, match=r"Odd.CURVES = .*\['position', 'velocity', 'speed'\]"):
+        type("Odd", (Narrowing,), {"CURVES": curves})
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (([], []), r"has shapes \(0,\) and \(0,\): must be as many values as points, one at least"),
+        (([0.0, 1.0], [1.0]), r"has shapes \(2,\) and \(1,\)"),
+        (([[0.0]], [[1.0]]), r"has shapes \(1, 1\)"),
+        (([1.0, 0.0], [1.0, 1.0]), "must be finite and not decrease"),
+        (([0.0, np.nan], [1.0, 1.0]), "must be finite and not decrease"),
+        (([0.0, 1e39], [1.0, 1.0]), "must be finite and not decrease"),
+        (([0.0, 1.0], [1.0, np.nan]), "must be numbers"),
+    ],
+)
+def test_what_is_no_curve_is_refused(given: Any, words: str) -> None:
+    """With the class and the name of the curve."""
+    odd = Narrowing(array(1, 1, 1), most=ONE, fade=given)
+    with pytest.raises(ValueError, match=r"Narrowing.curve\('fade'\) .*" + words):
+        bench_of(ControllerPD(*[array(1, 1, 1)] * 2), [odd])
+
+
+@pytest.mark.parametrize(("x", "expected"), [(-9.0, 1.5), (0.25, 1.5), (9.0, 1.5)])
+def test_a_curve_of_one_row_is_a_number(x: float, expected: float) -> None:
+    """Wherever the joint is, and as fast as it may be."""
+    bench = bench_of(
+        ControllerPD(*[array(0, 0, 0)] * 2), [Narrowing(array(1, 1, 1), most=([0.0], [2.0]), fade=([1.0], [0.5]))]
+    )
+    bench.inputs[0][:], bench.inputs[1][:], bench.inputs[4][:] = x, x, 100
+    bench.engine.step(DT)
+    assert bench.efforts[:, 0].tolist() == [expected] * ROBOTS
+    bench.inputs[1][0, 0] = np.inf
+    bench.engine.step(DT)
+    assert bench.efforts[:, 0].tolist() == [0.0, expected, expected]
+
+
+@wp.func
+def of_two(first: float, dt: float):
+    return first * dt
+
+
+@wp.func
+def kept_as_it_is(effort: float, q: float, qd: float, product: float):
+    return effort + product
+
+
+def test_a_parameter_may_be_called_dt() -> None:
+    """The step is what `PREPARE` takes beyond the parameters only."""
+    kept = {"PARAMETERS": ("first", "dt"), "PREPARE": of_two, "LAW": kept_as_it_is}
+    parameter = type("Product", (Passive,), kept)(array(2, 2, 2), array(5, 5, 5))
+    step = type("Step", (Passive,), kept | {"PARAMETERS": ("first",)})(array(2, 2, 2))
+    for law, expected in ((parameter, 10.0), (step, 0.02)):
+        bench = Bench(ActuatorEntry("/A/own", ("own",), None, [], None, others=[law]))
+        bench.engine.step(DT)
+        np.testing.assert_allclose(bench.efforts[:, 0], expected, rtol=1e-6)

@@ -18,13 +18,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+<<<<<<< HEAD
 import heated
+=======
+import curved_laws
+>>>>>>> e1
 import laws_header
 import numpy as np
 import oracle
 import pytest
 import step_bench
 import warp as wp
+from curved_laws import CurvedTwin, curved_entries
 from isaacsim.core.experimental.actuators import (
     Actuator,
     ClampingMaxEffort,
@@ -41,7 +46,7 @@ from isaacsim.core.experimental.actuators.networks.checkpoint import Checkpoint
 from isaacsim.core.experimental.actuators.pipeline.assembly import Assembly
 from isaacsim.core.experimental.actuators.pipeline.entry import ActuatorEntry
 from isaacsim.core.experimental.actuators.pipeline.plan import base_of, between, compile_plan
-from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns
+from isaacsim.core.experimental.actuators.pipeline.step.binding import Columns, Indices
 from isaacsim.core.experimental.actuators.pipeline.step.engine import with_components
 from isaacsim.core.experimental.actuators.pipeline.step.fault import EFFORT_FAULT, SIGNAL_FAULT
 from isaacsim.core.experimental.actuators.pipeline.step.native import NativeStep
@@ -177,6 +182,42 @@ class FilteredConfig(Config):
     SCHEMA = "FilteredAPI"
 
 
+@dataclasses.dataclass
+class CurvedControlConfig(ControlConfig):
+    """Of `ControllerCurved`."""
+
+    SCHEMA = "CurvedControlAPI"
+
+
+@dataclasses.dataclass
+class PushedConfig(ControlConfig):
+    """Of `ControllerPushed`."""
+
+    SCHEMA = "PushedAPI"
+
+
+@dataclasses.dataclass
+class CurvedClampingConfig(ClampingConfig):
+    """Of `ClampingCurved`."""
+
+    SCHEMA = "CurvedClampingAPI"
+
+
+@dataclasses.dataclass
+class CurvedPassiveConfig(PassiveConfig):
+    """Of `PassiveCurved`."""
+
+    SCHEMA = "CurvedPassiveAPI"
+
+
+@dataclasses.dataclass
+class CurvedSensorConfig(Config):
+    """Of `FeedbackCurved`."""
+
+    KIND = "feedback"
+    SCHEMA = "CurvedSensorAPI"
+
+
 class OwnDrag(PassiveDrag):
     """A passive law computed by a method."""
 
@@ -190,6 +231,7 @@ def lines() -> tuple[catalogue.Law, ...]:
     plain = next(at for at, law in enumerate(laws) if law.name == "ClampingMaxEffort")
     laws.insert(plain, catalogue.Law(SlewConfig, "ClampingSlew"))
     laws.insert(plain, catalogue.Law(LoadedConfig, "ClampingLoaded"))
+    laws.insert(plain, catalogue.Law(CurvedClampingConfig, "ClampingCurved"))
     laws += [
         catalogue.Law(config, name)
         for config, name in (
@@ -200,8 +242,15 @@ def lines() -> tuple[catalogue.Law, ...]:
             (SkewedConfig, "FeedbackSkewed"),
             (FilteredConfig, "FeedbackFiltered"),
             (BalancedConfig, "ControllerBalanced"),
+<<<<<<< HEAD
             (SoftConfig, "TransmissionSoft"),
             (GearConfig, "TransmissionGear"),
+=======
+            (CurvedControlConfig, "ControllerCurved"),
+            (PushedConfig, "ControllerPushed"),
+            (CurvedPassiveConfig, "PassiveCurved"),
+            (CurvedSensorConfig, "FeedbackCurved"),
+>>>>>>> e1
         )
     ]
     return (catalogue.Law(LeakyConfig, "ControllerLeaky"), *laws, *heated.lines())
@@ -248,7 +297,11 @@ def run(command: list[str]) -> None:
 
 def install(patch: pytest.MonkeyPatch) -> None:
     """Make the made-up laws built-in ones, each in a file of its name."""
+<<<<<<< HEAD
     for law in (*step_bench.MADE_UP, *heated.LAWS):
+=======
+    for law in (*step_bench.MADE_UP, *curved_laws.CURVED):
+>>>>>>> e1
         home = f"{catalogue.PACKAGE}.{catalogue.snake_case(law.__name__)}"
         patch.setitem(sys.modules, home, sys.modules[law.__module__])
         patch.setattr(law, "__module__", home)
@@ -829,6 +882,7 @@ def test_sensors_without_a_law_or_gradients_are_refused() -> None:
         Actuator(at, entry.controller, others=entry.others[:1], requires_grad=True)
 
 
+<<<<<<< HEAD
 # ---- signals that laws publish
 
 
@@ -1056,19 +1110,53 @@ def engines(given: list[ActuatorEntry]) -> list[Any]:
         apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
         found.append(with_components(step, apart, "cpu") if apart else step)
     return found
+=======
+# ---- curves, and what is prepared for the step
+
+
+def test_core_knows_their_curves(built_in: Any) -> None:
+    """How many they are, and what is prepared for the step."""
+    known = [built_in.laws()[law.__name__] for law in curved_laws.CURVED]
+    assert [(told["kind"], told["curves"], told["timed"]) for told in known] == [
+        ("feedback", 2, False),
+        ("controller", 2, True),
+        ("controller", 1, True),
+        ("clamping", 2, True),
+        ("passive", 2, True),
+    ]
+
+
+def test_preparation_alone_takes_the_step(built_in: Any) -> None:
+    """Behind the parameters, in the core as in Warp; a law without it looks at none."""
+    one = np.array([2.0, 3.0], np.float32)
+    dt = np.array([0.5, 0.25], np.float32)
+    np.testing.assert_array_equal(built_in.prepare("ControllerCurved", [one, dt]), [[20, 15], [2, 3]])
+    np.testing.assert_array_equal(built_in.prepare("ControllerPushed", [dt])[0], np.float32(0.01) / dt)
+    np.testing.assert_array_equal(built_in.prepare("ClampingMaxEffort", [one, dt]), [one])
+>>>>>>> e1
 
 
 @pytest.mark.usefixtures("built_in")
 @pytest.mark.parametrize("kind", ["columns", "gaps", "between"])
+<<<<<<< HEAD
 @pytest.mark.parametrize("observed", [True, False])
 def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     """Bits of Warp and numbers of float64, with faults, resets and saved states; in one go and in two phases."""
     soft = kind != "gaps"
     given = geared_entries(soft=soft)
+=======
+@pytest.mark.parametrize("sensed", [False, True])
+def test_curves_have_the_bits_of_warp_and_the_numbers_of_float64(
+    sensed: bool, kind: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """In laws of every kind, far outside their tables too; the step changes, and acts at once on what is prepared."""
+    given = curved_entries(sensed=sensed)
+>>>>>>> e1
     if kind == "gaps":
         monkeypatch.setattr(step_bench, "COLUMNS", (0, 2, 3, 5))
         given = [dataclasses.replace(entry, shared=True) for entry in given]
     if kind == "between":
+<<<<<<< HEAD
         given[3].clamping[:] = [OwnLimit(step_bench.full(4))]
         given[3].clamping[0].finalize("cpu", ROBOTS)
     steps = engines(given)
@@ -1112,10 +1200,47 @@ def test_transmissions(kind: str, observed: bool, monkeypatch: pytest.MonkeyPatc
     if observed:
         limits = {"ClampingMaxEffort", "ClampingDCMotor", "ClampingPositionBased", "ClampingSlew"}
         assert seen <= {"", *limits, "OwnLimit"} and {"ClampingMaxEffort", "ClampingPositionBased"} < seen
+=======
+        own = OwnController(*map(step_bench.full, (30, 20, 2, 0.05)))
+        given[3] = dataclasses.replace(given[3], controller=own)
+
+    def made(engine: Any) -> Any:
+        for entry in given:
+            for component in entry.stages:
+                component.finalize("cpu", ROBOTS)
+        step = engine(compile_plan(given, ROBOTS))
+        apart = [(entry.label, one, [n]) for n, entry in enumerate(given) if (one := between(entry)) is not None]
+        return with_components(step, apart, "cpu") if apart else step
+
+    steps = made(NativeStep), made(lambda plan: WarpStep(plan, "cpu"))
+    benches = [Bench(step) for step in steps]
+    twin = CurvedTwin(sensed=sensed, shared=kind == "gaps")
+    joints = slice(0, 3) if kind == "between" else slice(None)
+    for number in range(60):
+        inputs = draw(rng)
+        inputs[:2] *= rng.choice([1, 10], size=inputs[:2].shape).astype(np.float32)
+        dt = (0.01, 0.01, 0.25)[number % 3]
+        if number in (20, 21):
+            # all is laid out anew, with the step that was
+            for step in steps:
+                step.observe(number == 20)
+        if number == 40:
+            for step in steps:
+                step.reset([1])
+            twin.reset(1)
+        for bench in benches:
+            bench.feed(inputs)
+            bench.step_of_plan.step(dt)
+        found, other = (bench.efforts() for bench in benches)
+        np.testing.assert_array_equal(found.view(np.int32), other.view(np.int32))
+        expected = twin.step(inputs, float(np.float32(dt)))
+        np.testing.assert_allclose(found[:, joints], expected[:, joints], atol=2e-4, rtol=2e-5)
+>>>>>>> e1
     assert steps[0].faults() == steps[1].faults() != []
 
 
 @pytest.mark.usefixtures("built_in")
+<<<<<<< HEAD
 def test_two_phases_of_motors_have_the_bits_of_one(rng: np.random.Generator) -> None:
     """What is handed over is of the motor; what is written back are efforts at the joint."""
     for engine in (NativeStep, lambda plan: WarpStep(plan, "cpu")):
@@ -1271,3 +1396,106 @@ def test_transmissions_that_cannot_be_are_refused() -> None:
         Actuator(at, entry.controller, others=entry.others[1:], requires_grad=True)
     with pytest.raises(ValueError, match="2 transmissions, TransmissionGear and TransmissionSoft"):
         parts_of([entry.controller, TransmissionGear(*values), TransmissionSoft(*values)])
+=======
+@pytest.mark.parametrize("sensed", [False, True])
+def test_curves_of_joints_that_are_found_by_index(sensed: bool, rng: np.random.Generator) -> None:
+    """Each joint alone, as public actuators are run."""
+    given = curved_entries(sensed=sensed)
+    plans = [[compile_plan([entry], ROBOTS) for entry in given] for _ in range(2)]
+    steps = [
+        [NativeStep(plan) for plan in plans[0]],
+        [WarpStep(plan, "cpu") for plan in plans[1]],
+    ]
+    arrays = [wp.zeros(ROBOTS * len(NAMES), dtype=wp.float32, device="cpu") for _ in range(6)]
+    for engine in steps:
+        for joint, step in enumerate(engine):
+            at = wp.array(np.arange(ROBOTS) * len(NAMES) + joint, dtype=wp.uint32, device="cpu")
+            step.bind(Indices(arrays[:5], [at] * 5, arrays[5], at, None))
+    twin = CurvedTwin(sensed=sensed)
+    for number in range(30):
+        inputs, dt = draw(rng), (0.01, 0.25)[number % 2]
+        for array, values in zip(arrays, inputs, strict=False):
+            array.assign(values.ravel())
+        found = []
+        for engine in steps:
+            arrays[5].zero_()
+            for step in engine:
+                step.step(dt)
+            found.append(arrays[5].numpy().reshape(ROBOTS, -1).copy())
+        np.testing.assert_array_equal(found[0].view(np.int32), found[1].view(np.int32))
+        np.testing.assert_allclose(found[0], twin.step(inputs, dt), atol=2e-4, rtol=2e-5)
+
+
+@pytest.mark.parametrize("on_core", [True, False])
+def test_gradients_go_through_curves_and_what_is_prepared(
+    on_core: bool, built_in: Any, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """Those of finite differences, by position and velocity of either sign, and by parameters."""
+    monkeypatch.setattr(native, "core", built_in if on_core else None)
+    count, dt = 40, 0.05
+    tables = curved_laws.STIFF, curved_laws.DROOP, curved_laws.LONG, curved_laws.FADE
+    stiffness, droop, share, fade = map(curved_laws.table, tables)
+    cogging, viscous = map(curved_laws.table, (curved_laws.COGS, curved_laws.VISCOUS))
+    values = {name: rng.normal(size=count) for name in ("q", "qd", "target")}
+    values |= {
+        name: rng.uniform(*ends, count) for name, ends in {"gain": (3, 9), "most": (3, 6), "scale": (1, 2)}.items()
+    }
+    values = {name: value.astype(np.float32).astype(np.float64) for name, value in values.items()}
+
+    def effort(q: Any, qd: Any, target: Any, gain: Any, most: Any, scale: Any) -> np.ndarray:
+        found = gain * stiffness(q) * (target - q) - droop(np.abs(qd)) * qd + 20 * gain * dt
+        bound = (most - 4 * dt) * share(q) - fade(np.abs(qd))
+        return np.clip(found, -bound, bound) - (scale + 10 * dt) * cogging(q) - 0.5 * viscous(qd)
+
+    given = {
+        name: wp.array(value, dtype=wp.float32, device="cpu", requires_grad=True) for name, value in values.items()
+    }
+    controller = curved_laws.ControllerCurved(given["gain"], stiffness=curved_laws.STIFF, droop=curved_laws.DROOP)
+    clamp = curved_laws.ClampingCurved(given["most"], share=curved_laws.LONG, fade=curved_laws.FADE)
+    drag = curved_laws.PassiveCurved(given["scale"], cogging=curved_laws.COGS, viscous=curved_laws.VISCOUS)
+    at = wp.array(np.arange(count), dtype=wp.uint32, device="cpu")
+    actuator = Actuator(at, controller, clamping=[clamp], others=[drag], requires_grad=True)
+    assert isinstance(actuator.compiled(), NativeStep) == on_core
+    out = wp.zeros(count, dtype=wp.float32, device="cpu", requires_grad=True)
+    rest = wp.zeros_like(out, requires_grad=False)
+    arrays = {"joint_q": given["q"], "joint_qd": given["qd"]}, {"joint_target_q": given["target"], "joint_f": out}
+    arrays[1]["joint_target_qd"] = rest
+    with wp.Tape() as tape:
+        actuator.step(*arrays, actuator.state(), actuator.state(), dt=dt)
+    np.testing.assert_allclose(out.numpy(), effort(**values), atol=1e-4)
+    out.grad.fill_(1.0)
+    tape.backward()
+    small = 1e-6
+    for name in values:
+        ends = [effort(**values | {name: values[name] + sign * small}) for sign in (1, -1)]
+        expected = (ends[0] - ends[1]) / (2 * small)
+        np.testing.assert_allclose(given[name].grad.numpy(), expected, atol=2e-4, rtol=1e-4, err_msg=name)
+
+
+def test_without_the_step_what_is_prepared_for_it_is_refused(built_in: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On both engines, in an actuator without a state."""
+    at = wp.array(np.arange(ROBOTS), dtype=wp.uint32, device="cpu")
+    zero, out = (wp.zeros(ROBOTS, dtype=wp.float32, device="cpu") for _ in range(2))
+    arrays = {"joint_q": zero, "joint_qd": zero}, {"joint_target_q": zero, "joint_target_qd": zero, "joint_f": out}
+    for core in (built_in, None):
+        monkeypatch.setattr(native, "core", core)
+        actuator = Actuator(at, curved_laws.ControllerPushed(push=curved_laws.VISCOUS))
+        with pytest.raises(
+            ValueError, match="dt = None: must be the physics step in seconds for a law that remembers or"
+        ):
+            actuator.step(*arrays)
+        for dt, expected in ((0.01, 1.0), (0.02, 0.5), (0.01, 1.0)):
+            out.zero_()
+            actuator.step(*arrays, dt=dt)
+            np.testing.assert_allclose(out.numpy(), expected, rtol=1e-6)
+
+
+def test_what_is_prepared_for_the_step_cannot_stand_before_components_of_arrays() -> None:
+    """`modify_forces` has no place for it."""
+    entry = curved_entries(sensed=False)[3]
+    entry.clamping.append(OwnLimit(step_bench.full(8)))
+    apart = between(entry)
+    assert apart is not None
+    with pytest.raises(TypeError, match="ClampingCurved is prepared for the physics step and stands before a stage"):
+        with_components(WarpStep(compile_plan([entry], ROBOTS), "cpu"), [(entry.label, apart, [0])], "cpu")
+>>>>>>> e1

@@ -23,7 +23,7 @@ import warp as wp
 from ..errors import NotCopied
 from ..specs.arguments import require_type
 from ..specs.fields import parameters_of, shown, violations
-from .curve import rows_of
+from .curve import curves_over, rows_of
 from .law import clamping_kernel, controller_kernel, prepares_for_dt
 
 
@@ -136,10 +136,10 @@ class Component(NotCopied):
                     wp.launch(clear_kernel, len(array), inputs, [array], device=array.device, record_tape=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Tell the class's states what a reset does to them, and what curves run over that are given by name only."""
+        """Tell the class's states what a reset does to them, and check what its curves run over."""
         super().__init_subclass__(**options)
-        if isinstance(cls.CURVES, tuple):
-            cls.CURVES = dict.fromkeys(cls.CURVES, "position")
+        if "CURVES" in vars(cls):
+            cls.CURVES = curves_over(cls.__name__, cls.CURVES)
         if (cls.START or cls.KEPT) and "State" not in vars(cls):
             cls.State = type("State", (cls.State,), {"START": cls.START, "KEPT": cls.KEPT})
 

@@ -10,7 +10,7 @@ finite gives NaN.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -50,6 +50,22 @@ def curve_at(x: float, rows: wp.array2d[float], first: int, count: int) -> float
     for row in range(first, first + count):
         point, value, slope = curve_row(x, point, value, slope, rows[row, 0], rows[row, 1], rows[row, 2])  # pyright: ignore
     return curve_value(x, point, value, slope)  # pyright: ignore
+
+
+def curves_over(owner: str, curves: Any) -> Mapping[str, str]:
+    """Return what each curve of a class runs over, by name; names alone run over the position.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(curves, tuple):
+        curves = dict.fromkeys(curves, "position")
+    if not isinstance(curves, Mapping) or not set(curves.values()) <= set(OVER):
+        raise TypeError(
+            f"{owner}.CURVES = {curves!r}: must name what each curve runs over, one of {list(OVER)}. Write "
+            "{'limit': 'position'}."
+        )
+    return curves
 
 
 def prepare_curve(points: Sequence[float], values: Sequence[float]) -> np.ndarray:

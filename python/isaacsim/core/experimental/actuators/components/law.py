@@ -50,7 +50,7 @@ import warp as wp
 from ..specs.signals import SIGNALS
 from ..specs.stages import KINDS
 from . import warp_cache  # noqa: F401
-from .curve import OVER, curve_at
+from .curve import curve_at
 
 CONTROLLER_SIGNALS = ("position", "velocity", "position_target", "velocity_target", "feedforward", "dt")
 CLAMPING_SIGNALS = ("effort", "position", "velocity")
@@ -193,12 +193,6 @@ def _require_names(owner: LawClass) -> None:
         raise TypeError(
             f"{owner.__name__}.STATE is empty: must be something, as a law of kind {owner.KIND} returns nothing else. "
             "Name it."
-        )
-    curves: Any = owner.CURVES
-    if not isinstance(curves, Mapping) or not set(curves.values()) <= set(OVER):
-        raise TypeError(
-            f"{owner.__name__}.CURVES = {curves!r}: must name what each curve runs over, one of {list(OVER)}. Write "
-            "{'limit': 'position'}."
         )
 
 

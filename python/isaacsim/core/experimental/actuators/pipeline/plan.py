@@ -621,7 +621,7 @@ def _add_controller(plan: Plan, entry: ActuatorEntry, slots: tuple[int, ...]) ->
     require_law(type(controller), KINDS[controller.KIND].takes)
     kind = plan.controllers.index(law)
     plan.controller_kind[list(slots)] = kind
-    _add_curves(plan, entry, controller, plan.control_curves[kind], slots)
+    _add_curves(plan, controller, plan.control_curves[kind], slots)
     for name in controller.PARAMETERS:
         _add_values(plan, entry, controller, name, plan.control[name], slots)
 
@@ -732,21 +732,16 @@ def _add_stage(
 ) -> None:
     require_law(type(component), KINDS[component.KIND].takes)
     stage.used[list(slots)] = True
-    _add_curves(plan, entry, component, stage.curves, slots)
+    _add_curves(plan, component, stage.curves, slots)
     for name in component.PARAMETERS:
         _add_values(plan, entry, component, name, stage.rows[name], slots)
 
 
-def _add_curves(
-    plan: Plan, entry: ActuatorEntry, component: Component, curves: list[PlannedCurve], slots: tuple[int, ...]
-) -> None:
+def _add_curves(plan: Plan, component: Component, curves: list[PlannedCurve], slots: tuple[int, ...]) -> None:
     """Add the curves of a component to those of its law; one that is there serves these slots too."""
     mine = np.isin(np.arange(plan.num_slots), slots)
     for number, name in enumerate(component.CURVES):
-        try:
-            rows = rows_of(component, name)
-        except ValueError as error:
-            raise ValueError(f"actuator {entry.label!r}: {error}") from error
+        rows = rows_of(component, name)
         for one in curves:
             if one.number == number and np.array_equal(one.rows, rows):
                 one.used |= mine
