@@ -16,9 +16,9 @@ STUB = ROOT / "python" / package.__name__.replace(".", "/") / "__init__.pyi"
 OVERVIEW = ROOT / "docs" / "Overview.md"
 # stages of the pipeline, in their order
 STAGES = {
-    "delay": "holds targets and feedforward back by a number of physics steps",
-    "controller": "computes the effort from the state and the delayed targets",
-    "clamping": "limits the effort to what the motor can give",
+    "delay": "delays targets and feedforward by a number of physics steps",
+    "controller": "computes the effort from the joint state and the delayed targets",
+    "clamping": "limits the effort to what the motor can deliver",
 }
 
 
@@ -38,7 +38,7 @@ def overview(text: str) -> str:
     Raises:
         ValueError: The overview lacks the markers of the table.
     """
-    rows = ["| stage | does | today | USD schema |", "|---|---|---|---|"]
+    rows = ["| stage | function | configs | USD schemas |", "|---|---|---|---|"]
     for stage, does in STAGES.items():
         configs = [law.config for law in catalogue.LAWS if (law.name or law.by_network) and law.kind == stage]
         names = ", ".join(f"`{config.__name__}`" for config in configs)
