@@ -21,7 +21,7 @@ from typing import Any
 
 from . import environment
 
-# before NumPy is imported
+# set before NumPy is imported
 os.environ.update(dict.fromkeys(environment.THREAD_COUNTS, "1"))
 
 import numpy as np
@@ -213,7 +213,7 @@ def recording(rounds: int) -> Iterator[Row]:
 
 
 def tables(rounds: int) -> Iterator[Row]:
-    """Position tables of 1000 points beside those of 2, 12 joints x 1024 robots."""
+    """Measure position tables of 1000 points and of 2 points, 12 joints x 1024 robots."""
     names, blocks = [f"joint_{k}" for k in range(12)], {}
     rng = np.random.default_rng(0)
     q, qd, target = rng.uniform(-1, 1, (3, MANY, 12)).astype(np.float32)
@@ -228,7 +228,7 @@ def tables(rounds: int) -> Iterator[Row]:
 
 
 def dynamics(rounds: int) -> Iterator[Row]:
-    """Masses, inertias and matrices of many robots."""
+    """Measure masses, inertias and matrices of many robots."""
     getters = ["get_link_masses", "get_link_inertias", "get_link_coms", "get_jacobian_matrices", "get_mass_matrices"]
     getters.append("get_dof_coriolis_and_centrifugal_compensation_forces")
     with opened(ROBOTS["Go1"], False, num_envs=MANY) as (_, robot):
@@ -242,14 +242,14 @@ def dynamics(rounds: int) -> Iterator[Row]:
 
 
 def arrays(rounds: int) -> Iterator[Row]:
-    """`ActuatedArrays` with new arrays at each step, beside six lines of NumPy; see `new_arrays`."""
+    """Measure `ActuatedArrays` with new arrays at each step against six lines of NumPy; see `new_arrays`."""
     for row in new_arrays.rows(["numpy", "torch"], [1, MANY], rounds, 0.02):
         ratio = f"{row.ratio:.2f} x (worst {row.worst:.2f} x)"
         yield f"new arrays, {row.name}", f"{row.ours:.1f}", f"{row.theirs:.1f}", ratio, "1.5 x alone, 0.7 x"
 
 
 def physx(rounds: int) -> Iterator[Row]:
-    """Steps on PhysX, where its wheel is installed; see `physx_loop`."""
+    """Measure steps on PhysX if its wheel is installed; see `physx_loop`."""
     if importlib.util.find_spec("ovphysx") is not None:
         from .physx_loop import physx_rows
 

@@ -65,11 +65,11 @@ ROOMS = {
     "errors": ("Errors", "The exceptions of the package."),
     "extension": ("Extension", "The entry point for Kit."),
 }
-# names that are documented in a room and are not names of the package: shown with their module
+# documented names that the package does not export: shown with their module
 DEEPER = {
     "hosts": ["hosts.physics_articulation.PhysicsArticulation", "hosts.port.ArticulationPort", "hosts.port.Buffers"]
 }
-# rooms that a program imports by themselves
+# rooms that a program imports directly
 APART = {
     "graphs": ["GraphRunner", "NodePorts", "register_node_type", "GraphError"],
     "training": ["ActuatorLog", "TrainedActuator", "Errors", "train_actuator"],
