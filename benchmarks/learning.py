@@ -378,7 +378,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; 1 means that a candidate has wrong results."""
     parser = argparse.ArgumentParser(prog="benchmarks.learning", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer sizes and rounds")
-    parser.add_argument("--mujoco-warp", metavar="PYTHON", help="an interpreter that has mujoco_warp, or mjlab")
+    parser.add_argument("--mujoco-warp", metavar="PYTHON", help="an interpreter with mujoco_warp, or mjlab")
     options = parser.parse_args(arguments)
     console = make_console()
     sizes = ENVS[:-1] if options.quick else ENVS
@@ -392,7 +392,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parts = {
         "Several steps at once": ("robots", "robot-step", lambda table: [decimated(table, n, options) for n in sizes]),
         "Random motors": ("robots", "reset", lambda table: random_motors(table, options)),
-        "Loops of one's own": ("", "step", lambda table: own_loops(table, options)),
+        "Custom loops": ("", "step", lambda table: own_loops(table, options)),
     }
     for title, (what, per, fill) in parts.items():
         tables.append(titled(title, what, per))

@@ -39,7 +39,7 @@ PIPELINES = {
 # patterns of the actuators; the joints of a leg have one stride, those of a pair of legs have several
 GROUPS = {
     "one of 12 joints": [".*"],
-    "3 of 4 neighbours": ["haa_.*", "hfe_.*", "kfe_.*"],
+    "3 of 4 neighbors": ["haa_.*", "hfe_.*", "kfe_.*"],
     "4 of 3 joints": [".*_0", ".*_1", ".*_2", ".*_3"],
     "2 of 6 joints": [".*_[03]", ".*_[12]"],
 }

@@ -139,15 +139,15 @@ def _names(room: str) -> list[str]:
     """Return the documented names of a room: laws in canonical order, then the others."""
     if room in APART:
         return APART[room]
-    laws = [config.__name__ for config in CONFIGS]
-    laws += [name for law in catalogue.LAWS for name in (law.name, *law.by_network.values()) if name]
-    home = vars(package)["_home"]()
+    home, laws = vars(package)["_home"](), _laws()
     here = [name for name in home if home[name].partition(".")[0] == room]
-    return [
-        *(name for name in laws if name in here),
-        *(name for name in here if name not in laws),
-        *DEEPER.get(room, ()),
-    ]
+    return [*sorted(here, key=lambda name: laws.index(name) if name in laws else len(laws)), *DEEPER.get(room, ())]
+
+
+def _laws() -> list[str]:
+    """Return the names of configs and components in canonical order."""
+    components = [name for law in catalogue.LAWS for name in (law.name, *law.by_network.values()) if name]
+    return [config.__name__ for config in CONFIGS] + components
 
 
 def _links(room: str) -> str:
